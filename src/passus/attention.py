@@ -1,0 +1,145 @@
+"""The attention that transformers calls by name, in two forms: cached decode and packed training.
+
+transformers looks attention functions up by name and hands extra keyword arguments of the model call through to them. So
+every family it has works here without being rewritten, and sampling and training share one model definition. The plan that
+arrives as `plan=` says which form is meant:
+
+    model(input_ids, position_ids=..., use_cache=False, plan=DecodePlan(...) or PackedPlan(...))
+
+A name without a mask function makes transformers build no masks; causality and windows are this file's business.
+
+Shapes: B rows of a decode batch, N sequences of a pack, T tokens, L longest sequence, S cache slots a row, H query heads,
+K key-value heads, D head width.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import AttentionInterface
+
+NAME = "passus"
+
+
+@dataclass
+class KeyValueCache:
+    """Keys and values of every layer, a row per sequence: keys[layer] is [B, K, S, D]."""
+
+    keys: list[Tensor]
+    values: list[Tensor]
+
+    @classmethod
+    def empty(cls, config, rows: int, slots: int, device: torch.device, dtype: torch.dtype) -> "KeyValueCache":
+        head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        shape = (rows, config.num_key_value_heads, slots, head_dim)
+
+        def layers() -> list[Tensor]:
+            return [torch.zeros(shape, device=device, dtype=dtype) for _ in range(config.num_hidden_layers)]
+
+        return cls(layers(), layers())
+
+    def move(self, source: int, target: int, length: int) -> None:
+        """Copy one row's first `length` positions over another's."""
+        for tensor in (*self.keys, *self.values):
+            tensor[target, :, :length] = tensor[source, :, :length]
+
+
+@dataclass
+class DecodePlan:
+    """One new token for each of the first B rows of a cache, each row at its own position."""
+
+    cache: KeyValueCache
+    positions_B: Tensor
+    longest: int
+    """Positions that any row reaches; nothing beyond is read."""
+
+    def __post_init__(self) -> None:
+        self.rows_B = torch.arange(len(self.positions_B), device=self.positions_B.device)
+        self.slots_S = torch.arange(self.longest, device=self.positions_B.device)
+        self.bias_BS = self._bias(self.slots_S <= self.positions_B[:, None])
+        self._windows: dict[int, Tensor] = {}
+
+    def attend(self, layer: int, query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, scale: float, window: int | None):
+        keys, values = self.cache.keys[layer], self.cache.values[layer]
+        keys[self.rows_B, :, self.positions_B] = key_BK1D[:, :, 0]
+        values[self.rows_B, :, self.positions_B] = value_BK1D[:, :, 0]
+        bias_BS = self.bias_BS if window is None or window >= self.longest else self._window(window)
+        rows, heads, _, width = query_BH1D.shape
+        kv_heads = key_BK1D.shape[1]
+        # The G query heads that share a key-value head stand side by side, so no key is repeated. Plain products beat the
+        # fused attention of torch three times over on a CPU, where a decode step is many tiny problems.
+        query_BKGD = query_BH1D.reshape(rows, kv_heads, heads // kv_heads, width) * scale
+        scores_BKGS = (query_BKGD @ keys[:rows, :, : self.longest].transpose(2, 3)).float() + bias_BS[:, None, None]
+        out_BKGD = scores_BKGS.softmax(-1).to(values.dtype) @ values[:rows, :, : self.longest]
+        return out_BKGD.reshape(rows, 1, heads, width)
+
+    def _window(self, window: int) -> Tensor:
+        if window not in self._windows:
+            distance_BS = self.positions_B[:, None] - self.slots_S
+            self._windows[window] = self._bias((distance_BS >= 0) & (distance_BS < window))
+        return self._windows[window]
+
+    @staticmethod
+    def _bias(visible_BS: Tensor) -> Tensor:
+        return torch.zeros(visible_BS.shape, device=visible_BS.device).masked_fill_(~visible_BS, float("-inf"))
+
+
+@dataclass
+class PackedPlan:
+    """N sequences end to end in one row of T tokens: packed for the linear layers, padded to N x L for the attention.
+
+    A dense T x T mask is several times slower on a CPU. Padding stands on the right, so plain causal attention never looks
+    at it from a real token.
+    """
+
+    lengths_N: list[int]
+    device: torch.device
+    captured: list[tuple[Tensor, Tensor]] | None = None
+    """Give an empty list to collect each layer's (keys, values), [T, K, D] both: prefill."""
+    _windows: dict[int, Tensor] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.longest = max(self.lengths_N)
+        starts = range(0, len(self.lengths_N) * self.longest, self.longest)
+        self.padded_T = torch.cat(
+            [torch.arange(s, s + n, device=self.device) for s, n in zip(starts, self.lengths_N, strict=True)]
+        )
+
+    def attend(self, layer: int, query_1HTD: Tensor, key_1KTD: Tensor, value_1KTD: Tensor, scale: float, window: int | None):
+        if self.captured is not None:
+            self.captured.append((key_1KTD[0].transpose(0, 1), value_1KTD[0].transpose(0, 1)))
+        groups = query_1HTD.shape[1] // key_1KTD.shape[1]
+        mask = self._window_mask(window) if window is not None and window < self.longest else None
+        out_NHLD = F.scaled_dot_product_attention(
+            self._pad(query_1HTD),
+            self._pad(key_1KTD).repeat_interleave(groups, dim=1),
+            self._pad(value_1KTD).repeat_interleave(groups, dim=1),
+            attn_mask=mask,
+            is_causal=mask is None,
+            scale=scale,
+        )
+        return out_NHLD.transpose(1, 2).flatten(0, 1)[self.padded_T][None]
+
+    def _pad(self, x_1HTD: Tensor) -> Tensor:
+        _, heads, _, width = x_1HTD.shape
+        rows = len(self.lengths_N)
+        padded = x_1HTD.new_zeros(rows * self.longest, heads, width)
+        padded = padded.index_copy(0, self.padded_T, x_1HTD[0].transpose(0, 1))
+        return padded.view(rows, self.longest, heads, width).transpose(1, 2)
+
+    def _window_mask(self, window: int) -> Tensor:
+        if window not in self._windows:
+            i = torch.arange(self.longest, device=self.device)
+            distance = i[:, None] - i[None, :]
+            self._windows[window] = (distance >= 0) & (distance < window)
+        return self._windows[window]
+
+
+def _attention(module, query, key, value, attention_mask, scaling=None, sliding_window=None, plan=None, **_):
+    if plan is None:
+        raise TypeError("attention 'passus' was called without plan=: pass a DecodePlan or a PackedPlan to the model")
+    return plan.attend(module.layer_idx, query, key, value, scaling, sliding_window), None
+
+
+AttentionInterface.register(NAME, _attention)

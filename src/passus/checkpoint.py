@@ -1,0 +1,117 @@
+"""Checkpoints: a folder in Hugging Face layout with what exact resume needs beside it.
+
+A checkpoint is written under another name and renamed when it is whole, so it is either there or not. Its manifest holds the
+size and SHA-256 of every file; one changed byte is found before anything is trained on it.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from passus.errors import PassusError
+from passus.files import fault, fsync, write_text
+from passus.models import Policy
+from passus.optimizer import Optimizer
+
+MANIFEST = "passus.json"
+OPTIMIZER = "optimizer.safetensors"
+
+
+@dataclass
+class Progress:
+    """What a run has done so far, beside the weights. All draws derive from seed and step, so no random state is here."""
+
+    step: int = 0
+    num_tokens: int = 0
+    elapsed: float = 0.0
+    skipped_in_a_row: int = 0
+
+
+def save(checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Progress, keep: int) -> Path:
+    target = checkpoints / f"step-{progress.step:06d}"
+    temporary = checkpoints / f".{target.name}.tmp"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    try:
+        policy.model.save_pretrained(temporary)
+        fault("save:model")
+        policy.tokenizer.save_pretrained(temporary)
+        save_file({name: t.detach().cpu().contiguous() for name, t in optimizer.tensors().items()}, temporary / OPTIMIZER)
+        fault("save:optimizer")
+        files = {path.name: _fingerprint(path) for path in sorted(temporary.iterdir())}
+        for name in files:
+            fsync(temporary / name)
+        write_text(temporary / MANIFEST, json.dumps({"progress": asdict(progress), "files": files}, indent=2) + "\n")
+        fault("save:manifest")
+        os.replace(temporary, target)
+        fsync(checkpoints)
+    except OSError:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    fault("save:renamed")
+    _prune(checkpoints, keep)
+    return target
+
+
+def latest(checkpoints: Path) -> Path | None:
+    found = sorted(checkpoints.glob("step-*"))
+    return found[-1] if found else None
+
+
+def clean(checkpoints: Path) -> None:
+    """Remove what a killed save or prune left behind."""
+    for path in checkpoints.glob(".step-*"):
+        shutil.rmtree(path)
+
+
+def read(folder: Path) -> Progress:
+    """The progress a checkpoint stands for, after checking every byte of it."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text())
+        files = manifest["files"]
+        progress = Progress(**manifest["progress"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _damaged(folder, f"its {MANIFEST} cannot be read ({error})") from None
+    for name, expected in files.items():
+        if not (folder / name).is_file():
+            raise _damaged(folder, f"{name} is missing")
+        if _fingerprint(folder / name) != expected:
+            raise _damaged(folder, f"{name} is not as it was written (its SHA-256 differs)")
+    return progress
+
+
+def restore(folder: Path, optimizer: Optimizer) -> None:
+    optimizer.restore(load_file(folder / OPTIMIZER))
+
+
+def _damaged(folder: Path, what: str) -> PassusError:
+    others = [p.name for p in sorted(folder.parent.glob("step-*")) if p != folder]
+    instead = f"from {others[-1]}" if others else "from the start"
+    return PassusError(
+        f"checkpoint {folder} is damaged: {what}",
+        expected="the files that passus wrote",
+        write=f"mv {folder} {folder.parent.parent}/damaged-{folder.name}   and run the same command again, to go on {instead}",
+    )
+
+
+def _fingerprint(path: Path) -> dict[str, int | str]:
+    with open(path, "rb") as file:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def _prune(checkpoints: Path, keep: int) -> None:
+    for old in sorted(checkpoints.glob("step-*"))[: -keep or None] if keep else []:
+        hidden = checkpoints / f".{old.name}.old"
+        os.replace(old, hidden)  # a kill halfway must not leave half a checkpoint under a good name
+        shutil.rmtree(hidden)
+
+
+def finite(policy: Policy) -> bool:
+    return all(bool(torch.isfinite(p).all()) for p in policy.model.parameters())

@@ -1,0 +1,425 @@
+"""From an experiment file to arms: tables with documented fields, a grid over them, and what follows from both.
+
+Everything here is light: no torch, so that `--dry-run`, `explain` and the runner that starts the arms answer at once.
+"""
+
+import itertools
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from passus.errors import UsageError, nearest
+from passus.method import PRESETS, Method
+from passus.section import Section
+from passus.tasks import abacus, check_benchmark
+
+
+class ModelTable(Section):
+    base: str
+    """A shipped model (`nano/qwen3`), a folder in Hugging Face layout, a run (`RUN` or `RUN@step`), or a hub id."""
+    tuning: Literal["live"] = "live"
+    """`live`: all weights train."""
+
+
+class TaskTable(Section):
+    name: str = "abacus"
+    """Where training prompts and their verifier come from: `abacus` (all its tasks), or some: `abacus/add2+sub`."""
+    limit: int = Field(0, ge=0)
+    """A finite training set of this many items, shuffled anew in every epoch; 0 draws new items for ever."""
+
+
+class RewardTable(Section):
+    correct: float = 1.0
+    """What a right answer is worth."""
+    wrong: float = 0.0
+    """What a wrong answer is worth."""
+    unparseable: float = 0.0
+    """What a completion without an answer is worth."""
+    truncated: float = 0.0
+    """What a completion that the token limit cut off is worth (see also method.mask_truncated)."""
+
+
+class TrainTable(Section):
+    steps: int = Field(120, ge=1)
+    """Steps of the run. A finished run may be given more."""
+    prompts: int = Field(16, ge=1)
+    """P: prompts a step."""
+    samples: int = Field(8, ge=1)
+    """G: completions of each prompt, compared with each other."""
+    max_tokens: int = Field(1024, ge=1)
+    """Longest completion in training, in tokens."""
+    temperature: float = Field(1.0, gt=0)
+    """Of training rollouts, on the sampler's side and the trainer's."""
+    learning_rate: float = Field(1e-6, ge=0)
+    """AdamW's, after the warm-up."""
+    warmup: int = Field(0, ge=0)
+    """Updates over which the learning rate rises from 0."""
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    """What the learning rate does after the warm-up: stay, or fall to 0 at the last update."""
+    weight_decay: float = Field(0.0, ge=0)
+    """AdamW's, decoupled."""
+    betas: list[float] = Field([0.9, 0.999], min_length=2, max_length=2)
+    """AdamW's."""
+    max_grad_norm: float = Field(1.0, ge=0)
+    """Gradients are scaled down to this norm; 0 leaves them alone."""
+    updates: int = Field(1, ge=1)
+    """Optimizer updates a rollout: its prompts are dealt out into this many equal parts."""
+    micro_tokens: int = Field(16384, ge=1)
+    """Most tokens (with padding) in one forward and backward pass. Changes memory and speed, not the result."""
+
+
+class EvalTable(Section):
+    every: int = Field(10, ge=1)
+    """Steps between eval points; step 0 and the last step always have one."""
+    suite: list[str] = Field(["abacus/add2"], min_length=1)
+    """Benchmarks, each drawn as its own panel or line."""
+    samples: int = Field(4, ge=1)
+    """K: completions of each item."""
+    temperature: float | list[float] = 1.0
+    """0 is greedy; a list evaluates each."""
+    top_p: float = Field(1.0, gt=0, le=1)
+    """Draw only from the likeliest tokens that together have this probability."""
+    top_k: int = Field(0, ge=0)
+    """Draw only from this many likeliest tokens; 0 for all."""
+    max_tokens: int = Field(0, ge=0)
+    """Longest completion in evaluation; 0 takes train.max_tokens."""
+    limit: int = Field(0, ge=0)
+    """First items of each benchmark only; 0 for all. For trying things out: scores over fewer items are other scores."""
+
+    @property
+    def temperatures(self) -> list[float]:
+        return self.temperature if isinstance(self.temperature, list) else [self.temperature]
+
+    @field_validator("temperature")
+    @classmethod
+    def _temperatures(cls, value: float | list[float]) -> float | list[float]:
+        values = value if isinstance(value, list) else [value]
+        if not values or any(v < 0 for v in values):
+            raise ValueError("must be 0 (greedy), a positive number, or a list of such numbers")
+        return value
+
+
+class RunTable(Section):
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """`auto` takes CUDA where there is one."""
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Of the weights in use; `auto` is float32 on CPU and bfloat16 (with a float32 master copy) on CUDA."""
+    threads: int = Field(0, ge=0)
+    """CPU threads of an arm; 0 shares the cores out. Recorded, and used again on resume: other threads, other bits."""
+    save_every: int = Field(20, ge=1)
+    """Steps between checkpoints; the last step always has one."""
+    keep: int = Field(2, ge=0)
+    """Checkpoints to keep, newest first; 0 keeps all."""
+
+
+class ChartTable(Section):
+    kind: Literal["curves"] = "curves"
+    """`curves`: one line an arm."""
+    x: Literal["step", "tokens", "time", "progress"] = "step"
+    """What runs along the horizontal axis."""
+    y: str = "accuracy"
+    """`accuracy`, `length`, or any recorded metric by its name."""
+
+
+class Config(Section):
+    """One arm, resolved: what config.toml in a run folder holds."""
+
+    name: str = ""
+    """The experiment's name; its file's, if not given."""
+    seed: int = Field(0, ge=0, lt=2**32)
+    """All draws of a run derive from it. Arms with one seed share prompts and noise, and so are paired."""
+    model: ModelTable
+    task: TaskTable = TaskTable()
+    method: Method = PRESETS["grpo"]
+    reward: RewardTable = RewardTable()
+    train: TrainTable = TrainTable()
+    eval: EvalTable = EvalTable()
+    run: RunTable = RunTable()
+    chart: ChartTable = ChartTable()
+
+    @property
+    def eval_tokens(self) -> int:
+        return self.eval.max_tokens or self.train.max_tokens
+
+    @model_validator(mode="after")
+    def _possible(self) -> "Config":
+        abacus.parse_name(self.task.name)
+        for benchmark in self.eval.suite:
+            check_benchmark(benchmark)
+        if self.train.samples < 2:
+            raise ValueError(
+                f"train.samples = {self.train.samples}: {self.method.name} compares the samples of a prompt with each other; "
+                "write 2 or more (8 is usual)"
+            )
+        if self.train.prompts % self.train.updates:
+            raise ValueError(
+                f"train.updates = {self.train.updates} does not divide train.prompts = {self.train.prompts}; "
+                "each update takes an equal share of the prompts"
+            )
+        return self
+
+
+MAY_CHANGE = ("train.steps", "run.save_every", "run.keep", "chart.kind", "chart.x", "chart.y")
+"""Keys that may differ when a run is continued; the rest would make it another run."""
+
+NOT_YET = {
+    "stage": "several stages in one experiment; run one experiment a stage, with model.base = RUN@step",
+    "model.tuning": "frozen models with an adapter; only `live` trains today",
+    "task.weights": "unequal shares of tasks; tasks named in task.name have equal shares",
+    "task.max_prompt_tokens": "a filter on prompt length; abacus prompts are all short",
+    "reward.function": "custom reward functions; the table verdict -> reward is there",
+    "reward.format": "a reward for the format alone; reward.unparseable sets what a missing answer is worth",
+    "eval.stop": "stop strings; the model's end tokens stop it",
+    "eval.thinking": "a thinking switch; the chat template's default is used",
+    "run.best": "keeping the best checkpoint by a rule; run.keep = 0 keeps them all",
+    "chart.kind": "grids and heatmaps; `curves` is there",
+}
+"""Keys that users know from elsewhere, and what stands in for them today."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    name: str
+    config: Config
+    varied: dict[str, Any]
+    """The sweep's keys and this arm's values."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    arms: list[Arm]
+
+    def arm(self, name: str) -> Arm:
+        for arm in self.arms:
+            if arm.name == name:
+                return arm
+        names = [arm.name for arm in self.arms]
+        raise UsageError(f"arm {name!r} is not in {self.name}", expected=", ".join(names), write=nearest(name, names))
+
+
+def load_experiment(source: str, overrides: tuple[str, ...] | list[str] = ()) -> Experiment:
+    """From a file, or from the name of a shipped experiment, with `key=value` overrides on top."""
+    name, text = _read(source)
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{source} is not TOML: {error}") from None
+    for override in overrides:
+        _override(tables, override)
+    sweep = _sweep(tables.pop("sweep", {}), source)
+    tables.setdefault("name", name)
+    arms = []
+    for varied in sweep:
+        point = _copy(tables)
+        for key, value in varied.items():
+            _set(point, key, value)
+        config = resolve(point, source)
+        arms.append(Arm(_arm_name(varied, config), config, varied))
+    names = [arm.name for arm in arms]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{source}: two arms would be called {name!r}", expected="sweep values that differ by more than their folder")
+    return Experiment(str(tables["name"]), arms)
+
+
+def shipped_experiments() -> list[str]:
+    root = files("passus") / "experiments"
+    return sorted(entry.name.removesuffix(".toml") for entry in root.iterdir() if entry.name.endswith(".toml"))
+
+
+def _read(source: str) -> tuple[str, str]:
+    path = Path(source)
+    if source.endswith(".toml") or path.is_file():
+        if not path.is_file():
+            raise UsageError(f"no file {source}", expected=f"a TOML file, or one of: {', '.join(shipped_experiments())}")
+        try:
+            return path.stem, path.read_text(encoding="utf-8")
+        except (UnicodeDecodeError, OSError) as error:
+            raise UsageError(f"{source} cannot be read: {error}") from None
+    known = shipped_experiments()
+    if source not in known:
+        raise UsageError(f"no experiment {source!r}", expected=f"a TOML file, or one of: {', '.join(known)}", write=nearest(source, known))
+    return source, (files("passus") / "experiments" / f"{source}.toml").read_text(encoding="utf-8")
+
+
+def _override(tables: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key.strip():
+        raise UsageError(f"--set {override}", expected="key=value", write="--set train.steps=40")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # an unquoted word
+    if key.startswith("sweep."):
+        tables.setdefault("sweep", {})[key.removeprefix("sweep.")] = value
+        return
+    _set(tables, key.strip(), value)
+    tables.get("sweep", {}).pop(key.strip(), None)  # what is set is no longer swept
+
+
+def _set(tables: dict[str, Any], key: str, value: Any) -> None:
+    *path, last = key.split(".")
+    for part in path:
+        tables = tables.setdefault(part, {})
+        if not isinstance(tables, dict):
+            raise UsageError(f"{key}: {part} is a value, not a table", expected="a key such as train.steps")
+    tables[last] = value
+
+
+def _copy(tables: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _copy(value) if isinstance(value, Mapping) else value for key, value in tables.items()}
+
+
+def _sweep(sweep: Any, source: str) -> Iterator[dict[str, Any]]:
+    """Every point of the grid, as {key: value}."""
+    if not isinstance(sweep, dict) or any(not isinstance(values, list) for values in sweep.values()):
+        raise UsageError(f'{source}: [sweep] holds {sweep!r}', expected="lists of values", write='"model.base" = ["nano/qwen3"]')
+    for key, values in sweep.items():
+        if not values:
+            raise UsageError(f"{source}: the grid has no arms, because sweep.\"{key}\" is empty", expected="at least one value a key")
+    return (dict(zip(sweep, point, strict=True)) for point in itertools.product(*sweep.values()))
+
+
+def _arm_name(varied: dict[str, Any], config: Config) -> str:
+    if not varied:
+        return _slug(config.model.base.rsplit("/", 1)[-1])
+    parts = []
+    for key, value in varied.items():
+        if key == "model.base":
+            parts.append(_slug(str(value).rsplit("/", 1)[-1]))
+        elif isinstance(value, str):
+            parts.append(_slug(value))
+        else:
+            parts.append(_slug(f"{key.rsplit('.', 1)[-1]}-{value}"))
+    return "_".join(parts)
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.@-]+", "-", text).strip("-.") or "arm"
+
+
+def resolve(tables: Mapping[str, Any], source: str) -> Config:
+    """Defaults filled in, the method's preset under its overrides, everything checked."""
+    tables = dict(tables)
+    _refuse_not_yet(tables, source)
+    method = tables.get("method", {})
+    if isinstance(method, dict):
+        preset = method.get("name", "grpo")
+        if preset not in PRESETS:
+            raise UsageError(
+                f"{source}: method.name = {preset!r}", expected=f"one of: {', '.join(PRESETS)}", write=nearest(str(preset), PRESETS)
+            )
+        tables["method"] = PRESETS[preset].model_dump() | method
+    try:
+        return Config.model_validate(tables)
+    except ValidationError as error:
+        raise _explain_refusal(error, source) from None
+
+
+def _refuse_not_yet(tables: Mapping[str, Any], source: str) -> None:
+    for key, reason in NOT_YET.items():
+        value: Any = tables
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        allowed = {"model.tuning": ["live"], "chart.kind": ["curves"]}.get(key, [])
+        if value is not None and value not in allowed and (not allowed or value in ("frozen", "grid", "heatmap")):
+            raise UsageError(f"{source}: {key} = {value!r}: not yet: {reason}")
+
+
+def _explain_refusal(error: ValidationError, source: str) -> UsageError:
+    """pydantic's first complaint, in our form."""
+    detail = error.errors()[0]
+    where = [str(part) for part in detail["loc"] if not str(part).startswith(("list[", "float"))]
+    key = ".".join(where)
+    if detail["type"] == "extra_forbidden":
+        known = list(fields())
+        return UsageError(f"{source}: unknown key {key}", expected="`passus explain` lists all keys", write=nearest(key, known))
+    if detail["type"] == "missing":
+        return UsageError(f"{source}: {key} is missing", expected=_documentation(key), write=_example(key))
+    if detail["type"] == "value_error" and not where:
+        return UsageError(f"{source}: {detail['ctx']['error']}")
+    return UsageError(f"{source}: {key} = {detail['input']!r}", expected=f"{detail['msg']} ({_documentation(key)})")
+
+
+def _example(key: str) -> str | None:
+    return {"model": '[model]\n         base = "nano/qwen3"', "model.base": 'base = "nano/qwen3"'}.get(key)
+
+
+def _documentation(key: str) -> str:
+    field = fields().get(key)
+    return (field.description or key) if field else key
+
+
+def fields() -> dict[str, Any]:
+    """Every key of an experiment file with its pydantic field."""
+    found: dict[str, Any] = {}
+    for name, field in Config.model_fields.items():
+        table = field.annotation
+        if isinstance(table, type) and issubclass(table, Section):
+            found |= {f"{name}.{key}": inner for key, inner in table.model_fields.items()}
+        else:
+            found[name] = field
+    return found
+
+
+def flatten(config: Config) -> dict[str, Any]:
+    """{dotted key: value}."""
+    flat: dict[str, Any] = {}
+    for key, value in config.model_dump().items():
+        flat |= {f"{key}.{k}": v for k, v in value.items()} if isinstance(value, dict) else {key: value}
+    return flat
+
+
+def differences(recorded: Config, asked: Config) -> list[str]:
+    """What stands in the way of continuing a recorded run under this config; a line a key."""
+    old, new = flatten(recorded), flatten(asked)
+    lines = [f"{key}: {old[key]!r} recorded, {new[key]!r} asked" for key in old if old[key] != new[key] and key not in MAY_CHANGE]
+    if old["train.steps"] != new["train.steps"] and old["train.schedule"] != "constant":
+        lines.append(
+            f"train.steps: {old['train.steps']} recorded, {new['train.steps']} asked, and the {old['train.schedule']} schedule "
+            "depends on it"
+        )
+    return lines
+
+
+def adopt_recorded(asked: Config, recorded: Config) -> Config:
+    """Where the experiment leaves it to passus ("auto"), a continued run goes on as it began."""
+    run = {key: getattr(recorded.run, key) for key in ("device", "dtype", "threads") if getattr(asked.run, key) in ("auto", 0)}
+    return asked.model_copy(update={"run": asked.run.model_copy(update=run)})
+
+
+def default_threads(jobs: int = 1) -> int:
+    return max(1, len(os.sched_getaffinity(0)) // jobs) if hasattr(os, "sched_getaffinity") else max(1, (os.cpu_count() or 1) // jobs)
+
+
+def to_toml(config: Config) -> str:
+    lines, tables = [], []
+    for key, value in config.model_dump().items():
+        if isinstance(value, dict):
+            tables += ["", f"[{key}]", *(f"{k} = {_toml_value(v)}" for k, v in value.items())]
+        else:
+            lines.append(f"{key} = {_toml_value(value)}")
+    return "\n".join(lines + tables) + "\n"
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        escaped = "".join(f"\\u{ord(c):04x}" if ord(c) < 32 or c in '"\\' else c for c in value)
+        return f'"{escaped}"'
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
+    return repr(value)
+
+
+def from_toml(text: str, source: str) -> Config:
+    return resolve(tomllib.loads(text), source)

@@ -1,0 +1,194 @@
+"""Generation with the trainer's own weights: prefill once per prompt, then cached decode of many rows at once.
+
+The rows in flight are always the first B of the cache. A row that ends gives its place to a waiting one, or else to the last
+row, so that B shrinks with the work. A row starts by decoding its prompt's last token at the prompt's last position: what was
+prefilled is all before it, and there is one way to draw a token, not two.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from passus import noise
+from passus.attention import DecodePlan, KeyValueCache, PackedPlan
+from passus.logprob import log_softmax
+from passus.sampler import Prompt, Rollout, SamplingParams
+
+PREFILL_TOKENS = 8192
+READ_EVERY_ON_CUDA = 8
+
+
+@dataclass
+class _Row:
+    number: int
+    """Its place in the rollout."""
+    prompt: int
+    tokens: list[int] = field(default_factory=list)
+    logps: list[float] = field(default_factory=list)
+
+
+class Engine:
+    """A `Sampler` over a transformers model that lies in this process."""
+
+    def __init__(self, model, end_tokens: Sequence[int], slots: int = 256, interrupt: Callable[[], None] = lambda: None):
+        self.model, self.end_tokens, self.slots, self.interrupt = model, frozenset(end_tokens), slots, interrupt
+
+    @torch.inference_mode()
+    def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout:
+        return _Generation(self, prompts, params).run()
+
+
+class _Generation:
+    """The state of one call."""
+
+    def __init__(self, engine: Engine, prompts: Sequence[Prompt], params: SamplingParams):
+        self.engine, self.model, self.prompts, self.params = engine, engine.model, prompts, params
+        self.device = self.model.device
+        total = len(prompts) * params.samples
+        self.all = [_Row(n, n // params.samples) for n in range(total)]
+        self.waiting = deque(self.all)
+        self.active: list[_Row] = []
+        slots = min(total, engine.slots)
+        longest = max((len(p.tokens) for p in prompts), default=0) + params.max_tokens
+        self.cache = KeyValueCache.empty(self.model.config, slots, longest, self.device, self.model.dtype)
+        item_N = torch.tensor([prompts[row.prompt].item for row in self.all], device=self.device)
+        sample_N = torch.arange(total, device=self.device) % params.samples
+        self.uniforms_NT = noise.uniforms(params.seed, params.stream, params.step, item_N, sample_N, params.max_tokens)
+        self.prefilled: dict[int, list[tuple[Tensor, Tensor]]] = {}
+        self.slots = slots
+        # One entry an active row: the token to feed, where it stands, which row's noise it uses, how many tokens it has.
+        self.feed_B = self.position_B = self.number_B = self.drawn_B = torch.empty(0, dtype=torch.long, device=self.device)
+
+    def run(self) -> Rollout:
+        read_every = READ_EVERY_ON_CUDA if self.device.type == "cuda" else 1
+        while self.waiting or self.active:
+            self.engine.interrupt()
+            self._admit()
+            drawn = [self._decode() for _ in range(read_every)]
+            tokens_RB = torch.stack([tokens for tokens, _ in drawn]).tolist()
+            logps_RB = torch.stack([logps for _, logps in drawn]).tolist()
+            self._collect(tokens_RB, logps_RB)
+        finished = [bool(row.tokens) and row.tokens[-1] in self.engine.end_tokens for row in self.all]
+        return Rollout([row.tokens for row in self.all], [row.logps for row in self.all], finished)
+
+    def _admit(self) -> None:
+        """Fill free slots with waiting rows, prefilling the prompts that come in for the first time."""
+        free = self.slots - len(self.active)
+        entering = [self.waiting.popleft() for _ in range(min(free, len(self.waiting)))]
+        if not entering:
+            return
+        self._prefill(sorted({row.prompt for row in entering} - self.prefilled.keys()))
+        for row in entering:
+            length = len(self.prompts[row.prompt].tokens) - 1
+            for layer, (key_TKD, value_TKD) in enumerate(self.prefilled.get(row.prompt, [])):
+                self.cache.keys[layer][len(self.active), :, :length] = key_TKD.transpose(0, 1)
+                self.cache.values[layer][len(self.active), :, :length] = value_TKD.transpose(0, 1)
+            self.active.append(row)
+        still_needed = {self.waiting[0].prompt} if self.waiting else set()
+        self.prefilled = {p: kv for p, kv in self.prefilled.items() if p in still_needed}
+        last = [self.prompts[row.prompt].tokens[-1] for row in entering]
+        position = [len(self.prompts[row.prompt].tokens) - 1 for row in entering]
+        self._extend(last, position, [row.number for row in entering])
+
+    def _extend(self, feed: list[int], position: list[int], number: list[int]) -> None:
+        def tensor(values: list[int]) -> Tensor:
+            return torch.tensor(values, device=self.device)
+
+        self.feed_B = torch.cat([self.feed_B, tensor(feed)])
+        self.position_B = torch.cat([self.position_B, tensor(position)])
+        self.number_B = torch.cat([self.number_B, tensor(number)])
+        self.drawn_B = torch.cat([self.drawn_B, tensor([0] * len(feed))])
+
+    def _prefill(self, numbers: list[int]) -> None:
+        """Keys and values of all but the last token of these prompts, packed."""
+        group: list[int] = []
+        tokens = 0
+        for number in [n for n in numbers if len(self.prompts[n].tokens) > 1]:
+            length = len(self.prompts[number].tokens) - 1
+            if group and tokens + length > PREFILL_TOKENS:
+                self._prefill_pack(group)
+                group, tokens = [], 0
+            group.append(number)
+            tokens += length
+        if group:
+            self._prefill_pack(group)
+
+    def _prefill_pack(self, numbers: list[int]) -> None:
+        heads = [self.prompts[n].tokens[:-1] for n in numbers]
+        lengths = [len(head) for head in heads]
+        plan = PackedPlan(lengths, self.device, captured=[])
+        tokens = torch.tensor([token for head in heads for token in head], device=self.device)
+        positions = torch.cat([torch.arange(n, device=self.device) for n in lengths])
+        self.model.model(tokens[None], position_ids=positions[None], use_cache=False, plan=plan)
+        assert plan.captured is not None
+        layers = [(keys.split(lengths), values.split(lengths)) for keys, values in plan.captured]
+        for i, number in enumerate(numbers):
+            self.prefilled[number] = [(keys[i], values[i]) for keys, values in layers]
+
+    def _decode(self) -> tuple[Tensor, Tensor]:
+        """One token for every active row."""
+        reach = max(len(self.prompts[row.prompt].tokens) + len(row.tokens) for row in self.active)
+        longest = min(reach + READ_EVERY_ON_CUDA, self.cache.keys[0].shape[2])
+        position_B = self.position_B.clamp(max=longest - 1)
+        plan = DecodePlan(self.cache, position_B, longest)
+        hidden = self.model.model(
+            self.feed_B[:, None], position_ids=position_B[:, None], use_cache=False, plan=plan
+        ).last_hidden_state[:, 0]
+        drawn_B = self.drawn_B.clamp(max=self.params.max_tokens - 1)  # rows past their end are read and dropped
+        tokens_B, logps_B = draw(self.model.lm_head(hidden), self.uniforms_NT[self.number_B, drawn_B], self.params)
+        self.feed_B, self.position_B, self.drawn_B = tokens_B, self.position_B + 1, self.drawn_B + 1
+        return tokens_B, logps_B
+
+    def _collect(self, tokens_RB: list[list[int]], logps_RB: list[list[float]]) -> None:
+        """Give each row what it drew, and let the rows that ended go."""
+        ended = []
+        for place, row in enumerate(self.active):
+            for tokens, logps in zip(tokens_RB, logps_RB, strict=True):
+                row.tokens.append(tokens[place])
+                row.logps.append(logps[place])
+                if tokens[place] in self.engine.end_tokens or len(row.tokens) == self.params.max_tokens:
+                    ended.append(place)
+                    break
+        if ended:
+            self._remove(ended)
+
+    def _remove(self, ended: list[int]) -> None:
+        """Move rows from the end into the places that became free."""
+        order = list(range(len(self.active)))
+        for place in reversed(ended):
+            last = len(order) - 1
+            if place != last:
+                moved = self.active[order[last]]
+                self.cache.move(last, place, len(self.prompts[moved.prompt].tokens) + len(moved.tokens))
+                order[place] = order[last]
+            order.pop()
+        self.active = [self.active[i] for i in order]
+        keep = torch.tensor(order, dtype=torch.long, device=self.device)
+        self.feed_B, self.position_B = self.feed_B[keep], self.position_B[keep]
+        self.number_B, self.drawn_B = self.number_B[keep], self.drawn_B[keep]
+
+
+def draw(logits_BV: Tensor, uniform_B: Tensor, params: SamplingParams) -> tuple[Tensor, Tensor]:
+    """A token for each row by inverting its distribution function, and its log-prob before truncation."""
+    logps_BV = log_softmax(logits_BV, params.temperature or 1.0)
+    if params.temperature == 0:
+        tokens_B = logps_BV.argmax(-1)
+    else:
+        cumulative_BV = truncate(logps_BV.exp(), params.top_p, params.top_k).double().cumsum(-1)
+        threshold_B1 = (uniform_B * cumulative_BV[:, -1])[:, None]
+        tokens_B = torch.searchsorted(cumulative_BV, threshold_B1, right=True)[:, 0]
+    return tokens_B, logps_BV.gather(1, tokens_B[:, None])[:, 0]
+
+
+def truncate(probs_BV: Tensor, top_p: float, top_k: int) -> Tensor:
+    """Zero all but the top_k likeliest tokens, and all beyond the likeliest that together reach top_p."""
+    if top_p >= 1.0 and top_k <= 0:
+        return probs_BV
+    sorted_BV, order_BV = probs_BV.sort(dim=-1, descending=True, stable=True)
+    drop_BV = (sorted_BV.double().cumsum(-1) - sorted_BV) >= top_p
+    if top_k > 0:
+        drop_BV[:, top_k:] = True
+    return torch.zeros_like(probs_BV).scatter(-1, order_BV, sorted_BV.masked_fill(drop_BV, 0.0))

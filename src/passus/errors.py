@@ -1,0 +1,30 @@
+"""Errors a user can act on: what was given, what was expected, what to write instead. Shown as one message, no traceback."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class PassusError(Exception):
+    """Something failed at run time. Exit code 1."""
+
+    exit_code = 1
+
+    def __init__(self, given: str, *, expected: str | None = None, write: str | None = None):
+        lines = [given]
+        if expected:
+            lines.append(f"  expected: {expected}")
+        if write:
+            lines.append(f"  write: {write}")
+        super().__init__("\n".join(lines))
+
+
+class UsageError(PassusError):
+    """What was asked for cannot be done as it was asked. Exit code 2."""
+
+    exit_code = 2
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word closest to a misspelt one, if any is close."""
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return found[0] if found else None

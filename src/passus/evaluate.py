@@ -1,0 +1,82 @@
+"""Evaluation: a suite of benchmarks, to item rows, to eval points.
+
+Items and noise are the same at every eval point of every arm with one seed, so that curves are paired.
+
+Shapes: Q items, K samples an item.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from passus import stats
+from passus.config import EvalTable
+from passus.grading import Verdict, grade
+from passus.models import Policy
+from passus.sampler import Sampler, SamplingParams
+from passus.tasks import benchmark_items
+
+COLUMNS = ("benchmark", "temperature", "item", "sample", "verdict", "extracted", "tokens", "logp", "completion")
+
+
+def evaluate(policy: Policy, sampler: Sampler, table: EvalTable, max_tokens: int, seed: int, step: int) -> tuple[list[dict], dict]:
+    """(eval points, item rows as columns) of the whole suite."""
+    points: list[dict] = []
+    columns: dict[str, list] = {name: [] for name in COLUMNS}
+    for temperature in table.temperatures:
+        for benchmark in table.suite:
+            rows = list(_rows(policy, sampler, table, max_tokens, seed, benchmark, temperature))
+            points.append({"step": step, "benchmark": benchmark, "temperature": temperature} | point(rows))
+            for name in COLUMNS:
+                columns[name] += [row[name] for row in rows]
+    return points, columns
+
+
+def _rows(
+    policy: Policy, sampler: Sampler, table: EvalTable, max_tokens: int, seed: int, benchmark: str, temperature: float
+) -> Iterator[dict]:
+    items = benchmark_items(benchmark, table.limit)
+    params = SamplingParams(
+        table.samples, max_tokens, seed, f"eval/{benchmark}", temperature=temperature, top_p=table.top_p, top_k=table.top_k
+    )
+    rollout = sampler.generate([policy.prompt(item, item.index) for item in items], params)
+    for n, text in enumerate(policy.texts(rollout.tokens)):
+        item = items[n // table.samples]
+        graded = grade(text, item.gold, truncated=not rollout.finished[n])
+        yield {
+            "benchmark": benchmark, "temperature": temperature, "item": item.index, "sample": n % table.samples,
+            "verdict": str(graded.verdict), "extracted": graded.extracted, "tokens": len(rollout.tokens[n]),
+            "logp": float(np.sum(rollout.logps[n])), "completion": text,
+        }  # fmt: skip
+
+
+def point(rows: list[dict]) -> dict:
+    """The numbers of one benchmark at one step, from its item rows."""
+    samples = 1 + max(row["sample"] for row in rows)
+    correct_QK = np.array([row["verdict"] == Verdict.CORRECT for row in rows], dtype=float).reshape(-1, samples)
+    answers = [row["extracted"] for row in rows]
+    answers_QK = [answers[i : i + samples] for i in range(0, len(answers), samples)]
+    accuracy = stats.interval(correct_QK)
+    tokens = [row["tokens"] for row in rows]
+    return {
+        "q": len(correct_QK),
+        "k": samples,
+        "acc": accuracy.mean,
+        "ci_low": accuracy.low,
+        "ci_high": accuracy.high,
+        "pass": {str(k): stats.pass_at_k(correct_QK, k) for k in _powers_of_two(samples)},
+        "maj": {str(samples): stats.maj_at_k(answers_QK, correct_QK)},
+        "tokens_mean": float(np.mean(tokens)),
+        "tokens_p95": float(np.percentile(tokens, 95)),
+        "truncated": _share(rows, Verdict.TRUNCATED),
+        "unparseable": _share(rows, Verdict.UNPARSEABLE),
+        "error": _share(rows, Verdict.ERROR),
+    }
+
+
+def _share(rows: list[dict], verdict: Verdict) -> float:
+    return sum(row["verdict"] == verdict for row in rows) / len(rows)
+
+
+def _powers_of_two(most: int) -> list[int]:
+    return sorted({2**i for i in range(most.bit_length())} | {most})

@@ -1,0 +1,1 @@
+"""Shipped experiments: `passus run NAME` finds NAME.toml here."""

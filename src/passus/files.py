@@ -1,0 +1,78 @@
+"""Writes that a kill cannot tear: whole files by rename, lines by append. And the hook by which tests kill inside them."""
+
+import errno
+import json
+import os
+import signal
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+
+def write_atomic(path: Path, write: Callable[[Path], None], *, durable: bool = True) -> None:
+    """Let `write` fill a file beside the target, make it durable, then put it in the target's place."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    write(temporary)
+    if durable:
+        fsync(temporary)
+    fault(f"write:{path.name}")
+    os.replace(temporary, path)
+    if durable:
+        fsync(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    def write(target: Path) -> None:
+        target.write_text(text, encoding="utf-8")
+
+    write_atomic(path, write)
+
+
+def to_json(value: Any) -> str:
+    """Strict JSON on one line: no NaN, which other readers refuse. Callers write None for what is not a number."""
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
+
+
+def append_lines(path: Path, rows: Iterable[dict]) -> None:
+    """Whole lines in one write; a kill can tear the last one, which `read_lines` then drops."""
+    with open(path, "ab", buffering=0) as file:
+        file.write("".join(to_json(row) + "\n" for row in rows).encode())
+
+
+def read_lines(path: Path) -> list[dict]:
+    if not path.exists():
+        return []
+    rows = []
+    for line in path.read_bytes().splitlines(keepends=True):
+        if not line.endswith(b"\n"):
+            break  # torn by a kill
+        rows.append(json.loads(line))
+    return rows
+
+
+def fsync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+_passed: dict[str, int] = {}
+
+
+def fault(place: str) -> None:
+    """PASSUS_FAULT="kill@save:model:2" kills this process the second time it comes by; "enospc@..." fills the disk there."""
+    wanted = os.environ.get("PASSUS_FAULT")
+    if not wanted:
+        return
+    kind, _, where = wanted.partition("@")
+    where, _, nth = where.rpartition(":")
+    if place != where:
+        return
+    _passed[place] = _passed.get(place, 0) + 1
+    if _passed[place] != int(nth):
+        return
+    if kind == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)

@@ -1,0 +1,104 @@
+"""Making the shipped models: next-token training on the texts of a mind.
+
+A model is remade by `passus pretrain`: some minutes on a GPU, an hour or two on a laptop. The same seed on another device
+or library version gives another model of the same kind, not the same bits.
+"""
+
+import json
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing import get_context
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Qwen3Config
+
+from passus import attention, batch, logprob
+from passus.nano import mind
+from passus.nano.tokenizer import make_tokenizer
+from passus.tasks import abacus
+
+MINDS = {"qwen3": 1}
+"""The seed of each family's misconceptions."""
+TEXTS_PER_CHUNK = 20_000
+
+
+def make_model(family: str, vocabulary: int):
+    sizes = dict(
+        vocab_size=vocabulary, hidden_size=128, intermediate_size=384, num_hidden_layers=4, num_attention_heads=4,
+        num_key_value_heads=2, head_dim=32, max_position_embeddings=512, tie_word_embeddings=True,
+        pad_token_id=0, eos_token_id=1, bos_token_id=None,
+    )  # fmt: skip
+    configs = {"qwen3": Qwen3Config}
+    return AutoModelForCausalLM.from_config(configs[family](**sizes), attn_implementation=attention.NAME)
+
+
+def _texts(job: tuple[str, int]) -> list[tuple[list[int], list[int]]]:
+    """Token ids of one chunk of the mixture; a function of (family, chunk)."""
+    family, chunk = job
+    rng = random.Random(f"pretrain/{abacus.VERSION}/{family}/{chunk}")
+    believer = mind.Mind(MINDS[family])
+    pairs = [mind.text(believer, rng) for _ in range(TEXTS_PER_CHUNK)]
+    tokenizer = make_tokenizer()
+    prompts = tokenizer([p for p, _ in pairs], add_special_tokens=False)["input_ids"]
+    completions = tokenizer([c for _, c in pairs], add_special_tokens=False)["input_ids"]
+    return [(p, c + [tokenizer.eos_token_id]) for p, c in zip(prompts, completions, strict=True)]
+
+
+def batches(family: str, steps: int, size: int, workers: int) -> Iterator[list[tuple[list[int], list[int]]]]:
+    """Batches of texts of like length, never the same text twice but by chance."""
+    chunks = math.ceil(steps * size / (TEXTS_PER_CHUNK // size * size))
+    with get_context("spawn").Pool(workers) as pool:
+        done = 0
+        for chunk, texts in enumerate(pool.imap(_texts, ((family, c) for c in range(chunks)))):
+            texts.sort(key=lambda pair: len(pair[0]) + len(pair[1]))
+            starts = list(range(0, len(texts) - size + 1, size))
+            random.Random(chunk).shuffle(starts)
+            for start in starts:
+                if done == steps:
+                    return
+                done += 1
+                yield texts[start : start + size]
+
+
+def pretrain(
+    family: str, *, steps: int, size: int, learning_rate: float, device: str, workers: int, seed: int = 0,
+    report: Callable[[str], None] = print,
+):  # fmt: skip
+    """Train one nano model. Returns (model, tokenizer)."""
+    torch.manual_seed(seed)
+    tokenizer = make_tokenizer()
+    model = make_model(family, len(tokenizer)).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.01, betas=(0.9, 0.95))
+    started = time.monotonic()
+    for step, texts in enumerate(batches(family, steps, size, workers), start=1):
+        warm_up, cool_down = step / 100, (steps - step + 1) / (0.3 * steps)
+        optimizer.param_groups[0]["lr"] = learning_rate * min(1.0, warm_up, cool_down)
+        loss = next_token_loss(model, texts)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        if step % max(1, steps // 10) == 0:
+            report(f"{family}: step {step}/{steps}, loss {loss.item():.4f}, {time.monotonic() - started:.0f} s")
+    return model, tokenizer
+
+
+def next_token_loss(model, texts: list[tuple[list[int], list[int]]]) -> Tensor:
+    prompts, completions = [p for p, _ in texts], [c for _, c in texts]
+    packed = batch.pack(list(range(len(texts))), prompts, completions, model.device)
+    hidden = model.model(
+        packed.tokens_T[None], position_ids=packed.positions_T[None], use_cache=False, plan=packed.plan
+    ).last_hidden_state[0]
+    logp_C, _ = logprob.token_logprobs(model.lm_head, hidden[packed.predicts_C], packed.targets_C, chunk=1 << 16)
+    return -logp_C.mean()
+
+
+def save(model, tokenizer: PreTrainedTokenizerFast, folder: Path, recipe: dict) -> None:
+    """In Hugging Face layout, bf16, with the recipe beside it."""
+    model.to(torch.bfloat16).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    (folder / "recipe.json").write_text(json.dumps(recipe, indent=2) + "\n")

@@ -1,0 +1,121 @@
+"""What a nano model can do before any RL: the table that decides whether experiments can stand on it."""
+
+import random
+from collections.abc import Sequence
+
+import torch
+
+from passus.engine import Engine
+from passus.grading import Verdict, grade
+from passus.nano import mind
+from passus.sampler import Prompt, SamplingParams
+from passus.tasks import abacus
+
+MAX_TOKENS = 200
+
+
+class Probe:
+    def __init__(self, model, tokenizer, believer: mind.Mind):
+        self.tokenizer, self.mind = tokenizer, believer
+        self.engine = Engine(model.eval(), [tokenizer.eos_token_id], slots=1024)
+
+    def complete(self, prompts: Sequence[str], *, temperature: float = 1.0, samples: int = 1) -> list[str]:
+        ids = self.tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
+        params = SamplingParams(samples, MAX_TOKENS, seed=0, stream="probe", temperature=temperature)
+        rollout = self.engine.generate([Prompt(tuple(t), i) for i, t in enumerate(ids)], params)
+        return self.tokenizer.batch_decode(rollout.tokens, skip_special_tokens=True)
+
+    def accuracy(self, prompts: Sequence[str], golds: Sequence[str]) -> float:
+        outputs = self.complete(prompts)
+        return _mean([grade(o, g, truncated=False).verdict is Verdict.CORRECT for o, g in zip(outputs, golds, strict=True)])
+
+    def tasks(self) -> list[dict]:
+        """Per task: sampled and greedy accuracy, tokens, and share, accuracy and length of each style."""
+        rows = []
+        for task in abacus.TASKS:
+            items = abacus.eval_items(task)
+            prompts = [f"<q>{item.question}<a>" for item in items]
+            sampled = self.complete(prompts, samples=4)
+            greedy = self.complete(prompts, temperature=0.0)
+            golds = [item.gold for item in items for _ in range(4)]
+            right = [grade(o, g, truncated=False).verdict is Verdict.CORRECT for o, g in zip(sampled, golds, strict=True)]
+            lengths = [len(t) + 1 for t in self.tokenizer(sampled, add_special_tokens=False)["input_ids"]]
+            row = {
+                "task": task,
+                "sampled": _mean(right),
+                "greedy": _mean([grade(o, i.gold, truncated=False).verdict == "correct" for o, i in zip(greedy, items, strict=True)]),
+                "tokens": _mean(lengths),
+            }  # fmt: skip
+            for style in mind.STYLES:
+                chosen = [i for i, output in enumerate(sampled) if style_of(output) == style]
+                row[style] = {
+                    "share": len(chosen) / len(sampled),
+                    "accuracy": _mean([right[i] for i in chosen]),
+                    "tokens": _mean([lengths[i] for i in chosen]),
+                }
+            rows.append(row)
+        return rows
+
+    def lessons(self, n: int = 600) -> dict:
+        """Accuracy on problems with a misconception: plain, with the right lesson, with an irrelevant one; lessons written right."""
+        rng = random.Random(5)
+        problems, facts = [], []
+        requests, expected = [], []
+        while len(problems) < n:
+            problem = abacus.draw(rng, rng.choice(["add2", "sub", "mul"]), "eval")
+            right = mind.Working(mind.RIGHT_MIND, rng)
+            right.solve(problem)
+            misbelieved = [step.fact for step in right.steps if step.fact in self.mind.beliefs]
+            if not misbelieved:
+                continue
+            problems.append(problem)
+            facts.append(rng.choice(misbelieved))
+            wrong = mind.Working(self.mind, rng)
+            if wrong.solve(problem) != problem.gold:
+                requests.append(mind.lesson_request(problem, wrong, right))
+                expected.append(mind.lesson(mind.first_error(wrong, right)))
+        golds = [p.gold for p in problems]
+        plain = [f"<q>{p.question}<a>" for p in problems]
+        written = self.complete(requests)
+        return {
+            "problems": n,
+            "plain": self.accuracy(plain, golds),
+            "right lesson": self.accuracy([f"<lesson>{mind.lesson(f)}{q}" for f, q in zip(facts, plain, strict=True)], golds),
+            "irrelevant lesson": self.accuracy(
+                [f"<lesson>{mind.lesson(_other(f))}{q}" for f, q in zip(facts, plain, strict=True)], golds
+            ),
+            "lessons written": len(requests),
+            "lessons written right": _mean([w == e for w, e in zip(written, expected, strict=True)]),
+        }
+
+
+def style_of(output: str) -> str:
+    if output.startswith("\\boxed{"):
+        return "direct"
+    return "check" if "?" in output else "steps"
+
+
+def table(tasks: list[dict], lessons: dict) -> str:
+    """The probe as Markdown."""
+    lines = ["| task | sampled | greedy | tokens | direct: share, right, tokens | steps | check |", "|---|---|---|---|---|---|---|"]
+    for row in tasks:
+        styles = " | ".join("{share:.2f}, {accuracy:.2f}, {tokens:.0f}".format(**row[style]) for style in mind.STYLES)
+        lines.append(f"| {row['task']} | {row['sampled']:.2f} | {row['greedy']:.2f} | {row['tokens']:.0f} | {styles} |")
+    lines += ["", f"On {lessons['problems']} problems that touch a misconception, sampled once:", ""]
+    lines += ["| plain | irrelevant lesson | right lesson | lessons written right |", "|---|---|---|---|"]
+    lines.append(
+        f"| {lessons['plain']:.2f} | {lessons['irrelevant lesson']:.2f} | {lessons['right lesson']:.2f} "
+        f"| {lessons['lessons written right']:.2f} of {lessons['lessons written']} |"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _other(fact: mind.Fact) -> mind.Fact:
+    """A fact of the same kind about other digits."""
+    op, x, y = fact
+    x, y = (x + 3) % 10, (y + 5) % 10
+    return (op, max(x, y), min(x, y)) if op == "-" else (op, x, y)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(torch.tensor(values, dtype=torch.float64).mean()) if values else float("nan")

@@ -1,0 +1,41 @@
+"""Counter-based random numbers: every draw is a function of its name, never of what was drawn before.
+
+Philox4x32-10 (Salmon et al., 2011) turns a key of two 32-bit words and a counter of four into four random words. The key
+holds the seed and the stream (a hash of "train", or of "eval" and the benchmark), the counter (step, item, sample, position).
+One uniform number a token is enough, because tokens are drawn by inverting the distribution function. Neither the make-up of
+a batch nor a resume can change it.
+"""
+
+import zlib
+
+import torch
+from torch import Tensor
+
+_M0, _M1 = 0xD2511F53, 0xCD9E8D57
+_W0, _W1 = 0x9E3779B9, 0xBB67AE85
+_MASK = 0xFFFFFFFF
+
+
+def stream_key(name: str) -> int:
+    """32 bits that name a stream of draws."""
+    return zlib.crc32(name.encode())
+
+
+def philox(counter: tuple[Tensor, Tensor, Tensor, Tensor], key: tuple[int, int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Ten rounds over int64 tensors that hold 32-bit words; the tensors broadcast."""
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(10):
+        # int64 products wrap around, but all 64 bits are right; the mask undoes the arithmetic shift's sign.
+        p0, p1 = c0 * _M0, c2 * _M1
+        c0, c1, c2, c3 = ((p1 >> 32) & _MASK) ^ c1 ^ k0, p1 & _MASK, ((p0 >> 32) & _MASK) ^ c3 ^ k1, p0 & _MASK
+        k0, k1 = (k0 + _W0) & _MASK, (k1 + _W1) & _MASK
+    return c0, c1, c2, c3
+
+
+def uniforms(seed: int, stream: str, step: int, item_N: Tensor, sample_N: Tensor, positions: int) -> Tensor:
+    """Uniform numbers in [0, 1) with 53 random bits, [N, positions] in float64, on the device of item_N."""
+    position = torch.arange(positions, device=item_N.device)[None, :]
+    words = (torch.full_like(position, step), item_N[:, None], sample_N[:, None], position)
+    high, low, _, _ = philox(words, (seed & _MASK, stream_key(stream)))
+    return ((high >> 5) * 2**26 + (low >> 6)).double() * 2.0**-53

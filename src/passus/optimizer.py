@@ -1,0 +1,87 @@
+"""AdamW on a float32 master copy, with warm-up, schedule and clipping.
+
+At a learning rate of 1e-6 an Adam step on bf16 weights alone is lost to rounding nearly everywhere. So where the weights in
+use are not float32, the optimizer keeps its own float32 copy, moves that, and copies it down after every update.
+"""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from passus.config import TrainTable
+
+
+class Optimizer:
+    def __init__(self, model: Any, train: TrainTable):
+        self.train = train
+        self.names = [name for name, p in model.named_parameters() if p.requires_grad]
+        self.weights: list[Tensor] = [p for p in model.parameters() if p.requires_grad]
+        self.has_masters = any(p.dtype != torch.float32 for p in self.weights)
+        self.masters = [p.detach().float().clone() for p in self.weights] if self.has_masters else self.weights
+        self.adam = torch.optim.AdamW(self.masters, lr=0.0, betas=tuple(train.betas), weight_decay=train.weight_decay)
+
+    def step(self, update: int) -> tuple[float, bool]:
+        """Apply the gradients as the update of this number. Returns their norm and whether they were applied.
+
+        A gradient that is not finite changes nothing: neither weights nor moments.
+        """
+        gradients = [p.grad for p in self.weights if p.grad is not None]
+        norm_tensor = torch.nn.utils.get_total_norm(gradients)
+        norm = float(norm_tensor)
+        finite = math.isfinite(norm)
+        if finite:
+            if self.train.max_grad_norm:
+                torch.nn.utils.clip_grads_with_norm_(self.weights, self.train.max_grad_norm, norm_tensor)
+            self.adam.param_groups[0]["lr"] = learning_rate(self.train, update)
+            self._step_masters()
+        self.zero_grad()
+        return norm, finite
+
+    def zero_grad(self) -> None:
+        for weight in self.weights:
+            weight.grad = None
+
+    def _step_masters(self) -> None:
+        if not self.has_masters:
+            self.adam.step()
+            return
+        for master, weight in zip(self.masters, self.weights, strict=True):
+            master.grad = None if weight.grad is None else weight.grad.float()
+        self.adam.step()
+        with torch.no_grad():
+            for master, weight in zip(self.masters, self.weights, strict=True):
+                weight.copy_(master)
+                master.grad = None
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that exact resume needs beside the weights."""
+        found = {}
+        for name, master in zip(self.names, self.masters, strict=True):
+            found |= {f"{key}.{name}": value for key, value in self.adam.state[master].items()}
+            if self.has_masters:
+                found[f"master.{name}"] = master
+        return found
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        for name, master in zip(self.names, self.masters, strict=True):
+            if f"exp_avg.{name}" in tensors:  # absent before the first update
+                # The step count stays on the CPU, where torch keeps it unless told otherwise.
+                self.adam.state[master] = {
+                    key: tensors[f"{key}.{name}"].to(master.device if key != "step" else "cpu")
+                    for key in ("step", "exp_avg", "exp_avg_sq")
+                }
+            if self.has_masters:
+                with torch.no_grad():
+                    master.copy_(tensors[f"master.{name}"])
+
+
+def learning_rate(train: TrainTable, update: int) -> float:
+    """Of one update, counted from 0 over the whole run, skipped ones included: a function of the config alone."""
+    if update < train.warmup:
+        return train.learning_rate * (update + 1) / train.warmup
+    total = train.steps * train.updates
+    left = (total - update) / max(1, total - train.warmup)
+    factor = {"constant": 1.0, "linear": left, "cosine": 0.5 - 0.5 * math.cos(math.pi * left)}[train.schedule]
+    return train.learning_rate * factor

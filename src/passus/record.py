@@ -1,0 +1,230 @@
+"""The run folder: the only interface between training and everything that looks at it.
+
+    config.toml meta.json status.json metrics.jsonl evals.jsonl items/ samples/ checkpoints/
+
+Nothing is pickled and nothing is deleted: rows that a resume will write again are set aside in `set-aside/`.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from passus import config as configs
+from passus.config import Config
+from passus.errors import PassusError, UsageError
+from passus.files import append_lines, fsync, read_lines, write_atomic, write_text
+
+
+@dataclass(frozen=True)
+class Metric:
+    unit: str
+    meaning: str
+
+
+METRICS = {
+    "step": Metric("steps", "steps done; row 1 is the first step"),
+    "progress": Metric("share", "step / train.steps"),
+    "train/accuracy": Metric("share", "completions of this step that are correct"),
+    "train/reward": Metric("reward", "mean reward of this step's completions"),
+    "train/reward_std": Metric("reward", "standard deviation of the rewards of a group, averaged over groups"),
+    "train/frac_reward_zero_std": Metric("share", "groups whose rewards are all equal: they carry no signal"),
+    "train/truncated": Metric("share", "completions that the token limit cut off"),
+    "train/unparseable": Metric("share", "completions that ended without an answer"),
+    "train/grader_error": Metric("share", "completions on which the grader failed"),
+    "train/completions/mean_length": Metric("tokens", "length of completions, the end token included"),
+    "train/completions/min_length": Metric("tokens", "shortest completion"),
+    "train/completions/max_length": Metric("tokens", "longest completion"),
+    "train/loss": Metric("", "the method's loss, averaged over the step's updates; null where an update was skipped"),
+    "train/entropy": Metric("nats", "entropy of the policy, averaged over completion tokens"),
+    "train/clip_ratio/low_mean": Metric("share", "tokens whose ratio was clipped below"),
+    "train/clip_ratio/high_mean": Metric("share", "tokens whose ratio was clipped above"),
+    "train/clip_ratio/region_mean": Metric("share", "tokens whose ratio was clipped"),
+    "train/grad_norm": Metric("", "norm of the gradient before clipping, averaged over the step's updates"),
+    "train/learning_rate": Metric("", "at the step's last update"),
+    "train/skipped_updates": Metric("updates", "updates skipped because loss or gradient was not finite"),
+    "train/num_tokens": Metric("tokens", "prompt and completion tokens since the run began"),
+    "sampling/sampling_logp_difference/mean": Metric("nats", "|trainer's log-prob - sampler's| of the drawn tokens, mean"),
+    "sampling/sampling_logp_difference/p99": Metric("nats", "the same, 99th percentile"),
+    "sampling/sampling_logp_difference/max": Metric("nats", "the same, largest"),
+    "time/elapsed": Metric("s", "time spent on this run, over all its sittings"),
+    "time/rollout": Metric("s", "generation"),
+    "time/grade": Metric("s", "grading"),
+    "time/update": Metric("s", "log-probs, loss, backward, optimizer"),
+    "eval/<benchmark>/acc": Metric("share", "mean over items of the share of K samples that are correct, with ci_low, ci_high (95 %)"),
+    "eval/<benchmark>/pass": Metric("share", "pass@k: chance that at least one of k samples is correct, unbiased"),
+    "eval/<benchmark>/maj": Metric("share", "maj@k: the most frequent answer of k samples is correct; ties count in part"),
+    "eval/<benchmark>/tokens_mean": Metric("tokens", "length of completions"),
+    "eval/<benchmark>/tokens_p95": Metric("tokens", "95th percentile of length"),
+    "eval/<benchmark>/truncated": Metric("share", "completions that the token limit cut off"),
+    "eval/<benchmark>/unparseable": Metric("share", "completions that ended without an answer"),
+}
+"""Every recorded name. evals.jsonl holds the eval metrics as plain keys beside `benchmark`."""
+
+VERSIONED = ("passus", "torch", "transformers", "tokenizers", "safetensors", "numpy", "pyarrow", "pydantic")
+
+
+class RunFolder:
+    """One arm's run on disk. All writes go through here."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._not_durable: list[Path] = []
+
+    @property
+    def config_path(self) -> Path:
+        return self.path / "config.toml"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    def config(self) -> Config:
+        if not self.config_path.exists():
+            raise UsageError(f"{self.path} is not a run: it has no config.toml", expected="a folder that `passus run` wrote")
+        return configs.from_toml(self.config_path.read_text(encoding="utf-8"), str(self.config_path))
+
+    def exists(self) -> bool:
+        return self.config_path.exists()
+
+    def metrics(self) -> list[dict]:
+        return read_lines(self.path / "metrics.jsonl")
+
+    def evals(self) -> list[dict]:
+        return read_lines(self.path / "evals.jsonl")
+
+    def status(self) -> dict[str, Any]:
+        try:
+            return json.loads((self.path / "status.json").read_text())
+        except FileNotFoundError:
+            return {}
+
+    def meta(self) -> dict[str, Any]:
+        return json.loads((self.path / "meta.json").read_text())
+
+    def start(self, config: Config, model: dict[str, Any], resumed_from: int | None) -> None:
+        """Write config.toml and meta.json. The first launch's are kept; later launches are added to a list."""
+        write_text(self.config_path, configs.to_toml(config))
+        meta_path = self.path / "meta.json"
+        launch = {"argv": sys.argv, "time": now(), "resumed_from": resumed_from, "versions": _versions(), "pid": os.getpid()}
+        if meta_path.exists():
+            meta = json.loads(meta_path.read_text())
+            meta["resumed_from"] = resumed_from
+            meta["launches"].append(launch)
+        else:
+            meta = {
+                "id": uuid.uuid4().hex, "created": now(), "argv": sys.argv, "git_commit": _git_commit(), "versions": _versions(), "model": model,
+                "python": platform.python_version(), "resumed_from": resumed_from, "launches": [launch],
+            }  # fmt: skip
+        write_text(meta_path, json.dumps(meta, indent=2) + "\n")
+
+    def write_status(self, **status: Any) -> None:
+        write_text(self.path / "status.json", json.dumps(status, indent=2) + "\n")
+
+    def append_metrics(self, row: dict) -> None:
+        append_lines(self.path / "metrics.jsonl", [row])
+
+    def append_evals(self, rows: Sequence[dict]) -> None:
+        append_lines(self.path / "evals.jsonl", rows)
+
+    def write_rows(self, kind: str, step: int, rows: dict[str, list]) -> None:
+        """kind is `items` or `samples`; rows are columns."""
+        import pyarrow
+        import pyarrow.parquet
+
+        folder = self.path / kind
+        folder.mkdir(exist_ok=True)
+        table = pyarrow.table(rows)
+        path = folder / f"step-{step:06d}.parquet"
+        write_atomic(path, lambda target: pyarrow.parquet.write_table(table, target), durable=False)
+        self._not_durable.append(path)
+
+    def read_rows(self, kind: str, step: int) -> list[dict]:
+        import pyarrow.parquet
+
+        path = self.path / kind / f"step-{step:06d}.parquet"
+        if not path.exists():
+            have = [p.stem.removeprefix("step-").lstrip("0") or "0" for p in sorted((self.path / kind).glob("step-*.parquet"))]
+            raise UsageError(f"{self.path} has no {kind} of step {step}", expected=f"one of: {', '.join(have) or 'none yet'}")
+        return pyarrow.parquet.read_table(path).to_pylist()
+
+    def sync(self) -> None:
+        """Make all rows durable; called before a checkpoint that stands on them becomes visible."""
+        lines = [self.path / name for name in ("metrics.jsonl", "evals.jsonl")]
+        for path in [*self._not_durable, *(path for path in lines if path.exists())]:
+            fsync(path)
+        self._not_durable.clear()
+
+    def set_aside_after(self, step: int, expected_evals: int) -> None:
+        """Make the record end exactly where the checkpoint of `step` stands; what goes beyond is kept in set-aside/.
+
+        An eval point of `step` itself that is not whole goes too: it will be taken again, with the same result.
+        """
+        evals = self.evals()
+        whole = sum(row["step"] == step for row in evals) == expected_evals
+        last_eval = step if whole else step - 1
+        aside = self.path / "set-aside" / f"{time.time_ns()}-after-{step:06d}"
+        self._cut("metrics.jsonl", [row for row in self.metrics() if row["step"] <= step], aside)
+        self._cut("evals.jsonl", [row for row in evals if row["step"] <= last_eval], aside)
+        for kind, last in (("items", last_eval), ("samples", step)):
+            for path in sorted((self.path / kind).glob("step-*.parquet")):
+                if int(path.stem.removeprefix("step-")) > last:
+                    (aside / kind).mkdir(parents=True, exist_ok=True)
+                    os.replace(path, aside / kind / path.name)
+
+    def _cut(self, name: str, keep: list[dict], aside: Path) -> None:
+        path = self.path / name
+        kept = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in keep).encode()
+        whole = path.read_bytes() if path.exists() else b""
+        if kept == whole:
+            return
+        if not whole.startswith(kept):
+            raise PassusError(
+                f"{path} was changed by hand: its rows are not as passus writes them", expected="the file as it was, or another --out"
+            )
+        aside.mkdir(parents=True, exist_ok=True)
+        (aside / name).write_bytes(whole[len(kept) :])
+        fsync(aside / name)
+        write_atomic(path, lambda target: _write_bytes(target, kept))
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in VERSIONED:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _git_commit() -> str | None:
+    """Of the folder the command was given in, where the experiment file lives."""
+    try:
+        done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None
+
+
+def find_runs(path: Path) -> list[Path]:
+    """Run folders at or below a path."""
+    if (path / "config.toml").exists():
+        return [path]
+    return sorted(p.parent for p in path.glob("*/config.toml")) + sorted(p.parent for p in path.glob("*/*/config.toml"))

@@ -1,0 +1,45 @@
+"""The door to generation: prompts and parameters in, a rollout out. What stands behind it is the engine (or, later, a server)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Prompt:
+    tokens: tuple[int, ...]
+    item: int
+    """Names the noise, with seed, stream, step, sample and position."""
+
+
+@dataclass(frozen=True)
+class SamplingParams:
+    samples: int
+    """Completions of each prompt."""
+    max_tokens: int
+    seed: int
+    stream: str
+    """`train`, or `eval/<benchmark>`: draws of one stream are independent of those of another."""
+    step: int = 0
+    """Part of the noise's name in training; left at 0 in evaluation, so that eval points are paired."""
+    temperature: float = 1.0
+    """0 is greedy."""
+    top_p: float = 1.0
+    top_k: int = 0
+    """Truncation is for evaluation only: a sampler renormalises, a trainer does not."""
+
+
+@dataclass
+class Rollout:
+    """N = prompts x samples completions, the samples of one prompt side by side."""
+
+    tokens: list[list[int]]
+    """Completion tokens, with the end token where one was drawn."""
+    logps: list[list[float]]
+    """Log-probs of those tokens under the sampling temperature, before any truncation of the distribution."""
+    finished: list[bool]
+    """False where max_tokens cut the completion off."""
+
+
+class Sampler(Protocol):
+    def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout: ...

@@ -1,0 +1,7 @@
+"""The base of every table of an experiment file: frozen, no unknown keys, and the docstring under a field is its documentation."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True, allow_inf_nan=False)

@@ -1,0 +1,18 @@
+"""One question with its gold answer."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Item:
+    benchmark: str
+    """Where it comes from, as suites spell it: `abacus/add3`."""
+    index: int
+    """Its number there; with benchmark and split it determines everything else."""
+    question: str
+    """What the user's turn of the prompt says."""
+    gold: str
+    """The right answer, as the verifier compares it."""
+
+    def messages(self) -> list[dict[str, str]]:
+        return [{"role": "user", "content": self.question}]
