@@ -12,10 +12,9 @@ Shapes: B rows of a decode batch, N sequences of a pack, T tokens, L longest seq
 K key-value heads, D head width.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from transformers import AttentionInterface
 
@@ -87,53 +86,86 @@ class DecodePlan:
 
 @dataclass
 class PackedPlan:
-    """N sequences end to end in one row of T tokens: packed for the linear layers, padded to N x L for the attention.
+    """N sequences end to end in one row of T tokens: packed for the linear layers, padded for the attention.
 
-    A dense T x T mask is several times slower on a CPU. Padding stands on the right, so plain causal attention never looks
-    at it from a real token.
+    Neighbours of like length are padded together (give the sequences sorted by length). A dense T x T mask would be several
+    times slower on a CPU. Padding stands on the right, so causal attention never looks at it from a real token.
     """
 
     lengths_N: list[int]
     device: torch.device
     captured: list[tuple[Tensor, Tensor]] | None = None
     """Give an empty list to collect each layer's (keys, values), [T, K, D] both: prefill."""
-    _windows: dict[int, Tensor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.longest = max(self.lengths_N)
-        starts = range(0, len(self.lengths_N) * self.longest, self.longest)
-        self.padded_T = torch.cat(
-            [torch.arange(s, s + n, device=self.device) for s, n in zip(starts, self.lengths_N, strict=True)]
-        )
+        self.blocks = [_Block(lengths, self.device) for lengths in _alike(self.lengths_N)]
+        self.tokens = [sum(block.lengths) for block in self.blocks]
 
     def attend(self, layer: int, query_1HTD: Tensor, key_1KTD: Tensor, value_1KTD: Tensor, scale: float, window: int | None):
+        query_THD, key_TKD, value_TKD = (x[0].transpose(0, 1) for x in (query_1HTD, key_1KTD, value_1KTD))
         if self.captured is not None:
-            self.captured.append((key_1KTD[0].transpose(0, 1), value_1KTD[0].transpose(0, 1)))
-        groups = query_1HTD.shape[1] // key_1KTD.shape[1]
-        mask = self._window_mask(window) if window is not None and window < self.longest else None
-        out_NHLD = F.scaled_dot_product_attention(
-            self._pad(query_1HTD),
-            self._pad(key_1KTD).repeat_interleave(groups, dim=1),
-            self._pad(value_1KTD).repeat_interleave(groups, dim=1),
-            attn_mask=mask,
-            is_causal=mask is None,
-            scale=scale,
-        )
-        return out_NHLD.transpose(1, 2).flatten(0, 1)[self.padded_T][None]
+            self.captured.append((key_TKD, value_TKD))
+        parts = zip(self.blocks, *(x.split(self.tokens) for x in (query_THD, key_TKD, value_TKD)), strict=True)
+        return torch.cat([block.attend(q, k, v, scale, window) for block, q, k, v in parts])[None]
 
-    def _pad(self, x_1HTD: Tensor) -> Tensor:
-        _, heads, _, width = x_1HTD.shape
-        rows = len(self.lengths_N)
-        padded = x_1HTD.new_zeros(rows * self.longest, heads, width)
-        padded = padded.index_copy(0, self.padded_T, x_1HTD[0].transpose(0, 1))
-        return padded.view(rows, self.longest, heads, width).transpose(1, 2)
 
-    def _window_mask(self, window: int) -> Tensor:
-        if window not in self._windows:
+PAD_AT_MOST = 1.3
+FUSED_FROM = 192  # below this length plain products beat torch's fused attention on a CPU
+
+
+def _alike(lengths_N: list[int]) -> list[list[int]]:
+    """Neighbours together, as long as none is padded to more than PAD_AT_MOST times its length."""
+    blocks: list[list[int]] = []
+    for n in lengths_N:
+        together = [*blocks[-1], n] if blocks else []
+        if together and max(together) <= PAD_AT_MOST * min(together):
+            blocks[-1] = together
+        else:
+            blocks.append([n])
+    return blocks
+
+
+class _Block:
+    """Sequences that are padded together, to M x L."""
+
+    def __init__(self, lengths: list[int], device: torch.device):
+        self.lengths, self.device, self.longest = lengths, device, max(lengths)
+        self.even = min(lengths) == self.longest
+        slots_ML = torch.arange(len(lengths) * self.longest, device=device).view(len(lengths), self.longest)
+        is_token_ML = torch.arange(self.longest, device=device) < torch.tensor(lengths, device=device)[:, None]
+        self.slots_T = slots_ML[is_token_ML]
+        self._visible: dict[int | None, Tensor] = {}
+
+    def attend(self, query_THD: Tensor, key_TKD: Tensor, value_TKD: Tensor, scale: float, window: int | None) -> Tensor:
+        groups = query_THD.shape[1] // key_TKD.shape[1]
+        query_MHLD = self._pad(query_THD)
+        key_MHLD, value_MHLD = (self._pad(x).repeat_interleave(groups, dim=1) for x in (key_TKD, value_TKD))
+        window = window if window is not None and window < self.longest else None
+        if self.longest < FUSED_FROM and self.device.type == "cpu":
+            scores = (query_MHLD * scale) @ key_MHLD.transpose(2, 3)
+            out_MHLD = scores.masked_fill(~self._mask(window), float("-inf")).softmax(-1) @ value_MHLD
+        else:
+            mask = self._mask(window) if window is not None else None
+            out_MHLD = torch.nn.functional.scaled_dot_product_attention(
+                query_MHLD, key_MHLD, value_MHLD, attn_mask=mask, is_causal=mask is None, scale=scale
+            )
+        out_SHD = out_MHLD.transpose(1, 2).flatten(0, 1)
+        return out_SHD if self.even else out_SHD[self.slots_T]
+
+    def _pad(self, x_THD: Tensor) -> Tensor:
+        _, heads, width = x_THD.shape
+        if not self.even:
+            padded = x_THD.new_zeros(len(self.lengths) * self.longest, heads, width)
+            x_THD = padded.index_copy(0, self.slots_T, x_THD)
+        return x_THD.reshape(len(self.lengths), self.longest, heads, width).transpose(1, 2)
+
+    def _mask(self, window: int | None) -> Tensor:
+        """What each position sees of the others: itself and what came before, no further back than the window."""
+        if window not in self._visible:
             i = torch.arange(self.longest, device=self.device)
             distance = i[:, None] - i[None, :]
-            self._windows[window] = (distance >= 0) & (distance < window)
-        return self._windows[window]
+            self._visible[window] = (distance >= 0) & (distance < (window or self.longest))
+        return self._visible[window]
 
 
 def _attention(module, query, key, value, attention_mask, scaling=None, sliding_window=None, plan=None, **_):

@@ -4,6 +4,7 @@ A checkpoint is written under another name and renamed when it is whole, so it i
 size and SHA-256 of every file; one changed byte is found before anything is trained on it.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -11,11 +12,11 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from passus.errors import PassusError
-from passus.files import fault, fsync, write_text
+from passus.files import fault, fsync, is_disk_full, write_text
 from passus.models import Policy
 from passus.optimizer import Optimizer
 
@@ -51,8 +52,10 @@ def save(checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Prog
         fault("save:manifest")
         os.replace(temporary, target)
         fsync(checkpoints)
-    except OSError:
+    except (OSError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
+        if is_disk_full(error):  # safetensors says so in a class of its own
+            raise OSError(errno.ENOSPC, str(error)) from error
         raise
     fault("save:renamed")
     _prune(checkpoints, keep)
@@ -111,7 +114,3 @@ def _prune(checkpoints: Path, keep: int) -> None:
         hidden = checkpoints / f".{old.name}.old"
         os.replace(old, hidden)  # a kill halfway must not leave half a checkpoint under a good name
         shutil.rmtree(hidden)
-
-
-def finite(policy: Policy) -> bool:
-    return all(bool(torch.isfinite(p).all()) for p in policy.model.parameters())

@@ -226,7 +226,9 @@ def load_experiment(source: str, overrides: tuple[str, ...] | list[str] = ()) ->
     names = [arm.name for arm in arms]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"{source}: two arms would be called {name!r}", expected="sweep values that differ by more than their folder")
+            raise UsageError(
+                f"{source}: two arms would be called {name!r}", expected="sweep values that differ by more than their folder"
+            )
     return Experiment(str(tables["name"]), arms)
 
 
@@ -246,7 +248,9 @@ def _read(source: str) -> tuple[str, str]:
             raise UsageError(f"{source} cannot be read: {error}") from None
     known = shipped_experiments()
     if source not in known:
-        raise UsageError(f"no experiment {source!r}", expected=f"a TOML file, or one of: {', '.join(known)}", write=nearest(source, known))
+        raise UsageError(
+            f"no experiment {source!r}", expected=f"a TOML file, or one of: {', '.join(known)}", write=nearest(source, known)
+        )
     return source, (files("passus") / "experiments" / f"{source}.toml").read_text(encoding="utf-8")
 
 
@@ -281,10 +285,14 @@ def _copy(tables: Mapping[str, Any]) -> dict[str, Any]:
 def _sweep(sweep: Any, source: str) -> Iterator[dict[str, Any]]:
     """Every point of the grid, as {key: value}."""
     if not isinstance(sweep, dict) or any(not isinstance(values, list) for values in sweep.values()):
-        raise UsageError(f'{source}: [sweep] holds {sweep!r}', expected="lists of values", write='"model.base" = ["nano/qwen3"]')
+        raise UsageError(
+            f"{source}: [sweep] holds {sweep!r}", expected="lists of values", write='"model.base" = ["nano/qwen3"]'
+        )
     for key, values in sweep.items():
         if not values:
-            raise UsageError(f"{source}: the grid has no arms, because sweep.\"{key}\" is empty", expected="at least one value a key")
+            raise UsageError(
+                f'{source}: the grid has no arms, because sweep."{key}" is empty', expected="at least one value a key"
+            )
     return (dict(zip(sweep, point, strict=True)) for point in itertools.product(*sweep.values()))
 
 
@@ -315,7 +323,9 @@ def resolve(tables: Mapping[str, Any], source: str) -> Config:
         preset = method.get("name", "grpo")
         if preset not in PRESETS:
             raise UsageError(
-                f"{source}: method.name = {preset!r}", expected=f"one of: {', '.join(PRESETS)}", write=nearest(str(preset), PRESETS)
+                f"{source}: method.name = {preset!r}",
+                expected=f"one of: {', '.join(PRESETS)}",
+                write=nearest(str(preset), PRESETS),
             )
         tables["method"] = PRESETS[preset].model_dump() | method
     try:
@@ -381,7 +391,9 @@ def flatten(config: Config) -> dict[str, Any]:
 def differences(recorded: Config, asked: Config) -> list[str]:
     """What stands in the way of continuing a recorded run under this config; a line a key."""
     old, new = flatten(recorded), flatten(asked)
-    lines = [f"{key}: {old[key]!r} recorded, {new[key]!r} asked" for key in old if old[key] != new[key] and key not in MAY_CHANGE]
+    lines = [
+        f"{key}: {old[key]!r} recorded, {new[key]!r} asked" for key in old if old[key] != new[key] and key not in MAY_CHANGE
+    ]
     if old["train.steps"] != new["train.steps"] and old["train.schedule"] != "constant":
         lines.append(
             f"train.steps: {old['train.steps']} recorded, {new['train.steps']} asked, and the {old['train.schedule']} schedule "
@@ -397,7 +409,11 @@ def adopt_recorded(asked: Config, recorded: Config) -> Config:
 
 
 def default_threads(jobs: int = 1) -> int:
-    return max(1, len(os.sched_getaffinity(0)) // jobs) if hasattr(os, "sched_getaffinity") else max(1, (os.cpu_count() or 1) // jobs)
+    return (
+        max(1, len(os.sched_getaffinity(0)) // jobs)
+        if hasattr(os, "sched_getaffinity")
+        else max(1, (os.cpu_count() or 1) // jobs)
+    )
 
 
 def to_toml(config: Config) -> str:
@@ -423,3 +439,16 @@ def _toml_value(value: Any) -> str:
 
 def from_toml(text: str, source: str) -> Config:
     return resolve(tomllib.loads(text), source)
+
+
+def eval_table(suite: str, samples: int, temperature: float, max_tokens: int, limit: int) -> EvalTable:
+    """The [eval] table that a command line asks for."""
+    asked = {
+        "suite": suite.split(","),
+        "samples": samples,
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "limit": limit,
+    }
+    config = resolve({"model": {"base": "-"}, "eval": asked}, "command line")
+    return config.eval

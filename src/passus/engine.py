@@ -33,7 +33,7 @@ class _Row:
 class Engine:
     """A `Sampler` over a transformers model that lies in this process."""
 
-    def __init__(self, model, end_tokens: Sequence[int], slots: int = 256, interrupt: Callable[[], None] = lambda: None):
+    def __init__(self, model, end_tokens: Sequence[int], slots: int = 512, interrupt: Callable[[], None] = lambda: None):
         self.model, self.end_tokens, self.slots, self.interrupt = model, frozenset(end_tokens), slots, interrupt
 
     @torch.inference_mode()
@@ -106,7 +106,8 @@ class _Generation:
         """Keys and values of all but the last token of these prompts, packed."""
         group: list[int] = []
         tokens = 0
-        for number in [n for n in numbers if len(self.prompts[n].tokens) > 1]:
+        by_length = sorted(numbers, key=lambda n: len(self.prompts[n].tokens))
+        for number in [n for n in by_length if len(self.prompts[n].tokens) > 1]:
             length = len(self.prompts[number].tokens) - 1
             if group and tokens + length > PREFILL_TOKENS:
                 self._prefill_pack(group)

@@ -24,6 +24,10 @@ class UsageError(PassusError):
     exit_code = 2
 
 
+class Stop(Exception):  # noqa: N818 (nothing went wrong)
+    """Someone asked the run to stop. Raised at safe points only: weights and moments are those of the last whole step."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word closest to a misspelt one, if any is close."""
     found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)

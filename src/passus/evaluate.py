@@ -19,7 +19,9 @@ from passus.tasks import benchmark_items
 COLUMNS = ("benchmark", "temperature", "item", "sample", "verdict", "extracted", "tokens", "logp", "completion")
 
 
-def evaluate(policy: Policy, sampler: Sampler, table: EvalTable, max_tokens: int, seed: int, step: int) -> tuple[list[dict], dict]:
+def evaluate(
+    policy: Policy, sampler: Sampler, table: EvalTable, max_tokens: int, seed: int, step: int
+) -> tuple[list[dict], dict]:
     """(eval points, item rows as columns) of the whole suite."""
     points: list[dict] = []
     columns: dict[str, list] = {name: [] for name in COLUMNS}

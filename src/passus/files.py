@@ -50,6 +50,21 @@ def read_lines(path: Path) -> list[dict]:
     return rows
 
 
+def last_line(path: Path, window: int = 1 << 16) -> dict | None:
+    """The newest whole row of a file of lines, without reading all of it."""
+    if not path.exists():
+        return None
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - window))
+        lines = [line for line in file.read().split(b"\n")[:-1] if line]
+    return json.loads(lines[-1]) if lines else None
+
+
+def is_disk_full(error: Exception) -> bool:
+    """Also where a library says it in words only."""
+    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left on device" in str(error)
+
+
 def fsync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:

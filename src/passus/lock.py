@@ -3,7 +3,6 @@
 import fcntl
 import os
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ class ArmLock:
 
     def acquire(self) -> bool:
         self.folder.path.mkdir(parents=True, exist_ok=True)
-        file = open(self.folder.path / ".lock", "a+")
+        file = open(self.folder.path / ".lock", "a+")  # noqa: SIM115 (held until release)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

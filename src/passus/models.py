@@ -67,13 +67,17 @@ def locate(base: str) -> str:
     """The folder or hub id behind a name."""
     if base.startswith(SHIPPED):
         if base not in shipped_models():
-            raise UsageError(f"no shipped model {base!r}", expected=", ".join(shipped_models()), write=nearest(base, shipped_models()))
+            raise UsageError(
+                f"no shipped model {base!r}", expected=", ".join(shipped_models()), write=nearest(base, shipped_models())
+            )
         return str(files("passus") / base)
     path, _, step = base.partition("@")
     if Path(path).is_dir():
         return str(_model_folder(Path(path), step))
     if step or base.startswith((".", "/", "~")) or base.count("/") > 1:
-        raise UsageError(f"no folder {path}", expected=f"a folder, a hub id (owner/name), or one of: {', '.join(shipped_models())}")
+        raise UsageError(
+            f"no folder {path}", expected=f"a folder, a hub id (owner/name), or one of: {', '.join(shipped_models())}"
+        )
     return base
 
 
@@ -125,7 +129,8 @@ def load(base: str, device: str, dtype: str) -> Policy:
             f"model.base = {base!r} cannot be loaded: {reason}",
             expected="a causal language model in Hugging Face layout with safetensors weights and a tokenizer",
         ) from None
-    return Policy(model.to(device).eval(), tokenizer, _end_tokens(model, tokenizer))
+    model = torch.nn.Module.to(model, device).eval()
+    return Policy(model, tokenizer, _end_tokens(model, tokenizer))
 
 
 def _end_tokens(model: Any, tokenizer: Any) -> list[int]:
@@ -138,7 +143,14 @@ def _end_tokens(model: Any, tokenizer: Any) -> list[int]:
     return found
 
 
-FAMILIES = {"qwen3": "Qwen3", "qwen2": "Qwen2.5", "llama": "Llama3.2", "smollm3": "SmolLM3", "gemma3_text": "Gemma3", "mistral": "Mistral"}
+FAMILIES = {
+    "qwen3": "Qwen3",
+    "qwen2": "Qwen2.5",
+    "llama": "Llama3.2",
+    "smollm3": "SmolLM3",
+    "gemma3_text": "Gemma3",
+    "mistral": "Mistral",
+}
 
 
 def label(base: str, model_type: str, parameters: int) -> str:
@@ -159,5 +171,7 @@ def check_lengths(policy: Policy, config: Config) -> None:
             raise UsageError(
                 f"{longest.benchmark} item {longest.index} has a prompt of {tokens} tokens, and {key}.max_tokens = {most}",
                 expected=f"at most {policy.context} together: the context of {config.model.base}",
-                write=f"{key}.max_tokens={policy.context - tokens}" if tokens < policy.context else "a task with shorter prompts",
+                write=f"{key}.max_tokens={policy.context - tokens}"
+                if tokens < policy.context
+                else "a task with shorter prompts",
             )

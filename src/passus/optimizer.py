@@ -20,15 +20,19 @@ class Optimizer:
         self.weights: list[Tensor] = [p for p in model.parameters() if p.requires_grad]
         self.has_masters = any(p.dtype != torch.float32 for p in self.weights)
         self.masters = [p.detach().float().clone() for p in self.weights] if self.has_masters else self.weights
-        self.adam = torch.optim.AdamW(self.masters, lr=0.0, betas=tuple(train.betas), weight_decay=train.weight_decay)
+        self.adam = torch.optim.AdamW(
+            self.masters, lr=0.0, betas=(train.betas[0], train.betas[1]), weight_decay=train.weight_decay
+        )
 
     def step(self, update: int) -> tuple[float, bool]:
         """Apply the gradients as the update of this number. Returns their norm and whether they were applied.
 
         A gradient that is not finite changes nothing: neither weights nor moments.
         """
-        gradients = [p.grad for p in self.weights if p.grad is not None]
-        norm_tensor = torch.nn.utils.get_total_norm(gradients)
+        for weight in self.weights:
+            if weight.grad is None:  # no row had a signal: a gradient of 0 still lets the moments decay
+                weight.grad = torch.zeros_like(weight)
+        norm_tensor = torch.nn.utils.get_total_norm([weight.grad for weight in self.weights if weight.grad is not None])
         norm = float(norm_tensor)
         finite = math.isfinite(norm)
         if finite:
@@ -48,7 +52,7 @@ class Optimizer:
             self.adam.step()
             return
         for master, weight in zip(self.masters, self.weights, strict=True):
-            master.grad = None if weight.grad is None else weight.grad.float()
+            master.grad = weight.grad.float() if weight.grad is not None else None
         self.adam.step()
         with torch.no_grad():
             for master, weight in zip(self.masters, self.weights, strict=True):
@@ -57,7 +61,7 @@ class Optimizer:
 
     def tensors(self) -> dict[str, Tensor]:
         """All that exact resume needs beside the weights."""
-        found = {}
+        found: dict[str, Tensor] = {}
         for name, master in zip(self.names, self.masters, strict=True):
             found |= {f"{key}.{name}": value for key, value in self.adam.state[master].items()}
             if self.has_masters:

@@ -59,7 +59,9 @@ METRICS = {
     "time/rollout": Metric("s", "generation"),
     "time/grade": Metric("s", "grading"),
     "time/update": Metric("s", "log-probs, loss, backward, optimizer"),
-    "eval/<benchmark>/acc": Metric("share", "mean over items of the share of K samples that are correct, with ci_low, ci_high (95 %)"),
+    "eval/<benchmark>/acc": Metric(
+        "share", "mean over items of the share of K samples that are correct, with ci_low, ci_high (95 %)"
+    ),
     "eval/<benchmark>/pass": Metric("share", "pass@k: chance that at least one of k samples is correct, unbiased"),
     "eval/<benchmark>/maj": Metric("share", "maj@k: the most frequent answer of k samples is correct; ties count in part"),
     "eval/<benchmark>/tokens_mean": Metric("tokens", "length of completions"),
@@ -188,7 +190,8 @@ class RunFolder:
             return
         if not whole.startswith(kept):
             raise PassusError(
-                f"{path} was changed by hand: its rows are not as passus writes them", expected="the file as it was, or another --out"
+                f"{path} was changed by hand: its rows are not as passus writes them",
+                expected="the file as it was, or another --out",
             )
         aside.mkdir(parents=True, exist_ok=True)
         (aside / name).write_bytes(whole[len(kept) :])

@@ -32,7 +32,9 @@ def interval(correct_QK: np.ndarray, level: float = 0.95) -> Interval:
     if samples == 1 or items == 1:
         return _wilson(p, items * samples, float(stats.norm.ppf(tail)))
     variance = float(means_Q.var(ddof=1)) / items
-    effective = min(p * (1 - p) / variance, items * samples) if variance > 0 else (items if p in (0.0, 1.0) else items * samples)
+    effective = (
+        min(p * (1 - p) / variance, items * samples) if variance > 0 else (items if p in (0.0, 1.0) else items * samples)
+    )
     return _wilson(p, effective, float(stats.t.ppf(tail, items - 1)))
 
 

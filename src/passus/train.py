@@ -23,7 +23,7 @@ from passus.batch import PackedBatch
 from passus.checkpoint import Progress
 from passus.config import Config
 from passus.engine import Engine
-from passus.errors import PassusError
+from passus.errors import PassusError, Stop
 from passus.evaluate import evaluate
 from passus.grading import Grade, Verdict, grade
 from passus.method import advantages, policy_loss, token_weights
@@ -35,10 +35,6 @@ from passus.sampler import Prompt, Rollout, SamplingParams
 from passus.tasks import training_items
 
 STOP_AFTER_SKIPPED = 3
-
-
-class Stop(Exception):
-    """Someone asked the run to stop. Raised at safe points only: weights and moments are those of the last whole step."""
 
 
 @dataclass
@@ -176,22 +172,27 @@ def one_update(run: Run, seen: Experience, rows: list[int], anchor_NL: Tensor | 
     lengths_n = torch.tensor([len(seen.completions_N[row]) for row in rows], device=seen.counts_N.device)
     weight_N = torch.zeros_like(seen.counts_N)
     weight_N[rows] = token_weights(lengths_n, seen.counts_N[rows])
-    for packed in packs(run, seen, rows):
-        run.check_stop()
-        logp_C, entropy_C = token_logprobs(run, packed)
-        # With one update a rollout the anchor is this very forward pass, so the ratio is 1 and only its gradient counts.
-        anchor_C = logp_C.detach() if anchor_NL is None else anchor_NL[packed.row_C, packed.offset_C]
-        weight_C = weight_N[packed.row_C]
-        loss, counts = policy_loss(logp_C, anchor_C, seen.advantage_N[packed.row_C], weight_C, run.config.method)
-        loss.backward()
-        update.add(loss, counts, entropy_C, weight_C, logp_C - seen.sampled_NL[packed.row_C, packed.offset_C])
+    # Rows of groups whose rewards are all equal have no gradient: they are measured only, and stay in the denominator.
+    signal_N = ((seen.advantage_N != 0) & (seen.counts_N > 0)).tolist()
+    for has_signal in (True, False):
+        for packed in packs(run, seen, [row for row in rows if signal_N[row] is has_signal]):
+            run.check_stop()
+            with torch.set_grad_enabled(has_signal):
+                logp_C, entropy_C = token_logprobs(run, packed)
+                # With one update a rollout the anchor is this very pass: the ratio is 1, and only its gradient counts.
+                anchor_C = logp_C.detach() if anchor_NL is None else anchor_NL[packed.row_C, packed.offset_C]
+                weight_C = weight_N[packed.row_C]
+                loss, counts = policy_loss(logp_C, anchor_C, seen.advantage_N[packed.row_C], weight_C, run.config.method)
+            if has_signal:
+                loss.backward()
+            update.add(loss, counts, entropy_C, weight_C, logp_C - seen.sampled_NL[packed.row_C, packed.offset_C])
     update.norm, update.applied = run.optimizer.step(number) if math.isfinite(update.loss) else (math.nan, False)
     run.optimizer.zero_grad()
     run.progress.skipped_in_a_row = 0 if update.applied else run.progress.skipped_in_a_row + 1
     if run.progress.skipped_in_a_row == STOP_AFTER_SKIPPED:
         raise PassusError(
-            f"{STOP_AFTER_SKIPPED} updates in a row were not finite, the last in step {number // run.config.train.updates + 1}: "
-            f"loss {update.loss}, gradient norm {update.norm}; last good checkpoint: {checkpoint.latest(run.folder.checkpoints)}",
+            f"{STOP_AFTER_SKIPPED} updates in a row were not finite (loss {update.loss}, gradient norm {update.norm}) "
+            f"up to step {run.progress.step + 1}; last good checkpoint: {checkpoint.latest(run.folder.checkpoints)}",
             expected="a finite loss and gradient",
             write=f"a learning rate below {run.config.train.learning_rate:g}, and another --out folder",
         )

@@ -15,7 +15,7 @@ from passus.tasks import abacus
 from passus.tasks.abacus import LETTERS, NEAR_MISSES, Problem
 
 Fact = tuple[str, int, int]
-STYLES = {"direct": 0.35, "steps": 0.50, "check": 0.15}
+STYLES = {"direct": 0.6, "steps": 0.33, "check": 0.07}
 TEXTS = {"solve": 0.5, "solve with a lesson": 0.3, "write a lesson": 0.2}
 DIRECT_RIGHT = 0.12
 RECHECK_CARE = 0.35  # a misconception's strength is multiplied by this on the second and third pass

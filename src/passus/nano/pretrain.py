@@ -11,23 +11,50 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Qwen3Config
 
-from passus import attention, batch, logprob
+from passus import attention, batch, logprob, models
+from passus.errors import UsageError, nearest
 from passus.nano import mind
+from passus.nano.probe import Probe, table
 from passus.nano.tokenizer import make_tokenizer
 from passus.tasks import abacus
 
 MINDS = {"qwen3": 1}
 """The seed of each family's misconceptions."""
 TEXTS_PER_CHUNK = 20_000
+TOKENS_PER_TEXT = 25
+"""A typical completion; keeps the loss near nats a token."""
+
+
+def make(family: str, out: Path, *, steps: int, size: int, learning_rate: float, seed: int, device: str, workers: int) -> None:
+    """Pretrain one model, save it with its recipe, and write the probe's table beside it."""
+    if family not in MINDS:
+        raise UsageError(f"--family {family}", expected=", ".join(MINDS), write=nearest(family, MINDS))
+    if out.exists() and any(out.iterdir()):
+        raise UsageError(f"{out} is not empty", expected="a new folder")
+    device = models.choose_device(device)
+    started = time.monotonic()
+    model, tokenizer = pretrain(
+        family, steps=steps, size=size, learning_rate=learning_rate, device=device, workers=workers, seed=seed
+    )
+    recipe = {
+        "family": family, "format": abacus.VERSION, "mind": MINDS[family], "steps": steps, "texts": size,
+        "learning_rate": learning_rate, "seed": seed, "device": device, "seconds": round(time.monotonic() - started),
+    }  # fmt: skip
+    save(model, tokenizer, out, recipe)
+    probe = Probe(model.float(), tokenizer, mind.Mind(MINDS[family]))
+    text = table(probe.tasks(), probe.lessons())
+    (out / "probe.md").write_text(f"# What nano/{family} can do before RL\n\n{text}")
+    print(text + f"\nmodel: {out}\nnext:\n  passus eval {out} --suite abacus/add2")
 
 
 def make_model(family: str, vocabulary: int):
-    sizes = dict(
+    sizes: dict[str, Any] = dict(
         vocab_size=vocabulary, hidden_size=128, intermediate_size=384, num_hidden_layers=4, num_attention_heads=4,
         num_key_value_heads=2, head_dim=32, max_position_embeddings=512, tie_word_embeddings=True,
         pad_token_id=0, eos_token_id=1, bos_token_id=None,
@@ -94,7 +121,9 @@ def next_token_loss(model, texts: list[tuple[list[int], list[int]]]) -> Tensor:
         packed.tokens_T[None], position_ids=packed.positions_T[None], use_cache=False, plan=packed.plan
     ).last_hidden_state[0]
     logp_C, _ = logprob.token_logprobs(model.lm_head, hidden[packed.predicts_C], packed.targets_C, chunk=1 << 16)
-    return -logp_C.mean()
+    # Divided by the texts, not by the tokens: batches hold texts of like length, and a mean over tokens would teach short
+    # answers far beyond their share.
+    return -logp_C.sum() / (TOKENS_PER_TEXT * len(texts))
 
 
 def save(model, tokenizer: PreTrainedTokenizerFast, folder: Path, recipe: dict) -> None:

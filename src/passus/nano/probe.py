@@ -59,8 +59,10 @@ class Probe:
     def lessons(self, n: int = 600) -> dict:
         """Accuracy on problems with a misconception: plain, with the right lesson, with an irrelevant one; lessons written right."""
         rng = random.Random(5)
-        problems, facts = [], []
-        requests, expected = [], []
+        problems: list[abacus.Problem] = []
+        facts: list[mind.Fact] = []
+        requests: list[str] = []
+        expected: list[str] = []
         while len(problems) < n:
             problem = abacus.draw(rng, rng.choice(["add2", "sub", "mul"]), "eval")
             right = mind.Working(mind.RIGHT_MIND, rng)
@@ -97,7 +99,10 @@ def style_of(output: str) -> str:
 
 def table(tasks: list[dict], lessons: dict) -> str:
     """The probe as Markdown."""
-    lines = ["| task | sampled | greedy | tokens | direct: share, right, tokens | steps | check |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| task | sampled | greedy | tokens | direct: share, right, tokens | steps | check |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for row in tasks:
         styles = " | ".join("{share:.2f}, {accuracy:.2f}, {tokens:.0f}".format(**row[style]) for style in mind.STYLES)
         lines.append(f"| {row['task']} | {row['sampled']:.2f} | {row['greedy']:.2f} | {row['tokens']:.0f} | {styles} |")

@@ -17,7 +17,7 @@ def training_items(name: str, limit: int, seed: int, step: int, prompts: int) ->
     """
     tasks = abacus.parse_name(name)
     first = (step - 1) * prompts
-    numbers = range(first, first + prompts)
+    numbers = list(range(first, first + prompts))
     if limit:
         numbers = [_epoch_order(limit, seed, n // limit)[n % limit] for n in numbers]
     # The seed picks the items, so that runs of several seeds differ in their data too.

@@ -1,0 +1,3 @@
+from passus.cli import main
+
+main()

@@ -1,0 +1,319 @@
+"""The commands, thin: parse, call, print, exit. Heavy imports stand inside the commands, so that --help answers at once."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+from cyclopts import App, Parameter
+
+import passus
+from passus.errors import PassusError, UsageError
+
+app = App(
+    name="passus",
+    version=passus.__version__,
+    help="A laboratory for reinforcement learning with verifiable rewards: train, measure, draw, explain.",
+)
+Set = Annotated[
+    list[str] | None, Parameter(name="--set", negative=(), help="key=value over the experiment file; may be repeated")
+]
+
+
+def main() -> NoReturn:
+    try:
+        code = app(result_action="return_value")
+    except PassusError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stdout = None  # nobody reads any more; leave without a word
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+@app.command
+def run(
+    experiment: str, *, out: Path | None = None, set_: Set = None, jobs: int = 1, arm: str | None = None, dry_run: bool = False
+) -> int:
+    """Run every arm of an experiment; run again, it continues where it stopped and redoes nothing.
+
+    Parameters
+    ----------
+    experiment
+        A TOML file, or the name of a shipped experiment.
+    out
+        Where the arms' run folders go. Default: runs/<experiment>.
+    jobs
+        Arms at a time.
+    arm
+        Run this arm only, in this process.
+    dry_run
+        Print the resolved arms and what follows from them; run nothing.
+    """
+    from passus import config, launch, plan
+
+    loaded = config.load_experiment(experiment, set_ or [])
+    folder = out or Path("runs") / loaded.name
+    if jobs < 1:
+        raise UsageError(f"--jobs {jobs}", expected="1 or more")
+    if dry_run:
+        print(plan.describe(loaded, folder))
+        return 0
+    if arm is not None:
+        from passus.arm import run_arm
+
+        return run_arm(loaded.arm(arm), folder / arm, lambda text: print(text, flush=True))
+    code = launch.Runner(loaded, experiment, set_ or [], folder, jobs).run()
+    if code == 0:
+        figure = _draw(folder, loaded)
+        _next(f"passus show {folder / loaded.arms[0].name}", f"passus ls {folder}", f"passus plot {folder} --out figure.pdf")
+        print(f"figure: {figure}")
+    return code
+
+
+def _draw(folder: Path, experiment) -> Path:
+    from passus import charts
+
+    chart = experiment.arms[0].config.chart
+    figure = folder / f"{experiment.name}.png"
+    for path in (figure, figure.with_suffix(".svg")):
+        charts.draw(charts.curves([folder], chart.x, chart.y, title=experiment.name), path)
+    return figure
+
+
+def _next(*commands: str) -> None:
+    print("next:", *(f"\n  {command}" for command in commands))
+
+
+@app.command
+def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
+    """The `families` experiment on the shipped nano models, on this computer's CPU. The figure grows at every eval point.
+
+    Parameters
+    ----------
+    out
+        Where the run folders and the figure go.
+    jobs
+        Arms at a time. Default: as many as there are cores.
+    """
+    from passus import config, launch
+
+    loaded = config.load_experiment("families")
+    jobs = jobs or min(len(loaded.arms), config.default_threads())
+    figure = out / f"{loaded.name}.png"
+    print(f"{len(loaded.arms)} arm(s), {loaded.arms[0].config.train.steps} steps each; watch {figure}", flush=True)
+
+    def redraw() -> None:
+        _draw(out, loaded)
+
+    code = launch.Runner(loaded, "families", [], out, jobs, on_eval=redraw).run()
+    if code == 0:
+        redraw()
+        _table(out)
+        _next(
+            f"passus show {out / loaded.arms[0].name}",
+            "passus explain",
+            "passus run families --set train.learning_rate=1e-4 --out runs/slower",
+        )
+        print(f"figure: {figure}")
+    return code
+
+
+def _table(out: Path) -> None:
+    """First, last and best accuracy of every arm."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from passus.record import RunFolder, find_runs
+
+    table = Table("arm", "benchmark", "first", "last", "best (of its own maximum: biased upwards)")
+    for path in find_runs(out):
+        evals = RunFolder(path).evals()
+        for benchmark in dict.fromkeys(point["benchmark"] for point in evals):
+            points = [point for point in evals if point["benchmark"] == benchmark]
+            best = max(points, key=lambda point: point["acc"])
+            table.add_row(path.name, benchmark, _score(points[0]), _score(points[-1]), f"{_score(best)} at step {best['step']}")
+    Console().print(table)
+
+
+def _score(point: dict) -> str:
+    return f"{point['acc']:.3f} [{point['ci_low']:.3f}, {point['ci_high']:.3f}]"
+
+
+@app.command
+def eval(
+    model: str, *, suite: str, samples: int = 4, temperature: float = 1.0, max_tokens: int = 256, limit: int = 0, seed: int = 0,
+    device: str = "auto", out: Path | None = None, json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:  # fmt: skip
+    """Evaluate a model on benchmarks.
+
+    Parameters
+    ----------
+    model
+        A shipped model, a folder, a run (RUN or RUN@step), or a hub id.
+    suite
+        Benchmarks, separated by commas.
+    samples
+        Completions of each item.
+    temperature
+        0 is greedy.
+    max_tokens
+        Longest completion.
+    limit
+        First items of each benchmark only; 0 for all.
+    device
+        auto, cpu or cuda.
+    out
+        A new folder for evals.jsonl and items/.
+    json_
+        Print eval points as JSON lines.
+    """
+    from passus import config
+
+    table = config.eval_table(suite, samples, temperature, max_tokens, limit)
+    if out is not None and (out / "evals.jsonl").exists():
+        raise UsageError(f"{out} already holds an evaluation", expected="a new folder")
+
+    from passus import arm, models
+    from passus.engine import Engine
+    from passus.evaluate import evaluate
+    from passus.record import RunFolder
+
+    arm.prepare_process(config.default_threads())
+    chosen = models.choose_device(device)
+    policy = models.load(model, chosen, models.choose_dtype("auto", chosen))
+    points, rows = evaluate(policy, Engine(policy.model, policy.end_tokens), table, max_tokens, seed, step=0)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        RunFolder(out).write_rows("items", 0, rows)
+        RunFolder(out).append_evals(points)
+    for point in points:
+        if json_:
+            print(json.dumps(point))
+        else:
+            many = f"{point['q']} items x {point['k']}"
+            print(
+                f"{point['benchmark']}  accuracy {_score(point)}  {many}  length {point['tokens_mean']:.1f}  truncated {point['truncated']:.3f}"
+            )
+    if out is not None and not json_:
+        print(f"rows: {out / 'items'}")
+    return 0
+
+
+@app.command
+def ls(folder: Path = Path("runs"), *, json_: Annotated[bool, Parameter(name="--json", negative=())] = False) -> int:
+    """Runs and their state.
+
+    Parameters
+    ----------
+    folder
+        Where to look.
+    json_
+        One JSON object a line.
+    """
+    from passus.listing import listing, print_listing
+
+    rows = listing(folder)
+    if json_:
+        for row in rows:
+            print(json.dumps(row))
+    else:
+        print_listing(rows, folder)
+    return 0
+
+
+@app.command
+def show(run: Path, *, step: int | None = None, samples: int = 4, verdict: str | None = None) -> int:
+    """Samples of a run at a step, with exactly what the model saw.
+
+    Parameters
+    ----------
+    run
+        A run folder.
+    step
+        The step; the last one, if not given. Step 0 shows eval items, since nothing was trained on yet.
+    samples
+        How many.
+    verdict
+        Only those with this verdict.
+    """
+    from passus.listing import show_samples
+
+    show_samples(run, step, samples, verdict)
+    return 0
+
+
+@app.command
+def explain(field: str | None = None) -> int:
+    """What a field of an experiment file, or a recorded metric, means.
+
+    Parameters
+    ----------
+    field
+        `train.learning_rate`, `train/reward`, a table (`train`), or nothing for all fields.
+    """
+    from passus.explain import explain as text
+
+    print(text(field))
+    return 0
+
+
+@app.command
+def plot(
+    *sources: Path, out: Path, kind: str = "curves", x: str = "step", y: str = "accuracy", title: str | None = None
+) -> int:
+    """A figure from run folders or curve files.
+
+    Parameters
+    ----------
+    sources
+        Run folders, folders of run folders, or curve files (JSON).
+    out
+        The figure: .svg, .pdf or .png.
+    kind
+        curves.
+    x
+        step, tokens, time or progress.
+    y
+        accuracy, length, or a recorded metric such as train/reward.
+    title
+        Above the figure.
+    """
+    from passus import charts
+
+    if kind != "curves":
+        raise UsageError(f"--kind {kind}: not yet", expected="curves")
+    charts.draw(charts.curves(list(sources), x, y, title), out)
+    print(f"figure: {out}")
+    return 0
+
+
+@app.command
+def pretrain(
+    *, family: str = "qwen3", out: Path, steps: int = 6000, texts: int = 512, learning_rate: float = 2e-3, seed: int = 0,
+    device: str = "auto", workers: int = 2,
+) -> int:  # fmt: skip
+    """Make a shipped model again, and probe what it can do.
+
+    Parameters
+    ----------
+    family
+        qwen3.
+    out
+        Where the model goes, in Hugging Face layout.
+    steps
+        Updates.
+    texts
+        Texts an update.
+    device
+        auto, cpu or cuda: six minutes on an H200, hours on a laptop.
+    workers
+        Processes that write texts.
+    """
+    from passus.nano import pretrain as nano
+
+    nano.make(family, out, steps=steps, size=texts, learning_rate=learning_rate, seed=seed, device=device, workers=workers)
+    return 0

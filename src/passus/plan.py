@@ -1,0 +1,37 @@
+"""What an experiment will do, said before it does it: arms, and every batch size that follows from the few that are set."""
+
+from pathlib import Path
+
+from passus.config import Config, Experiment
+from passus.tasks import benchmark_items
+
+
+def describe(experiment: Experiment, out: Path) -> str:
+    lines = [f"experiment {experiment.name}: {len(experiment.arms)} arm(s), run folders under {out}"]
+    for arm in experiment.arms:
+        varied = ", ".join(f"{key} = {value!r}" for key, value in arm.varied.items()) or "no sweep"
+        lines += ["", f"arm {arm.name}  ({varied})", *(f"  {line}" for line in _arm(arm.config))]
+    return "\n".join(lines)
+
+
+def _arm(config: Config) -> list[str]:
+    train, table = config.train, config.eval
+    rows = train.prompts * train.samples
+    points = 1 + len({*range(table.every, train.steps + 1, table.every), train.steps})
+    saves = len({*range(config.run.save_every, train.steps + 1, config.run.save_every), train.steps})
+    items = sum(len(benchmark_items(name, table.limit)) for name in table.suite)
+    return [
+        f"model     {config.model.base}, {config.model.tuning}, on {config.run.device}, {config.run.dtype}",
+        f"method    {config.method.name}: "
+        + ", ".join(f"{k} {v}" for k, v in config.method.model_dump().items() if k != "name"),
+        f"task      {config.task.name}, "
+        + (f"{config.task.limit} items, again and again" if config.task.limit else "new items for ever"),
+        f"a step    {train.prompts} prompts x {train.samples} samples = {rows} completions of at most {train.max_tokens} tokens",
+        f"an update {train.prompts // train.updates} prompts = {rows // train.updates} completions; {train.updates} update(s) a step, "
+        f"micro-batches of at most {train.micro_tokens} tokens",
+        f"training  {train.steps} steps = {train.steps * rows} completions, {train.steps * train.updates} updates, "
+        f"learning rate {train.learning_rate:g} ({train.schedule}, warm-up {train.warmup})",
+        f"eval      {', '.join(table.suite)}: {items} items x {table.samples} samples x {len(table.temperatures)} temperature(s) = "
+        f"{items * table.samples * len(table.temperatures)} completions a point, {points} points",
+        f"saving    {saves} checkpoints, " + (f"the last {config.run.keep} kept" if config.run.keep else "all kept"),
+    ]
