@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from passus import config as configs
-from passus.config import Arm, Config
+from passus.config import Config
 from passus.errors import PassusError, Stop, UsageError
+from passus.experiment import Arm
 from passus.files import is_disk_full
 from passus.lock import ArmLock
 from passus.record import RunFolder

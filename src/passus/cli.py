@@ -53,9 +53,10 @@ def run(
     dry_run
         Print the resolved arms and what follows from them; run nothing.
     """
-    from passus import config, launch, plan
+    from passus import launch, plan
+    from passus.experiment import load_experiment
 
-    loaded = config.load_experiment(experiment, set_ or [])
+    loaded = load_experiment(experiment, set_ or [])
     folder = out or Path("runs") / loaded.name
     if jobs < 1:
         raise UsageError(f"--jobs {jobs}", expected="1 or more")
@@ -100,8 +101,9 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
         Arms at a time. Default: as many as there are cores.
     """
     from passus import config, launch
+    from passus.experiment import load_experiment
 
-    loaded = config.load_experiment("families")
+    loaded = load_experiment("families")
     jobs = jobs or min(len(loaded.arms), config.default_threads())
     figure = out / f"{loaded.name}.png"
     print(f"{len(loaded.arms)} arm(s), {loaded.arms[0].config.train.steps} steps each; watch {figure}", flush=True)
@@ -195,9 +197,8 @@ def eval(
             print(json.dumps(point))
         else:
             many = f"{point['q']} items x {point['k']}"
-            print(
-                f"{point['benchmark']}  accuracy {_score(point)}  {many}  length {point['tokens_mean']:.1f}  truncated {point['truncated']:.3f}"
-            )
+            length = f"length {point['tokens_mean']:.1f}  truncated {point['truncated']:.3f}"
+            print(f"{point['benchmark']}  accuracy {_score(point)}  {many}  {length}")
     if out is not None and not json_:
         print(f"rows: {out / 'items'}")
     return 0

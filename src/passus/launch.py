@@ -15,8 +15,8 @@ from typing import Any
 
 from passus import arm as arms
 from passus import config as configs
-from passus.config import Arm, Experiment
 from passus.display import Display
+from passus.experiment import Arm, Experiment
 from passus.lock import is_held, state_of
 from passus.record import RunFolder
 

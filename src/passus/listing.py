@@ -20,11 +20,11 @@ def listing(folder: Path) -> list[dict]:
     for path in find_runs(folder):
         config, status = RunFolder(path).config(), state_of(path)
         row, point = last_line(path / "metrics.jsonl") or {}, last_line(path / "evals.jsonl") or {}
-        rows.append({
-            "run": str(path), "state": status.get("state", "unknown"), "heartbeat": status.get("heartbeat"),
-            "step": row.get("step", 0), "steps": config.train.steps, "benchmark": point.get("benchmark"), "acc": point.get("acc"),
-            "ci_low": point.get("ci_low"), "ci_high": point.get("ci_high"), "error": status.get("error"),
-        })  # fmt: skip
+        rows.append(
+            {"run": str(path), "state": status.get("state", "unknown"), "step": row.get("step", 0), "steps": config.train.steps}
+            | {key: status.get(key) for key in ("heartbeat", "error")}
+            | {key: point.get(key) for key in ("benchmark", "acc", "ci_low", "ci_high")}
+        )
     return rows
 
 

@@ -161,7 +161,7 @@ def label(base: str, model_type: str, parameters: int) -> str:
 
 
 def check_lengths(policy: Policy, config: Config) -> None:
-    """A prompt and its longest completion must fit the model's context; found out before the first step, not at the ninetieth."""
+    """A prompt and its longest completion must fit the context; found out before the first step, not at the ninetieth."""
     trained = [item for _, item in training_items(config.task.name, config.task.limit, config.seed, 1, config.train.prompts)]
     evals = [item for name in config.eval.suite for item in benchmark_items(name, config.eval.limit)]
     for items, most, key in ((trained, config.train.max_tokens, "train"), (evals, config.eval_tokens, "eval")):

@@ -1,4 +1,4 @@
-"""The door to generation: prompts and parameters in, a rollout out. What stands behind it is the engine (or, later, a server)."""
+"""The door to generation: prompts and parameters in, a rollout out. Behind it stands the engine (later, also a server)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The base of every table of an experiment file: frozen, no unknown keys, and the docstring under a field is its documentation."""
+"""The base of every table of an experiment file: frozen, no unknown keys, fields documented by the docstring under them."""
 
 from pydantic import BaseModel, ConfigDict
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri, stdtrit  # scipy.stats takes a second to import
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,17 @@ def interval(correct_QK: np.ndarray, level: float = 0.95) -> Interval:
     p = float(means_Q.mean())
     tail = (1 + level) / 2
     if samples == 1 or items == 1:
-        return _wilson(p, items * samples, float(stats.norm.ppf(tail)))
+        return _wilson(p, items * samples, float(ndtri(tail)))
     variance = float(means_Q.var(ddof=1)) / items
     effective = (
         min(p * (1 - p) / variance, items * samples) if variance > 0 else (items if p in (0.0, 1.0) else items * samples)
     )
-    return _wilson(p, effective, float(stats.t.ppf(tail, items - 1)))
+    return _wilson(p, effective, float(stdtrit(items - 1, tail)))
 
 
 def naive_interval(correct_QK: np.ndarray, level: float = 0.95) -> Interval:
     """The usual mistake, kept to be shown: all Q x K samples as if independent."""
-    return _wilson(float(np.mean(correct_QK)), np.size(correct_QK), float(stats.norm.ppf((1 + level) / 2)))
+    return _wilson(float(np.mean(correct_QK)), np.size(correct_QK), float(ndtri((1 + level) / 2)))
 
 
 def _wilson(p: float, n: float, z: float) -> Interval:

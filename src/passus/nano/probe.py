@@ -26,8 +26,7 @@ class Probe:
         return self.tokenizer.batch_decode(rollout.tokens, skip_special_tokens=True)
 
     def accuracy(self, prompts: Sequence[str], golds: Sequence[str]) -> float:
-        outputs = self.complete(prompts)
-        return _mean([grade(o, g, truncated=False).verdict is Verdict.CORRECT for o, g in zip(outputs, golds, strict=True)])
+        return _mean(_right(self.complete(prompts), golds))
 
     def tasks(self) -> list[dict]:
         """Per task: sampled and greedy accuracy, tokens, and share, accuracy and length of each style."""
@@ -37,13 +36,12 @@ class Probe:
             prompts = [f"<q>{item.question}<a>" for item in items]
             sampled = self.complete(prompts, samples=4)
             greedy = self.complete(prompts, temperature=0.0)
-            golds = [item.gold for item in items for _ in range(4)]
-            right = [grade(o, g, truncated=False).verdict is Verdict.CORRECT for o, g in zip(sampled, golds, strict=True)]
+            right = _right(sampled, [item.gold for item in items for _ in range(4)])
             lengths = [len(t) + 1 for t in self.tokenizer(sampled, add_special_tokens=False)["input_ids"]]
             row = {
                 "task": task,
                 "sampled": _mean(right),
-                "greedy": _mean([grade(o, i.gold, truncated=False).verdict == "correct" for o, i in zip(greedy, items, strict=True)]),
+                "greedy": _mean(_right(greedy, [item.gold for item in items])),
                 "tokens": _mean(lengths),
             }  # fmt: skip
             for style in mind.STYLES:
@@ -57,7 +55,7 @@ class Probe:
         return rows
 
     def lessons(self, n: int = 600) -> dict:
-        """Accuracy on problems with a misconception: plain, with the right lesson, with an irrelevant one; lessons written right."""
+        """On problems with a misconception: accuracy plain, with the right lesson, with another; lessons written right."""
         rng = random.Random(5)
         problems: list[abacus.Problem] = []
         facts: list[mind.Fact] = []
@@ -120,6 +118,10 @@ def _other(fact: mind.Fact) -> mind.Fact:
     op, x, y = fact
     x, y = (x + 3) % 10, (y + 5) % 10
     return (op, max(x, y), min(x, y)) if op == "-" else (op, x, y)
+
+
+def _right(outputs: Sequence[str], golds: Sequence[str]) -> list[bool]:
+    return [grade(o, g, truncated=False).verdict is Verdict.CORRECT for o, g in zip(outputs, golds, strict=True)]
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -1,0 +1,143 @@
+"""From an experiment file to its arms: overrides, the grid, and a resolved config for each of its points."""
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from passus.config import Config, resolve
+from passus.errors import UsageError, nearest
+
+
+@dataclass(frozen=True)
+class Arm:
+    name: str
+    config: Config
+    varied: dict[str, Any]
+    """The sweep's keys and this arm's values."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    arms: list[Arm]
+
+    def arm(self, name: str) -> Arm:
+        for arm in self.arms:
+            if arm.name == name:
+                return arm
+        names = [arm.name for arm in self.arms]
+        raise UsageError(f"arm {name!r} is not in {self.name}", expected=", ".join(names), write=nearest(name, names))
+
+
+def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
+    """From a file, or from the name of a shipped experiment, with `key=value` overrides on top."""
+    name, text = _read(source)
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{source} is not TOML: {error}") from None
+    for override in overrides:
+        _override(tables, override)
+    sweep = _sweep(tables.pop("sweep", {}), source)
+    tables.setdefault("name", name)
+    arms = []
+    for varied in sweep:
+        point = _copy(tables)
+        for key, value in varied.items():
+            _set(point, key, value)
+        config = resolve(point, source)
+        arms.append(Arm(_arm_name(varied, config), config, varied))
+    names = [arm.name for arm in arms]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(
+                f"{source}: two arms would be called {name!r}", expected="sweep values that differ by more than their folder"
+            )
+    return Experiment(str(tables["name"]), arms)
+
+
+def shipped_experiments() -> list[str]:
+    root = files("passus") / "experiments"
+    return sorted(entry.name.removesuffix(".toml") for entry in root.iterdir() if entry.name.endswith(".toml"))
+
+
+def _read(source: str) -> tuple[str, str]:
+    path = Path(source)
+    if source.endswith(".toml") or path.is_file():
+        if not path.is_file():
+            raise UsageError(f"no file {source}", expected=f"a TOML file, or one of: {', '.join(shipped_experiments())}")
+        try:
+            return path.stem, path.read_text(encoding="utf-8")
+        except (UnicodeDecodeError, OSError) as error:
+            raise UsageError(f"{source} cannot be read: {error}") from None
+    known = shipped_experiments()
+    if source not in known:
+        raise UsageError(
+            f"no experiment {source!r}", expected=f"a TOML file, or one of: {', '.join(known)}", write=nearest(source, known)
+        )
+    return source, (files("passus") / "experiments" / f"{source}.toml").read_text(encoding="utf-8")
+
+
+def _override(tables: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key.strip():
+        raise UsageError(f"--set {override}", expected="key=value", write="--set train.steps=40")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # an unquoted word
+    if key.startswith("sweep."):
+        tables.setdefault("sweep", {})[key.removeprefix("sweep.")] = value
+        return
+    _set(tables, key.strip(), value)
+    tables.get("sweep", {}).pop(key.strip(), None)  # what is set is no longer swept
+
+
+def _set(tables: dict[str, Any], key: str, value: Any) -> None:
+    *path, last = key.split(".")
+    for part in path:
+        tables = tables.setdefault(part, {})
+        if not isinstance(tables, dict):
+            raise UsageError(f"{key}: {part} is a value, not a table", expected="a key such as train.steps")
+    tables[last] = value
+
+
+def _copy(tables: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _copy(value) if isinstance(value, Mapping) else value for key, value in tables.items()}
+
+
+def _sweep(sweep: Any, source: str) -> Iterator[dict[str, Any]]:
+    """Every point of the grid, as {key: value}."""
+    if not isinstance(sweep, dict) or any(not isinstance(values, list) for values in sweep.values()):
+        raise UsageError(
+            f"{source}: [sweep] holds {sweep!r}", expected="lists of values", write='"model.base" = ["nano/qwen3"]'
+        )
+    for key, values in sweep.items():
+        if not values:
+            raise UsageError(
+                f'{source}: the grid has no arms, because sweep."{key}" is empty', expected="at least one value a key"
+            )
+    return (dict(zip(sweep, point, strict=True)) for point in itertools.product(*sweep.values()))
+
+
+def _arm_name(varied: dict[str, Any], config: Config) -> str:
+    if not varied:
+        return _slug(config.model.base.rsplit("/", 1)[-1])
+    parts = []
+    for key, value in varied.items():
+        if key == "model.base":
+            parts.append(_slug(str(value).rsplit("/", 1)[-1]))
+        elif isinstance(value, str):
+            parts.append(_slug(value))
+        else:
+            parts.append(_slug(f"{key.rsplit('.', 1)[-1]}-{value}"))
+    return "_".join(parts)
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.@-]+", "-", text).strip("-.") or "arm"
