@@ -18,7 +18,12 @@ from passus.logprob import log_softmax
 from passus.sampler import Prompt, Rollout, SamplingParams
 
 PREFILL_TOKENS = 8192
-READ_EVERY_ON_CUDA = 8
+LONGEST_BLOCK = 8
+
+
+def _read_every(device: torch.device) -> int:
+    """Tokens drawn between two looks by the host: a look is free on a CPU and stalls a GPU."""
+    return LONGEST_BLOCK if device.type == "cuda" else 1
 
 
 @dataclass
@@ -47,6 +52,7 @@ class _Generation:
     def __init__(self, engine: Engine, prompts: Sequence[Prompt], params: SamplingParams):
         self.engine, self.model, self.prompts, self.params = engine, engine.model, prompts, params
         self.device = self.model.device
+        self.read_every = _read_every(self.device)
         total = len(prompts) * params.samples
         self.all = [_Row(n, n // params.samples) for n in range(total)]
         self.waiting = deque(self.all)
@@ -63,11 +69,10 @@ class _Generation:
         self.feed_B = self.position_B = self.number_B = self.drawn_B = torch.empty(0, dtype=torch.long, device=self.device)
 
     def run(self) -> Rollout:
-        read_every = READ_EVERY_ON_CUDA if self.device.type == "cuda" else 1
         while self.waiting or self.active:
             self.engine.interrupt()
             self._admit()
-            drawn = [self._decode() for _ in range(read_every)]
+            drawn = [self._decode() for _ in range(self.read_every)]
             tokens_RB = torch.stack([tokens for tokens, _ in drawn]).tolist()
             logps_RB = torch.stack([logps for _, logps in drawn]).tolist()
             self._collect(tokens_RB, logps_RB)
@@ -132,7 +137,7 @@ class _Generation:
     def _decode(self) -> tuple[Tensor, Tensor]:
         """One token for every active row."""
         reach = max(len(self.prompts[row.prompt].tokens) + len(row.tokens) for row in self.active)
-        longest = min(reach + READ_EVERY_ON_CUDA, self.cache.keys[0].shape[2])
+        longest = min(reach + self.read_every - 1, self.cache.keys[0].shape[2])
         position_B = self.position_B.clamp(max=longest - 1)
         plan = DecodePlan(self.cache, position_B, longest)
         hidden = self.model.model(
@@ -181,6 +186,7 @@ def draw(logits_BV: Tensor, uniform_B: Tensor, params: SamplingParams) -> tuple[
         cumulative_BV = truncate(logps_BV.exp(), params.top_p, params.top_k).double().cumsum(-1)
         threshold_B1 = (uniform_B * cumulative_BV[:, -1])[:, None]
         tokens_B = torch.searchsorted(cumulative_BV, threshold_B1, right=True)[:, 0]
+        tokens_B = tokens_B.clamp(max=logits_BV.shape[1] - 1)  # NaN logits; the update that follows will be skipped
     return tokens_B, logps_BV.gather(1, tokens_B[:, None])[:, 0]
 
 

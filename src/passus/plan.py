@@ -21,16 +21,17 @@ def _arm(config: Config) -> list[str]:
     points = 1 + len({*range(table.every, train.steps + 1, table.every), train.steps})
     saves = len({*range(config.run.save_every, train.steps + 1, config.run.save_every), train.steps})
     items = sum(len(benchmark_items(name, table.limit)) for name in table.suite)
+    data = f"{config.task.limit} items, again and again" if config.task.limit else "always new items"
     return [
         f"model     {config.model.base}, {config.model.tuning}, on {config.run.device}, {config.run.dtype}",
-        f"method    {config.method.name}: " + ", ".join(f"{key} {value}" for key, value in config.method if key != "name"),
-        f"task      {config.task.name}, {f'{config.task.limit} items, again and again' if config.task.limit else 'always new items'}",
+        "method    " + ", ".join(f"{key} {value}" for key, value in config.method),
+        f"task      {config.task.name}, {data}",
         f"a step    {train.prompts} prompts x {train.samples} samples = {rows} completions of at most {train.max_tokens} tokens",
         f"an update {train.prompts // train.updates} prompts = {rows // train.updates} completions; "
         f"{train.updates} update(s) a step, micro-batches of at most {train.micro_tokens} tokens",
         f"training  {train.steps} steps = {train.steps * rows} completions, {train.steps * train.updates} updates, "
         f"learning rate {train.learning_rate:g} ({train.schedule}, warm-up {train.warmup})",
-        f"eval      {', '.join(table.suite)}: {items} items x {table.samples} samples x {len(table.temperatures)} temperature(s) "
-        f"= {items * table.samples * len(table.temperatures)} completions a point, {points} points",
+        f"eval      {', '.join(table.suite)}: {items} items x {table.samples} samples x {len(table.temperatures)} temperatures"
+        f" = {items * table.samples * len(table.temperatures)} completions a point, {points} points",
         f"saving    {saves} checkpoints, " + (f"the last {config.run.keep} kept" if config.run.keep else "all kept"),
     ]

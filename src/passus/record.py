@@ -123,8 +123,8 @@ class RunFolder:
             meta["launches"].append(launch)
         else:
             meta = {
-                "id": uuid.uuid4().hex, "created": now(), "argv": sys.argv, "git_commit": _git_commit(), "versions": _versions(),
-                "model": model, "python": platform.python_version(), "resumed_from": resumed_from, "launches": [launch],
+                "id": uuid.uuid4().hex, "created": now(), "argv": sys.argv, "git_commit": _git_commit(),
+                "versions": _versions(), "model": model, "python": platform.python_version(), "resumed_from": resumed_from, "launches": [launch],
             }  # fmt: skip
         write_text(meta_path, json.dumps(meta, indent=2) + "\n")
 

@@ -23,6 +23,9 @@ def interval(correct_QK: np.ndarray, level: float = 0.95) -> Interval:
     One sample an item: Wilson. Several: Wilson on the effective sample size p(1-p)/SE^2, where SE comes from the spread of
     the items' own means, with the t quantile. The t interval itself is too short near 0 and 1, and counting Q x K samples
     as independent is wrong everywhere but at K = 1.
+
+    The spread is estimated as if one more item had been seen, with all its samples alike: with few right answers in all,
+    the items' means look more equal than they are (coverage at mean .05 rises from .88 to .90, elsewhere it stays).
     """
     correct_QK = np.asarray(correct_QK, dtype=float)
     items, samples = correct_QK.shape
@@ -31,11 +34,10 @@ def interval(correct_QK: np.ndarray, level: float = 0.95) -> Interval:
     tail = (1 + level) / 2
     if samples == 1 or items == 1:
         return _wilson(p, items * samples, float(ndtri(tail)))
-    variance = float(means_Q.var(ddof=1)) / items
-    effective = (
-        min(p * (1 - p) / variance, items * samples) if variance > 0 else (items if p in (0.0, 1.0) else items * samples)
-    )
-    return _wilson(p, effective, float(stdtrit(items - 1, tail)))
+    most = p * (1 - p)  # the variance of items that are either always right or never
+    spread = float(means_Q.var(ddof=1)) / most if most > 0 else 1.0
+    spread = (spread * items + 1) / (items + 1)
+    return _wilson(p, min(items / spread, items * samples), float(stdtrit(items - 1, tail)))
 
 
 def naive_interval(correct_QK: np.ndarray, level: float = 0.95) -> Interval:

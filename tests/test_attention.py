@@ -1,0 +1,85 @@
+"""Cached decode and packed attention against transformers' own eager attention, in float32, for every family."""
+
+import pytest
+import torch
+from conftest import with_passus
+
+from passus.attention import DecodePlan, KeyValueCache, PackedPlan
+
+LENGTHS = [13, 4, 9, 17]
+
+
+def eager_logits(model, rows):
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        return [model(row[None], use_cache=False).logits[0] for row in rows]
+
+
+def random_rows():
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randint(2, 41, (n,), generator=generator) for n in LENGTHS]
+
+
+def test_decode_equals_eager_at_every_rows_own_position(family_model):
+    rows = random_rows()
+    expected = eager_logits(family_model, rows)
+    model = with_passus(family_model)
+    cache = KeyValueCache.empty(model.config, len(rows), 32, model.device, torch.float32)
+    # Row i enters i steps late, so that at every step the rows stand at different positions.
+    got = [[] for _ in rows]
+    for tick in range(max(LENGTHS) + len(rows)):
+        at = [tick - i for i in range(len(rows))]
+        clamped = torch.tensor([min(max(p, 0), n - 1) for p, n in zip(at, LENGTHS, strict=True)])
+        feed = torch.stack([row[p] for row, p in zip(rows, clamped, strict=True)])
+        plan = DecodePlan(cache, clamped, longest=int(clamped.max()) + 1)
+        with torch.no_grad():
+            logits = model(feed[:, None], position_ids=clamped[:, None], use_cache=False, plan=plan).logits[:, 0]
+        for i, p in enumerate(at):
+            if 0 <= p < LENGTHS[i]:
+                got[i].append(logits[i])
+    for mine, theirs in zip(got, expected, strict=True):
+        torch.testing.assert_close(torch.stack(mine), theirs, atol=2e-5, rtol=1e-4)
+
+
+def test_packed_equals_eager(family_model):
+    rows = random_rows()
+    expected = torch.cat(eager_logits(family_model, rows))
+    model = with_passus(family_model)
+    positions = torch.cat([torch.arange(n) for n in LENGTHS])
+    with torch.no_grad():
+        got = model(
+            torch.cat(rows)[None], position_ids=positions[None], use_cache=False, plan=PackedPlan(LENGTHS, model.device)
+        ).logits[0]
+    torch.testing.assert_close(got, expected, atol=2e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("window", [None, 16])
+def test_long_sequences_take_the_fused_path_to_the_same_result(window):
+    """Beyond FUSED_FROM torch's fused attention stands in; compare both on one block."""
+    from passus import attention
+
+    torch.manual_seed(0)
+    lengths = [200, 230]
+    query, key, value = torch.randn(1, 4, 430, 16), torch.randn(1, 2, 430, 16), torch.randn(1, 2, 430, 16)
+    plan = PackedPlan(lengths, torch.device("cpu"))
+    fused = plan.attend(0, query, key, value, 0.25, window)
+    attention.FUSED_FROM, before = 1000, attention.FUSED_FROM
+    try:
+        plain = plan.attend(0, query, key, value, 0.25, window)
+    finally:
+        attention.FUSED_FROM = before
+    torch.testing.assert_close(fused, plain, atol=1e-5, rtol=1e-4)
+
+
+def test_a_windowed_model_differs_from_one_without(family_model):
+    """Guards the tests above: were the windows ignored on both sides, they would still pass."""
+    from conftest import tiny_model
+
+    rows = random_rows()
+    windowed, full = (eager_logits(tiny_model(name), rows)[3] for name in ("gemma3+windows", "gemma3"))
+    assert not torch.allclose(windowed, full, atol=1e-3)
+
+
+def test_calling_without_a_plan_says_what_to_pass(nano):
+    with pytest.raises(TypeError, match="plan="):
+        nano.model(torch.tensor([[2, 3]]))

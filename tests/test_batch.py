@@ -1,0 +1,70 @@
+import torch
+from conftest import tiny_model, with_passus
+
+from passus import batch, logprob
+
+
+def rows(n=9):
+    g = torch.Generator().manual_seed(2)
+
+    def ids(low, high):
+        return torch.randint(2, 41, (int(torch.randint(low, high, (1,), generator=g)),), generator=g).tolist()
+
+    return [ids(1, 8) for _ in range(n)], [ids(1, 20) for _ in range(n)]
+
+
+def packed_gradient(model, prompts, completions, budget):
+    """Log-probs per row and the gradient of a weighted sum of them, by packed micro-batches."""
+    lengths = [len(p) + len(c) for p, c in zip(prompts, completions, strict=True)]
+    found = {}
+    for picked in batch.micro_batches(lengths, budget):
+        packed = batch.pack(picked, prompts, completions, model.device)
+        hidden = model.model(
+            packed.tokens_T[None], position_ids=packed.positions_T[None], use_cache=False, plan=packed.plan
+        ).last_hidden_state[0]
+        logp, _ = logprob.token_logprobs(model.lm_head, hidden[packed.predicts_C], packed.targets_C, chunk=5)
+        (logp * (1 + packed.row_C + packed.offset_C)).sum().backward()
+        for row in picked:
+            found[row] = logp[packed.row_C == row].detach()
+    return [found[i] for i in range(len(prompts))], [p.grad.clone() for p in model.parameters()]
+
+
+def padded_gradient(model, prompts, completions):
+    """The same by one right-padded batch through transformers' eager attention."""
+    longest = max(len(p) + len(c) for p, c in zip(prompts, completions, strict=True))
+    ids = torch.zeros(len(prompts), longest, dtype=torch.long)
+    mask = torch.zeros_like(ids)
+    for i, (p, c) in enumerate(zip(prompts, completions, strict=True)):
+        ids[i, : len(p) + len(c)] = torch.tensor(p + c)
+        mask[i, : len(p) + len(c)] = 1
+    logps = torch.log_softmax(model(ids, attention_mask=mask, use_cache=False).logits, -1)
+    found = [
+        logps[i, len(p) - 1 : len(p) + len(c) - 1].gather(1, torch.tensor(c)[:, None])[:, 0]
+        for i, (p, c) in enumerate(zip(prompts, completions, strict=True))
+    ]
+    sum((logp * (1 + i + torch.arange(len(logp)))).sum() for i, logp in enumerate(found)).backward()
+    return [logp.detach() for logp in found], [p.grad.clone() for p in model.parameters()]
+
+
+def test_packed_equals_padded_in_values_and_gradients():
+    prompts, completions = rows()
+    for name in ("qwen3", "gemma3+windows"):
+        model = tiny_model(name)
+        model.set_attn_implementation("eager")
+        expected, expected_gradient = padded_gradient(model, prompts, completions)
+        for budget in (30, 10_000):
+            model.zero_grad()
+            got, gradient = packed_gradient(with_passus(model), prompts, completions, budget)
+            for mine, theirs in zip(got, expected, strict=True):
+                torch.testing.assert_close(mine, theirs, atol=2e-5, rtol=1e-4)
+            for mine, theirs in zip(gradient, expected_gradient, strict=True):
+                torch.testing.assert_close(mine, theirs, atol=2e-3, rtol=1e-3)
+
+
+def test_micro_batches_keep_to_the_budget_and_lose_nobody():
+    lengths = [5, 30, 7, 7, 100, 1, 12]
+    batches = batch.micro_batches(lengths, 60)
+    assert sorted(i for b in batches for i in b) == list(range(7))
+    for b in batches:
+        assert len(b) == 1 or max(lengths[i] for i in b) * len(b) <= 60
+    assert [4] in batches  # a row longer than the budget goes alone
