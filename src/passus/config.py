@@ -52,7 +52,7 @@ class TrainTable(Section):
     """Longest completion in training, in tokens."""
     temperature: float = Field(1.0, gt=0)
     """Of training rollouts, on the sampler's side and the trainer's."""
-    learning_rate: float = Field(1e-6, ge=0)
+    learning_rate: float = Field(1e-6, ge=0, le=1)
     """AdamW's, after the warm-up."""
     warmup: int = Field(0, ge=0)
     """Updates over which the learning rate rises from 0."""

@@ -91,7 +91,7 @@ class Runner:
             command += ["--set", override]
         environment = os.environ | {
             arms.PARENT: str(os.getpid()),
-            arms.THREADS: str(configs.default_threads(self.jobs)),
+            arms.THREADS: os.environ.get(arms.THREADS) or str(configs.default_threads(self.jobs)),
         }
         gpus = _gpus()
         if len(gpus) > 1:

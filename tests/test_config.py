@@ -1,0 +1,125 @@
+"""Experiment files: what they resolve to, and how bad ones are refused."""
+
+import pytest
+from small import EXPERIMENT, small_config, write_experiment
+
+from passus import config
+from passus.errors import UsageError
+from passus.experiment import load_experiment, shipped_experiments
+from passus.explain import explain
+from passus.plan import describe
+
+
+def test_config_toml_reads_back_as_it_was():
+    written = small_config(eval={"temperature": [0.0, 1.0]}, name='odd "name"\\ with\nbreaks')
+    assert config.from_toml(config.to_toml(written), "x") == written
+
+
+def test_the_grid_is_the_product_of_its_keys(tmp_path):
+    text = EXPERIMENT + '[sweep]\nseed = [0, 1]\n"train.learning_rate" = [1e-4, 5e-4]\n'
+    arms = load_experiment(write_experiment(tmp_path, text)).arms
+    assert [arm.name for arm in arms] == [
+        "seed-0_learning-rate-0.0001", "seed-0_learning-rate-0.0005", "seed-1_learning-rate-0.0001", "seed-1_learning-rate-0.0005",
+    ]  # fmt: skip
+    assert arms[2].config.seed == 1 and arms[2].config.train.learning_rate == 1e-4
+
+
+def test_what_is_set_wins_over_file_and_sweep(tmp_path):
+    path = write_experiment(tmp_path, EXPERIMENT + "[sweep]\nseed = [0, 1]\n")
+    (arm,) = load_experiment(path, ["seed=7", "train.steps=3", 'eval.suite=["abacus/mul"]', "model.base=nano/qwen3"]).arms
+    assert (arm.config.seed, arm.config.train.steps, arm.config.eval.suite) == (7, 3, ["abacus/mul"])
+    assert len(load_experiment(path, ["sweep.seed=[1,2,3]"]).arms) == 3
+
+
+def test_every_shipped_experiment_loads():
+    assert "families" in shipped_experiments()
+    for name in shipped_experiments():
+        assert load_experiment(name).arms
+
+
+def test_few_fields_all_documented():
+    fields = config.fields()
+    assert len([key for key in fields if not key.startswith("method.")]) < 40
+    for key, field in fields.items():
+        assert field.description, key
+        assert key in explain(key)
+    assert explain("train/reward") and explain("train") and explain(None)
+    with pytest.raises(UsageError, match=r"train\.steps"):
+        explain("train.stpes")
+
+
+def test_dry_run_says_what_follows():
+    (arm,) = load_experiment("families").arms
+    text = describe(load_experiment("families", ["train.updates=2"]), __import__("pathlib").Path("runs/x"))
+    assert arm.name in text
+    assert "16 prompts x 8 samples = 128 completions" in text and "8 prompts = 64 completions" in text
+    assert "13 points" in text and "6 checkpoints" in text
+
+
+REFUSED = {
+    "train.stepz=4": ["unknown key train.stepz", "train.steps"],
+    "trian.steps=4": ["unknown key trian", "train"],
+    'train.steps="four"': ["train.steps = 'four'", "integer"],
+    "train.steps=0": ["train.steps = 0", "greater than or equal to 1"],
+    "train.samples=1": ["train.samples = 1", "2 or more"],
+    "train.updates=3": ["train.updates = 3", "train.prompts = 4"],
+    "train.temperature=0": ["train.temperature = 0"],
+    "eval.temperature=-1": ["eval.temperature = -1"],
+    "eval.temperature=[]": ["eval.temperature"],
+    "eval.suite=[]": ["eval.suite = []"],
+    'eval.suite=["abacus/ad2"]': ["abacus/ad2", "abacus/add2"],
+    "task.name=abacus/add7": ["add7", "add2"],
+    "method.name=gpro": ["method.name = 'gpro'", "grpo"],
+    "method.clip_hihg=0.3": ["unknown key method.clip_hihg", "method.clip_high"],
+    "model.tuning=frozen": ["not yet"],
+    "chart.kind=heatmap": ["not yet"],
+    "chart.kind=pie": ["chart.kind = 'pie'"],
+    "reward.function=mine:f": ["not yet"],
+    "run.best=acc": ["not yet"],
+    "stage=[{kind='sft'}]": ["not yet"],
+    "sweep.seed=[]": ["the grid has no arms", "sweep"],
+    "sweep.seed=3": ["[sweep]", "lists"],
+    "train=5": ["train"],
+    "train.steps.more=5": ["train.steps"],
+    "nonsense": ["--set nonsense", "key=value"],
+    "seed=-1": ["seed = -1"],
+}
+
+
+@pytest.mark.parametrize("override", REFUSED)
+def test_refusals_name_what_was_given_and_what_was_expected(tmp_path, override):
+    with pytest.raises(UsageError) as refused:
+        load_experiment(write_experiment(tmp_path), [override])
+    for part in REFUSED[override]:
+        assert part in str(refused.value)
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [("x = [", "not TOML"), ("seed = 1", "model is missing"), ("[model]\ntuning = 'live'", "model.base is missing")],
+)
+def test_bad_files(tmp_path, text, part):
+    with pytest.raises(UsageError, match=part):
+        load_experiment(write_experiment(tmp_path, text))
+
+
+def test_missing_files_and_names(tmp_path):
+    with pytest.raises(UsageError, match="no file"):
+        load_experiment(str(tmp_path / "none.toml"))
+    with pytest.raises(UsageError, match="families"):
+        load_experiment("familes")
+
+
+def test_two_arms_never_share_a_folder(tmp_path):
+    text = EXPERIMENT + '[sweep]\n"model.base" = ["a/qwen3", "b/qwen3"]\n'
+    with pytest.raises(UsageError, match="two arms"):
+        load_experiment(write_experiment(tmp_path, text))
+
+
+def test_what_may_change_when_a_run_goes_on():
+    recorded = small_config()
+    assert not config.differences(recorded, small_config(train={"steps": 20}, run={"keep": 1}))
+    assert "train.prompts" in config.differences(recorded, small_config(train={"prompts": 8}))[0]
+    cosine = small_config(train={"schedule": "cosine"})
+    assert "schedule" in config.differences(cosine, small_config(train={"schedule": "cosine", "steps": 20}))[0]

@@ -1,0 +1,206 @@
+"""The loop in this process: what a step records, what it is invariant to, and that it learns."""
+
+import copy
+
+import pytest
+import torch
+from small import assert_same, record, small_config
+
+from passus import train
+from passus.errors import PassusError, Stop, UsageError
+from passus.record import METRICS, RunFolder
+
+
+def run_small(path, *, check_stop=lambda: None, **tables):
+    path.mkdir(parents=True, exist_ok=True)
+    folder = RunFolder(path)
+    train.train(small_config(**tables), folder, check_stop, lambda text: None)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    return run_small(tmp_path_factory.mktemp("reference") / "arm")
+
+
+def test_the_run_folder_is_as_the_contract_says(reference):
+    names = {path.name for path in reference.path.iterdir()}
+    assert {"config.toml", "meta.json", "metrics.jsonl", "evals.jsonl", "items", "samples", "checkpoints"} <= names
+    rows, evals = reference.metrics(), reference.evals()
+    assert [row["step"] for row in rows] == list(range(1, 9))
+    assert {(e["step"], e["benchmark"]) for e in evals} == {(s, b) for s in (0, 3, 6, 8) for b in ("abacus/add2", "abacus/sub")}
+    assert set(rows[0]) <= set(METRICS)
+    for key in (
+        "progress",
+        "train/accuracy",
+        "train/reward",
+        "train/completions/mean_length",
+        "train/num_tokens",
+        "time/elapsed",
+    ):
+        assert key in rows[0]
+    expected = {
+        "step", "benchmark", "temperature", "q", "k", "acc", "ci_low", "ci_high", "pass", "maj", "tokens_mean", "tokens_p95",
+        "truncated", "unparseable",
+    }  # fmt: skip
+    assert expected <= set(evals[0]) and evals[0]["pass"].keys() == {"1", "2"} and evals[0]["maj"].keys() == {"2"}
+    assert (evals[0]["q"], evals[0]["k"]) == (8, 2)
+    item = reference.read_rows("items", 3)[0]
+    assert {"benchmark", "item", "sample", "verdict", "extracted", "tokens", "logp", "completion"} <= item.keys()
+    sample = reference.read_rows("samples", 3)[0]
+    assert {"prompt", "completion", "prompt_ids", "completion_ids", "verdict", "reward", "advantage"} <= sample.keys()
+    assert (reference.path / "checkpoints/step-000008/model.safetensors").exists()
+
+
+def test_rows_agree_with_each_other(reference):
+    for row in reference.metrics():
+        samples = reference.read_rows("samples", row["step"])
+        assert row["train/reward"] == pytest.approx(sum(s["reward"] for s in samples) / 16)
+        assert row["train/accuracy"] == sum(s["verdict"] == "correct" for s in samples) / 16
+        assert row["train/completions/mean_length"] == sum(len(s["completion_ids"]) for s in samples) / 16
+        assert row["sampling/sampling_logp_difference/max"] < 1e-4  # one set of weights, float32
+    tokens = sum(
+        len(s["prompt_ids"]) + len(s["completion_ids"]) for n in range(1, 9) for s in reference.read_rows("samples", n)
+    )
+    assert reference.metrics()[-1]["train/num_tokens"] == tokens
+    for point in reference.evals():
+        items = [r for r in reference.read_rows("items", point["step"]) if r["benchmark"] == point["benchmark"]]
+        assert point["acc"] == sum(r["verdict"] == "correct" for r in items) / len(items)
+
+
+def test_a_run_is_a_function_of_its_config(reference, tmp_path):
+    assert_same(run_small(tmp_path / "again").path, reference.path)
+    other = run_small(tmp_path / "other", seed=1)
+    assert record(other.path)["metrics"] != record(reference.path)["metrics"]
+
+
+@pytest.mark.parametrize("after", [0, 1, 3, 25, 60, 90])
+def test_stopped_anywhere_and_continued_it_is_the_same_run(reference, tmp_path, after):
+    """`after` counts safe points: inside rollouts, evals and updates."""
+    calls = []
+
+    def stop():
+        calls.append(1)
+        if len(calls) > after:
+            raise Stop
+
+    with pytest.raises(Stop):
+        run_small(tmp_path / "arm", check_stop=stop)
+    assert_same(run_small(tmp_path / "arm").path, reference.path)
+
+
+def test_a_finished_run_may_be_given_more_steps(reference, tmp_path):
+    run_small(tmp_path / "arm", train={"steps": 4})
+    mine, theirs = record(run_small(tmp_path / "arm").path), record(reference.path)
+    assert mine["weights"] == theirs["weights"]
+    drop = ("progress",)
+    assert [{k: v for k, v in r.items() if k not in drop} for r in mine["metrics"]] == [
+        {k: v for k, v in r.items() if k not in drop} for r in theirs["metrics"]
+    ]
+
+
+def test_evaluation_noise_does_not_depend_on_the_step(tmp_path):
+    """With a learning rate of 0 the curve is flat to the last bit: same items, same noise, same weights."""
+    folder = run_small(tmp_path / "arm", train={"learning_rate": 0.0, "steps": 4}, eval={"every": 2})
+    first, second, third = (folder.read_rows("items", step) for step in (0, 2, 4))
+    assert first == second == third
+    rollouts = [folder.read_rows("samples", step) for step in (1, 2)]
+    assert rollouts[0] != rollouts[1]  # training noise does
+
+
+def test_micro_batches_do_not_change_the_result(reference, tmp_path):
+    cut = run_small(tmp_path / "arm", train={"micro_tokens": 60})
+    for mine, theirs in zip(cut.metrics(), reference.metrics(), strict=True):
+        assert mine["train/reward"] == theirs["train/reward"]
+        assert mine["train/grad_norm"] == pytest.approx(theirs["train/grad_norm"], rel=1e-3, abs=1e-6)
+
+
+def test_several_updates_a_rollout_move_away_from_the_anchor(tmp_path):
+    folder = run_small(tmp_path / "arm", train={"updates": 4, "steps": 3, "learning_rate": 2e-3})
+    rows = folder.metrics()
+    assert any(row["train/clip_ratio/region_mean"] > 0 for row in rows)
+    assert all(abs(row["sampling/sampling_logp_difference/max"]) < 1e-4 for row in rows)  # of the first update
+
+
+def test_both_anchors_agree_in_float32(reference, tmp_path):
+    sampler = run_small(tmp_path / "arm", method={"anchor": "sampler"}, train={"steps": 4})
+    for mine, theirs in zip(sampler.metrics(), reference.metrics(), strict=False):
+        assert mine["train/grad_norm"] == pytest.approx(theirs["train/grad_norm"], rel=1e-3, abs=1e-6)
+
+
+def test_truncated_rows_can_be_left_out(tmp_path):
+    folder = run_small(tmp_path / "arm", method={"mask_truncated": True}, train={"max_tokens": 8, "steps": 2})
+    assert folder.metrics()[0]["train/truncated"] > 0
+
+
+def test_a_task_that_is_never_solved_goes_on_and_says_so(tmp_path):
+    folder = run_small(tmp_path / "arm", train={"max_tokens": 2, "steps": 2})
+    row = folder.metrics()[-1]
+    assert row["train/accuracy"] == 0 and row["train/frac_reward_zero_std"] == 1 and row["train/grad_norm"] == 0
+    assert folder.evals()[-1]["acc"] == 0 and folder.evals()[-1]["ci_high"] > 0.1
+
+
+def test_rewards_come_from_the_table(tmp_path):
+    folder = run_small(tmp_path / "arm", reward={"correct": 2.0, "wrong": -1.0, "truncated": -0.5}, train={"steps": 1})
+    worth = {"correct": 2.0, "wrong": -1.0, "truncated": -0.5, "unparseable": 0.0}
+    for sample in folder.read_rows("samples", 1):
+        assert sample["reward"] == worth[sample["verdict"]]
+
+
+def test_what_is_not_finite_is_skipped_and_recorded_and_three_in_a_row_stop_the_run(tmp_path, monkeypatch):
+    real = train.policy_loss
+    seen = []
+
+    def poisoned(logp, *rest):
+        loss, counts = real(logp, *rest)
+        seen.append(1)
+        return (loss * float("nan") if bad(len(seen)) else loss), counts
+
+    monkeypatch.setattr(train, "policy_loss", poisoned)
+    bad = lambda n: n in (2, 3)  # noqa: E731
+    folder = run_small(tmp_path / "some", train={"steps": 6, "micro_tokens": 10_000})
+    skipped = [row["train/skipped_updates"] for row in folder.metrics()]
+    assert 1 in skipped and skipped[-1] == 0
+    assert all((row["train/loss"] is None) == bool(row["train/skipped_updates"]) for row in folder.metrics())
+
+    seen.clear()
+    bad = lambda n: len(RunFolder(tmp_path / "all").metrics()) >= 5  # noqa: E731
+    with pytest.raises(PassusError, match="3 updates in a row") as stopped:
+        run_small(tmp_path / "all")
+    assert "step-000004" in str(stopped.value)
+    last = sorted((tmp_path / "all/checkpoints").iterdir())[-1]
+    assert last.name == "step-000004"
+    assert [row["train/skipped_updates"] for row in RunFolder(tmp_path / "all").metrics()] == [0, 0, 0, 0, 0, 1, 1]
+    train.checkpoint.read(last)  # intact
+
+
+def test_a_model_that_overflows_ends_with_a_message_and_a_readable_record(tmp_path, nano):
+    """Logits that are not numbers, in sampler and trainer alike: nothing crashes on the way."""
+    broken = copy.deepcopy(nano.model)
+    with torch.no_grad():
+        broken.model.norm.weight.fill_(3e38)
+    broken.save_pretrained(tmp_path / "model")
+    nano.tokenizer.save_pretrained(tmp_path / "model")
+    with pytest.raises(PassusError, match="not finite"):
+        run_small(tmp_path / "arm", model={"base": str(tmp_path / "model")}, run={"save_every": 1})
+    assert not list((tmp_path / "arm/checkpoints").glob("step-*"))
+    rows = RunFolder(tmp_path / "arm").metrics()
+    assert [row["train/skipped_updates"] for row in rows] == [1, 1] and rows[0]["train/loss"] is None
+
+
+def test_a_prompt_longer_than_the_context_is_refused_before_the_first_step(tmp_path):
+    with pytest.raises(UsageError, match="context") as refused:
+        run_small(tmp_path / "arm", train={"max_tokens": 510})
+    assert "max_tokens=50" in str(refused.value)
+
+
+def test_the_toy_task_is_learned(tmp_path):
+    """Twelve steps from the shipped model: the paired eval improves beyond chance."""
+    folder = run_small(
+        tmp_path / "arm",
+        train={"steps": 14, "prompts": 12, "samples": 8, "max_tokens": 40, "learning_rate": 1e-3},
+        eval={"every": 14, "suite": ["abacus/add2"], "limit": 100, "samples": 4},
+        run={"save_every": 50},
+    )
+    first, last = folder.evals()
+    assert last["ci_low"] > first["ci_high"]
