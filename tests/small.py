@@ -80,4 +80,18 @@ def record(run: Path) -> dict:
 def assert_same(run: Path, reference: Path) -> None:
     mine, theirs = record(run), record(reference)
     for part in theirs:
-        assert mine[part] == theirs[part], f"{part} differs"
+        assert mine[part] == theirs[part], f"{part} of {run} and {reference} differ: {_first_difference(mine[part], theirs[part])}"
+
+
+def _first_difference(mine: object, theirs: object) -> object:
+    """Where two nested values part, and how."""
+    if isinstance(mine, dict) and isinstance(theirs, dict):
+        for key in mine | theirs:
+            if mine.get(key) != theirs.get(key):
+                return key, _first_difference(mine.get(key), theirs.get(key))
+    if isinstance(mine, list) and isinstance(theirs, list):
+        for i, (a, b) in enumerate(zip(mine, theirs, strict=False)):
+            if a != b:
+                return i, _first_difference(a, b)
+        return f"{len(mine)} and {len(theirs)} rows"
+    return (mine, theirs) if not isinstance(mine, bytes) else "bytes"

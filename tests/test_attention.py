@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from conftest import with_passus
 
+from conftest import with_passus
 from passus.attention import DecodePlan, KeyValueCache, PackedPlan
 
 LENGTHS = [13, 4, 9, 17]

@@ -1,6 +1,6 @@
 import torch
-from conftest import tiny_model, with_passus
 
+from conftest import tiny_model, with_passus
 from passus import batch, logprob
 
 

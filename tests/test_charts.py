@@ -1,11 +1,11 @@
 import json
 
 import pytest
-from small import small_config
 
 from passus import charts
 from passus.errors import UsageError
 from passus.record import RunFolder
+from small import small_config
 
 
 def make_run(path, label="Qwen3-shaped, 0.8M", family="Qwen3", accuracies=(0.2, 0.5, 0.8)):

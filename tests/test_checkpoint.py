@@ -2,8 +2,8 @@ import os
 
 import pytest
 import torch
-from conftest import tiny_model, with_passus
 
+from conftest import tiny_model, with_passus
 from passus import checkpoint, models
 from passus.checkpoint import Progress
 from passus.config import TrainTable
@@ -38,7 +38,7 @@ def test_what_is_restored_goes_on_bit_for_bit(tmp_path, dtype):
     again = models.load(str(folder), "cpu", str(dtype).removeprefix("torch."))
     restored = Optimizer(again.model, TRAIN)
     checkpoint.restore(folder, restored)
-    for one, other in ((optimizer, made), (restored, again)):
+    for one in (optimizer, restored):
         torch.manual_seed(9)
         for weight in one.weights:
             weight.grad = torch.randn_like(weight)
@@ -47,6 +47,17 @@ def test_what_is_restored_goes_on_bit_for_bit(tmp_path, dtype):
         assert torch.equal(mine, theirs)
     for mine, theirs in zip(restored.masters, optimizer.masters, strict=True):
         assert torch.equal(mine, theirs)
+
+
+def test_what_is_loaded_lies_where_torch_would_have_put_it(tmp_path):
+    """Products round by alignment, and a mapped file is not aligned: found by `make torture` as a last bit after resume."""
+    made = policy()
+    folder = checkpoint.save(tmp_path, made, stepped(made, [0]), Progress(step=1), keep=0)
+    again = models.load(str(folder), "cpu", "float32")
+    restored = Optimizer(again.model, TRAIN)
+    checkpoint.restore(folder, restored)
+    moments = [tensor for state in restored.adam.state.values() for tensor in state.values()]
+    assert all(tensor.data_ptr() % 64 == 0 for tensor in [*again.model.parameters(), *moments])
 
 
 def test_a_checkpoint_is_a_hugging_face_model(tmp_path):

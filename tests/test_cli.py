@@ -4,10 +4,10 @@ import json
 import shutil
 
 import pytest
-from conftest import passus
-from small import EXPERIMENT, write_experiment
 
+from conftest import passus
 from passus.record import RunFolder
+from small import EXPERIMENT, write_experiment
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_help_loads_nothing_heavy(tmp_path):
     import subprocess
     import sys
 
-    code = "import sys, passus.cli; print([m for m in ('torch', 'transformers', 'pydantic', 'scipy', 'numpy') if m in sys.modules])"
+    code = "import sys, passus.cli; print([m for m in ('torch', 'pydantic', 'scipy', 'numpy') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
@@ -47,7 +47,7 @@ def test_eval_of_a_run_a_checkpoint_and_a_shipped_model_agree_where_they_should(
     last, named = (passus("eval", model, *common, cwd=run.parent) for model in (str(run), f"{run}@3"))
     assert last.returncode == 0, last.stderr
     point = json.loads(last.stdout)
-    recorded = [e for e in RunFolder(run).evals() if e["step"] == 3 and e["benchmark"] == "abacus/add2"][0]
+    recorded = next(e for e in RunFolder(run).evals() if e["step"] == 3 and e["benchmark"] == "abacus/add2")
     assert {k: v for k, v in point.items() if k != "step"} == {k: v for k, v in recorded.items() if k != "step"}
     assert named.stdout == last.stdout
     written = passus("eval", "nano/qwen3", *common[:-1], "--out", "scores", cwd=tmp_path)

@@ -1,13 +1,13 @@
 """Experiment files: what they resolve to, and how bad ones are refused."""
 
 import pytest
-from small import EXPERIMENT, small_config, write_experiment
 
 from passus import config
 from passus.errors import UsageError
 from passus.experiment import load_experiment, shipped_experiments
 from passus.explain import explain
 from passus.plan import describe
+from small import EXPERIMENT, small_config, write_experiment
 
 
 def test_config_toml_reads_back_as_it_was():
@@ -18,9 +18,8 @@ def test_config_toml_reads_back_as_it_was():
 def test_the_grid_is_the_product_of_its_keys(tmp_path):
     text = EXPERIMENT + '[sweep]\nseed = [0, 1]\n"train.learning_rate" = [1e-4, 5e-4]\n'
     arms = load_experiment(write_experiment(tmp_path, text)).arms
-    assert [arm.name for arm in arms] == [
-        "seed-0_learning-rate-0.0001", "seed-0_learning-rate-0.0005", "seed-1_learning-rate-0.0001", "seed-1_learning-rate-0.0005",
-    ]  # fmt: skip
+    names = [f"seed-{seed}_learning-rate-{rate}" for seed in (0, 1) for rate in (0.0001, 0.0005)]
+    assert [arm.name for arm in arms] == names
     assert arms[2].config.seed == 1 and arms[2].config.train.learning_rate == 1e-4
 
 

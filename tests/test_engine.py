@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from conftest import tiny_model, with_passus
 
+from conftest import tiny_model, with_passus
 from passus import noise
 from passus.engine import Engine, draw, truncate
 from passus.sampler import Prompt, SamplingParams
@@ -123,7 +123,7 @@ def test_truncation():
 
 
 def test_an_interrupt_leaves_between_tokens():
-    class Stopped(Exception):
+    class Stopped(Exception):  # noqa: N818
         pass
 
     calls = []

@@ -29,7 +29,8 @@ def trl_loss(new, old, mask, advantage, loss_type="grpo"):
     trainer = SimpleNamespace(
         _get_per_token_logps_and_entropies=lambda *_, **__: (new, torch.zeros_like(new), None),
         top_entropy_quantile=1.0, off_policy_mask_threshold=None, importance_sampling_level="token", beta=0.0,
-        loss_type=loss_type, epsilon_low=0.2, epsilon_high=0.2, use_vllm=False, aux_loss_enabled=False, _entropy_bonus_enabled=False,
+        loss_type=loss_type, epsilon_low=0.2, epsilon_high=0.2, use_vllm=False, aux_loss_enabled=False,
+        _entropy_bonus_enabled=False,
         current_gradient_accumulation_steps=1, model=SimpleNamespace(training=True), args=SimpleNamespace(delta=None),
         _metrics={"train": defaultdict(list)},
         accelerator=SimpleNamespace(reduce=lambda x, reduction: x, gather=lambda x: x),
@@ -76,7 +77,7 @@ def test_loss_and_gradient_equal_trl(seed, parts):
 
 def test_the_first_update_is_plain_policy_gradient():
     """With the ratio anchored to itself the gradient is that of -sum w A log pi."""
-    lengths, mask, old, _, advantage = random_batch(0)
+    lengths, _, old, _, advantage = random_batch(0)
     logp = old.clone().requires_grad_()
     loss, _ = passus_loss(logp, logp.detach(), lengths, torch.ones(12), advantage, list(range(12)))
     loss.backward()

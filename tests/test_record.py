@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from small import small_config
 
 from passus import files
 from passus.errors import PassusError
 from passus.lock import ArmLock, is_held, state_of
 from passus.record import METRICS, RunFolder
+from small import small_config
 
 MODEL = {"label": "m", "family": "Qwen3", "parameters": 1}
 

@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import passus
-from small import EXPERIMENT, assert_same, write_experiment
 
+from conftest import passus
 from passus.files import last_line
 from passus.lock import is_held
+from small import EXPERIMENT, assert_same, write_experiment
 
 GRID = EXPERIMENT + "[sweep]\nseed = [0, 1]\n"
 ENVIRONMENT = {"PASSUS_THREADS": "1", "OMP_NUM_THREADS": "1"}

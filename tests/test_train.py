@@ -4,11 +4,11 @@ import copy
 
 import pytest
 import torch
-from small import assert_same, record, small_config
 
 from passus import train
 from passus.errors import PassusError, Stop, UsageError
 from passus.record import METRICS, RunFolder
+from small import assert_same, record, small_config
 
 
 def run_small(path, *, check_stop=lambda: None, **tables):

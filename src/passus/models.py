@@ -130,6 +130,10 @@ def load(base: str, device: str, dtype: str) -> Policy:
             expected="a causal language model in Hugging Face layout with safetensors weights and a tokenizer",
         ) from None
     model = torch.nn.Module.to(model, device).eval()
+    for parameter in model.parameters():
+        # Weights that lie in a mapped file begin at any byte, and matrix products round by alignment: a resumed run would
+        # differ from the uninterrupted one in the last bit. Memory that torch allocates is aligned.
+        parameter.data = parameter.data.clone()
     return Policy(model, tokenizer, _end_tokens(model, tokenizer))
 
 

@@ -73,7 +73,7 @@ class Optimizer:
             if f"exp_avg.{name}" in tensors:  # absent before the first update
                 # The step count stays on the CPU, where torch keeps it unless told otherwise.
                 self.adam.state[master] = {
-                    key: tensors[f"{key}.{name}"].to(master.device if key != "step" else "cpu")
+                    key: tensors[f"{key}.{name}"].to(master.device if key != "step" else "cpu").clone()
                     for key in ("step", "exp_avg", "exp_avg_sq")
                 }
             if self.has_masters:

@@ -26,7 +26,7 @@ def _arm(config: Config) -> list[str]:
         f"model     {config.model.base}, {config.model.tuning}, on {config.run.device}, {config.run.dtype}",
         "method    " + ", ".join(f"{key} {value}" for key, value in config.method),
         f"task      {config.task.name}, {data}",
-        f"a step    {train.prompts} prompts x {train.samples} samples = {rows} completions of at most {train.max_tokens} tokens",
+        f"a step    {train.prompts} prompts x {train.samples} samples = {rows} completions of up to {train.max_tokens} tokens",
         f"an update {train.prompts // train.updates} prompts = {rows // train.updates} completions; "
         f"{train.updates} update(s) a step, micro-batches of at most {train.micro_tokens} tokens",
         f"training  {train.steps} steps = {train.steps * rows} completions, {train.steps * train.updates} updates, "

@@ -122,10 +122,8 @@ class RunFolder:
             meta["resumed_from"] = resumed_from
             meta["launches"].append(launch)
         else:
-            meta = {
-                "id": uuid.uuid4().hex, "created": now(), "argv": sys.argv, "git_commit": _git_commit(),
-                "versions": _versions(), "model": model, "python": platform.python_version(), "resumed_from": resumed_from, "launches": [launch],
-            }  # fmt: skip
+            meta = launch | {"id": uuid.uuid4().hex, "created": now(), "git_commit": _git_commit(), "model": model}
+            meta |= {"python": platform.python_version(), "launches": [launch]}
         write_text(meta_path, json.dumps(meta, indent=2) + "\n")
 
     def write_status(self, **status: Any) -> None:

@@ -1,0 +1,49 @@
+# make demo, make test: each does all the set-up on a fresh machine that has Python, make and git.
+# TORCH=cpu takes PyTorch's own CPU build, so that nobody downloads CUDA for a demo on a laptop.
+
+VENV := .venv
+BIN := $(VENV)/bin
+TORCH ?= default
+
+.PHONY: demo test setup setup-test lint torture clean
+
+demo: $(VENV)/ready
+	$(BIN)/passus demo
+	@echo
+	@echo "Try these:"
+	@echo "  $(BIN)/passus show runs/demo/qwen3"
+	@echo "  $(BIN)/passus explain train.learning_rate"
+	@echo "  $(BIN)/passus plot runs/demo --y length --out length.png"
+
+test: $(VENV)/ready-test lint
+	$(BIN)/pytest -n 2 --dist worksteal
+	@echo
+	@echo "Try these:"
+	@echo "  $(BIN)/passus --help"
+	@echo "  $(BIN)/passus run families --dry-run"
+	@echo "  $(BIN)/passus eval nano/qwen3 --suite abacus/add2"
+
+lint: $(VENV)/ready-test
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+
+torture: $(VENV)/ready-test
+	$(BIN)/python tests/torture.py
+
+setup: $(VENV)/ready
+setup-test: $(VENV)/ready-test
+
+$(VENV)/ready: requirements.txt pyproject.toml scripts/venv.sh
+	sh scripts/venv.sh $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(filter cpu,$(TORCH)),--index-url https://download.pytorch.org/whl/cpu,) torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(VENV)/ready-test: $(VENV)/ready requirements-test.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
