@@ -80,7 +80,9 @@ def record(run: Path) -> dict:
 def assert_same(run: Path, reference: Path) -> None:
     mine, theirs = record(run), record(reference)
     for part in theirs:
-        assert mine[part] == theirs[part], f"{part} of {run} and {reference} differ: {_first_difference(mine[part], theirs[part])}"
+        assert mine[part] == theirs[part], (
+            f"{part} of {run} and {reference} differ: {_first_difference(mine[part], theirs[part])}"
+        )
 
 
 def _first_difference(mine: object, theirs: object) -> object:

@@ -7,10 +7,14 @@ import pytest
 from passus import files
 from passus.errors import PassusError
 from passus.lock import ArmLock, is_held, state_of
-from passus.record import METRICS, RunFolder
+from passus.record import METRICS, ROWS, RunFolder
 from small import small_config
 
 MODEL = {"label": "m", "family": "Qwen3", "parameters": 1}
+
+
+def blank_rows(kind, n):
+    return {name: [None] * n for name in ROWS[kind]}
 
 
 def folder(tmp_path, rows=6):
@@ -21,9 +25,9 @@ def folder(tmp_path, rows=6):
         run.append_metrics({"step": step, "train/reward": step / 10})
     for step in (0, 3, 6):
         run.append_evals([{"step": step, "benchmark": b} for b in ("a", "b")])
-        run.write_rows("items", step, {"item": [1, 2]})
+        run.write_rows("items", step, blank_rows("items", 2))
     for step in range(1, rows + 1):
-        run.write_rows("samples", step, {"item": [step]})
+        run.write_rows("samples", step, blank_rows("samples", 1))
     return run
 
 

@@ -30,18 +30,25 @@ class KeyValueCache:
 
     @classmethod
     def empty(cls, config, rows: int, slots: int, device: torch.device, dtype: torch.dtype) -> "KeyValueCache":
-        head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-        shape = (rows, config.num_key_value_heads, slots, head_dim)
+        shape = (rows, config.num_key_value_heads, slots, _head_dim(config))
 
         def layers() -> list[Tensor]:
             return [torch.zeros(shape, device=device, dtype=dtype) for _ in range(config.num_hidden_layers)]
 
         return cls(layers(), layers())
 
+    @staticmethod
+    def row_bytes(config, slots: int, dtype: torch.dtype) -> int:
+        return 2 * config.num_hidden_layers * config.num_key_value_heads * slots * _head_dim(config) * dtype.itemsize
+
     def move(self, source: int, target: int, length: int) -> None:
         """Copy one row's first `length` positions over another's."""
         for tensor in (*self.keys, *self.values):
             tensor[target, :, :length] = tensor[source, :, :length]
+
+
+def _head_dim(config) -> int:
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Literal, NoReturn
 
 from cyclopts import App, Parameter
 
@@ -15,6 +15,7 @@ app = App(
     version=passus.__version__,
     help="A laboratory for reinforcement learning with verifiable rewards: train, measure, draw, explain.",
 )
+Device = Literal["auto", "cpu", "cuda"]
 Set = Annotated[
     list[str] | None, Parameter(name="--set", negative=(), help="key=value over the experiment file; may be repeated")
 ]
@@ -54,10 +55,10 @@ def run(
         Print the resolved arms and what follows from them; run nothing.
     """
     from passus import launch, plan
-    from passus.experiment import load_experiment
+    from passus.experiment import load_experiment, slug
 
     loaded = load_experiment(experiment, set_ or [])
-    folder = out or Path("runs") / loaded.name
+    folder = out or Path("runs") / slug(loaded.name)
     if jobs < 1:
         raise UsageError(f"--jobs {jobs}", expected="1 or more")
     if dry_run:
@@ -77,9 +78,10 @@ def run(
 
 def _draw(folder: Path, experiment) -> Path:
     from passus import charts
+    from passus.experiment import slug
 
     chart = experiment.arms[0].config.chart
-    figure = folder / f"{experiment.name}.png"
+    figure = folder / f"{slug(experiment.name)}.png"
     for path in (figure, figure.with_suffix(".svg")):
         charts.draw(charts.curves([folder], chart.x, chart.y, title=experiment.name), path)
     return figure
@@ -148,7 +150,7 @@ def _score(point: dict) -> str:
 @app.command
 def eval(
     model: str, *, suite: str, samples: int = 4, temperature: float = 1.0, max_tokens: int = 256, limit: int = 0, seed: int = 0,
-    device: str = "auto", out: Path | None = None, json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    device: Device = "auto", out: Path | None = None, json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:  # fmt: skip
     """Evaluate a model on benchmarks.
 
@@ -179,15 +181,21 @@ def eval(
     if out is not None and (out / "evals.jsonl").exists():
         raise UsageError(f"{out} already holds an evaluation", expected="a new folder")
 
+    from rich.console import Console
+
     from passus import arm, models
     from passus.engine import Engine
     from passus.evaluate import evaluate
     from passus.record import RunFolder
+    from passus.tasks import benchmark_items
 
     arm.prepare_process(config.default_threads())
     chosen = models.choose_device(device)
     policy = models.load(model, chosen, models.choose_dtype("auto", chosen))
-    points, rows = evaluate(policy, Engine(policy.model, policy.end_tokens), table, max_tokens, seed, step=0)
+    for name in table.suite:
+        policy.check_fit([policy.prompt(item, 0) for item in benchmark_items(name, limit)], max_tokens, "--max-tokens")
+    with Console(stderr=True).status("evaluating"):
+        points, rows = evaluate(policy, Engine(policy.model, policy.end_tokens), table, max_tokens, seed, step=0)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         RunFolder(out).write_rows("items", 0, rows)
@@ -199,8 +207,12 @@ def eval(
             many = f"{point['q']} items x {point['k']}"
             length = f"length {point['tokens_mean']:.1f}  truncated {point['truncated']:.3f}"
             print(f"{point['benchmark']}  accuracy {_score(point)}  {many}  {length}")
-    if out is not None and not json_:
-        print(f"rows: {out / 'items'}")
+    if not json_:
+        print(
+            f"rows: {out / 'items'}"
+            if out
+            else f"next:\n  passus eval {model} --suite {suite} --out scores   # keeps every completion"
+        )
     return 0
 
 
@@ -264,7 +276,12 @@ def explain(field: str | None = None) -> int:
 
 @app.command
 def plot(
-    *sources: Path, out: Path, kind: str = "curves", x: str = "step", y: str = "accuracy", title: str | None = None
+    *sources: Path,
+    out: Path,
+    kind: Literal["curves"] = "curves",
+    x: Literal["step", "tokens", "time", "progress"] = "step",
+    y: str = "accuracy",
+    title: str | None = None,
 ) -> int:
     """A figure from run folders or curve files.
 
@@ -285,8 +302,6 @@ def plot(
     """
     from passus import charts
 
-    if kind != "curves":
-        raise UsageError(f"--kind {kind}: not yet", expected="curves")
     charts.draw(charts.curves(list(sources), x, y, title), out)
     print(f"figure: {out}")
     return 0
@@ -295,7 +310,7 @@ def plot(
 @app.command
 def pretrain(
     *, family: str = "qwen3", out: Path, steps: int = 6000, texts: int = 512, learning_rate: float = 2e-3, seed: int = 0,
-    device: str = "auto", workers: int = 2,
+    device: Device = "auto", workers: int = 2,
 ) -> int:  # fmt: skip
     """Make a shipped model again, and probe what it can do.
 

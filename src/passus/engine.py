@@ -18,6 +18,8 @@ from passus.logprob import log_softmax
 from passus.sampler import Prompt, Rollout, SamplingParams
 
 PREFILL_TOKENS = 8192
+CACHE_BYTES_ON_CPU = 2 << 30  # a constant, since the make-up of batches decides the last bits of a run
+CACHE_SHARE_ON_CUDA = 0.4  # of the memory that is free when a rollout begins
 LONGEST_BLOCK = 8
 
 
@@ -57,16 +59,23 @@ class _Generation:
         self.all = [_Row(n, n // params.samples) for n in range(total)]
         self.waiting = deque(self.all)
         self.active: list[_Row] = []
-        slots = min(total, engine.slots)
         longest = max((len(p.tokens) for p in prompts), default=0) + params.max_tokens
-        self.cache = KeyValueCache.empty(self.model.config, slots, longest, self.device, self.model.dtype)
+        self.slots = min(total, engine.slots, self._affordable(longest))
+        self.cache = KeyValueCache.empty(self.model.config, self.slots, longest, self.device, self.model.dtype)
         item_N = torch.tensor([prompts[row.prompt].item for row in self.all], device=self.device)
         sample_N = torch.arange(total, device=self.device) % params.samples
         self.uniforms_NT = noise.uniforms(params.seed, params.stream, params.step, item_N, sample_N, params.max_tokens)
         self.prefilled: dict[int, list[tuple[Tensor, Tensor]]] = {}
-        self.slots = slots
         # One entry an active row: the token to feed, where it stands, which row's noise it uses, how many tokens it has.
         self.feed_B = self.position_B = self.number_B = self.drawn_B = torch.empty(0, dtype=torch.long, device=self.device)
+
+    def _affordable(self, longest: int) -> int:
+        """Rows whose keys and values fit the memory set apart for them; the others wait their turn."""
+        row = KeyValueCache.row_bytes(self.model.config, longest, self.model.dtype)
+        free = (
+            torch.cuda.mem_get_info(self.device)[0] * CACHE_SHARE_ON_CUDA if self.device.type == "cuda" else CACHE_BYTES_ON_CPU
+        )
+        return max(1, int(free // row))
 
     def run(self) -> Rollout:
         while self.waiting or self.active:

@@ -13,10 +13,9 @@ from passus import stats
 from passus.config import EvalTable
 from passus.grading import Verdict, grade
 from passus.models import Policy
+from passus.record import ROWS
 from passus.sampler import Sampler, SamplingParams
 from passus.tasks import benchmark_items
-
-COLUMNS = ("benchmark", "temperature", "item", "sample", "verdict", "extracted", "tokens", "logp", "completion")
 
 
 def evaluate(
@@ -24,12 +23,12 @@ def evaluate(
 ) -> tuple[list[dict], dict]:
     """(eval points, item rows as columns) of the whole suite."""
     points: list[dict] = []
-    columns: dict[str, list] = {name: [] for name in COLUMNS}
+    columns: dict[str, list] = {name: [] for name in ROWS["items"]}
     for temperature in table.temperatures:
         for benchmark in table.suite:
             rows = list(_rows(policy, sampler, table, max_tokens, seed, benchmark, temperature))
             points.append({"step": step, "benchmark": benchmark, "temperature": temperature} | point(rows))
-            for name in COLUMNS:
+            for name in columns:
                 columns[name] += [row[name] for row in rows]
     return points, columns
 

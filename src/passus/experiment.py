@@ -127,17 +127,18 @@ def _sweep(sweep: Any, source: str) -> Iterator[dict[str, Any]]:
 
 def _arm_name(varied: dict[str, Any], config: Config) -> str:
     if not varied:
-        return _slug(config.model.base.rsplit("/", 1)[-1])
+        return slug(config.model.base.rsplit("/", 1)[-1])
     parts = []
     for key, value in varied.items():
         if key == "model.base":
-            parts.append(_slug(str(value).rsplit("/", 1)[-1]))
+            parts.append(slug(str(value).rsplit("/", 1)[-1]))
         elif isinstance(value, str):
-            parts.append(_slug(value))
+            parts.append(slug(value))
         else:
-            parts.append(_slug(f"{key.rsplit('.', 1)[-1]}-{value}"))
+            parts.append(slug(f"{key.rsplit('.', 1)[-1]}-{value}"))
     return "_".join(parts)
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
+    """A name that is safe as a folder's."""
     return re.sub(r"[^A-Za-z0-9.@-]+", "-", text).strip("-.") or "arm"

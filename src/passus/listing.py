@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from passus.errors import UsageError
+from passus.errors import PassusError, UsageError
 from passus.files import last_line
 from passus.grading import Verdict
 from passus.lock import state_of
@@ -18,10 +18,15 @@ def listing(folder: Path) -> list[dict]:
         raise UsageError(f"no folder {folder}", expected="a folder of runs", write="passus run families")
     rows = []
     for path in find_runs(folder):
-        config, status = RunFolder(path).config(), state_of(path)
+        try:
+            steps = RunFolder(path).config().train.steps
+        except PassusError as error:
+            rows.append({"run": str(path), "state": "unreadable", "error": str(error)})
+            continue
+        status = state_of(path)
         row, point = last_line(path / "metrics.jsonl") or {}, last_line(path / "evals.jsonl") or {}
         rows.append(
-            {"run": str(path), "state": status.get("state", "unknown"), "step": row.get("step", 0), "steps": config.train.steps}
+            {"run": str(path), "state": status.get("state", "unknown"), "step": row.get("step", 0), "steps": steps}
             | {key: status.get(key) for key in ("heartbeat", "error")}
             | {key: point.get(key) for key in ("benchmark", "acc", "ci_low", "ci_high")}
         )
@@ -34,8 +39,9 @@ def print_listing(rows: list[dict], folder: Path) -> None:
         return
     table = Table("run", "state", "step", "benchmark", "accuracy")
     for row in rows:
-        score = f"{row['acc']:.3f} [{row['ci_low']:.3f}, {row['ci_high']:.3f}]" if row["acc"] is not None else ""
-        table.add_row(row["run"], row["state"], f"{row['step']}/{row['steps']}", row["benchmark"] or "", score)
+        score = f"{row['acc']:.3f} [{row['ci_low']:.3f}, {row['ci_high']:.3f}]" if row.get("acc") is not None else ""
+        step = f"{row['step']}/{row['steps']}" if "steps" in row else ""
+        table.add_row(row["run"], row["state"], step, row.get("benchmark") or "", score)
     Console().print(table)
     for row in rows:
         if row["error"]:

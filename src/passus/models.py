@@ -51,6 +51,17 @@ class Policy:
             tokens = self.tokenizer(item.question)["input_ids"]
         return Prompt(tuple(tokens), number)
 
+    def check_fit(self, prompts: Sequence[Prompt], most: int, key: str) -> None:
+        """Refuse a prompt that leaves less than `most` tokens of the model's context; `key` is what the user can change."""
+        longest = max(prompts, key=lambda prompt: len(prompt.tokens)).tokens
+        if len(longest) + most > self.context:
+            room = self.context - len(longest)
+            raise UsageError(
+                f"{key} = {most} after a prompt of {len(longest)} tokens: {self.text(longest, special=True)[:80]}",
+                expected=f"at most {self.context} tokens together, the model's context",
+                write=f"{key}={room}" if room > 0 else "a task with shorter prompts",
+            )
+
     def text(self, tokens: Sequence[int], *, special: bool = False) -> str:
         return self.tokenizer.decode(tokens, skip_special_tokens=not special)
 
@@ -165,17 +176,9 @@ def label(base: str, model_type: str, parameters: int) -> str:
 
 
 def check_lengths(policy: Policy, config: Config) -> None:
-    """A prompt and its longest completion must fit the context; found out before the first step, not at the ninetieth."""
-    trained = [item for _, item in training_items(config.task.name, config.task.limit, config.seed, 1, config.train.prompts)]
-    evals = [item for name in config.eval.suite for item in benchmark_items(name, config.eval.limit)]
-    for items, most, key in ((trained, config.train.max_tokens, "train"), (evals, config.eval_tokens, "eval")):
-        longest = max(items, key=lambda item: len(policy.prompt(item, 0).tokens))
-        tokens = len(policy.prompt(longest, 0).tokens)
-        if tokens + most > policy.context:
-            raise UsageError(
-                f"{longest.benchmark} item {longest.index} has a prompt of {tokens} tokens, and {key}.max_tokens = {most}",
-                expected=f"at most {policy.context} together: the context of {config.model.base}",
-                write=f"{key}.max_tokens={policy.context - tokens}"
-                if tokens < policy.context
-                else "a task with shorter prompts",
-            )
+    """Every eval item and a first step of training must fit the context; found out now, not at the ninetieth step."""
+    drawn = training_items(config.task.name, config.task.limit, config.seed, 1, config.train.prompts)
+    policy.check_fit([policy.prompt(item, 0) for _, item in drawn], config.train.max_tokens, "train.max_tokens")
+    for name in config.eval.suite:
+        prompts = [policy.prompt(item, 0) for item in benchmark_items(name, config.eval.limit)]
+        policy.check_fit(prompts, config.eval_tokens, "eval.max_tokens" if config.eval.max_tokens else "train.max_tokens")

@@ -71,6 +71,19 @@ METRICS = {
 }
 """Every recorded name. evals.jsonl holds the eval metrics as plain keys beside `benchmark`."""
 
+ROWS = {
+    "items": {
+        "benchmark": "string", "temperature": "float64", "item": "int64", "sample": "int64", "verdict": "string",
+        "extracted": "string", "tokens": "int64", "logp": "float64", "completion": "string",
+    },
+    "samples": {
+        "task": "string", "item": "int64", "sample": "int64", "prompt": "string", "completion": "string",
+        "prompt_ids": "list", "completion_ids": "list", "gold": "string", "verdict": "string", "extracted": "string",
+        "reward": "float64", "advantage": "float64", "logp": "float64",
+    },
+}  # fmt: skip
+"""Columns and types of items/ and samples/; `list` is of token ids."""
+
 VERSIONED = ("passus", "torch", "transformers", "tokenizers", "safetensors", "numpy", "pyarrow", "pydantic")
 
 
@@ -142,7 +155,10 @@ class RunFolder:
 
         folder = self.path / kind
         folder.mkdir(exist_ok=True)
-        table = pyarrow.table(rows)
+        types = {
+            name: pyarrow.list_(pyarrow.int32()) if t == "list" else pyarrow.type_for_alias(t) for name, t in ROWS[kind].items()
+        }
+        table = pyarrow.table(rows, schema=pyarrow.schema(types))
         path = folder / f"step-{step:06d}.parquet"
         write_atomic(path, lambda target: pyarrow.parquet.write_table(table, target), durable=False)
         self._not_durable.append(path)

@@ -98,6 +98,7 @@ def take_step(run: Run) -> None:
     config, step = run.config, run.progress.step + 1
     drawn = training_items(config.task.name, config.task.limit, config.seed, step, config.train.prompts)
     prompts = [run.policy.prompt(item, number) for number, item in drawn]
+    run.policy.check_fit(prompts, config.train.max_tokens, "train.max_tokens")
 
     started = time.monotonic()
     params = SamplingParams(
