@@ -77,7 +77,12 @@ def passus(*arguments: str, cwd: Path, env: dict[str, str] | None = None, timeou
     """Run the command line as a user would, with one thread a process."""
     environment = os.environ | {"PASSUS_THREADS": "1", "OMP_NUM_THREADS": "1"} | (env or {})
     return subprocess.run(
-        [sys.executable, "-m", "passus", *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=timeout
+        [sys.executable, "-P", "-m", "passus", *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
     )
 
 

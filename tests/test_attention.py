@@ -71,7 +71,7 @@ def test_long_sequences_take_the_fused_path_to_the_same_result(window):
     torch.testing.assert_close(fused, plain, atol=1e-5, rtol=1e-4)
 
 
-def test_a_windowed_model_differs_from_one_without(family_model):
+def test_a_windowed_model_differs_from_one_without():
     """Guards the tests above: were the windows ignored on both sides, they would still pass."""
     from conftest import tiny_model
 

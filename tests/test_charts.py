@@ -61,6 +61,23 @@ def test_arms_of_one_model_are_told_apart(tmp_path):
     assert names == {"Qwen3-shaped, 0.8M: seed-0", "Qwen3-shaped, 0.8M: seed-1"}
 
 
+def test_arms_of_one_name_in_two_experiments_are_told_apart_too(tmp_path):
+    make_run(tmp_path / "small/qwen3")
+    make_run(tmp_path / "slower/qwen3")
+    names = {s.name for s in charts.curves([tmp_path / "small", tmp_path / "slower"]).series}
+    assert names == {"Qwen3-shaped, 0.8M: small/qwen3", "Qwen3-shaped, 0.8M: slower/qwen3"}
+
+
+def test_curve_files_bring_their_axes(tmp_path):
+    path = tmp_path / "curve.json"
+    path.write_text(json.dumps({"x": "tokens", "y": "length", "series": [{"name": "A|B", "points": [{"x": 5, "y": 800}]}]}))
+    figure = charts.curves([path])
+    assert (figure.x, figure.y, figure.series[0].name) == ("Training tokens", "Tokens a completion", "A|B")
+    make_run(tmp_path / "a")
+    with pytest.raises(UsageError, match="different axes"):
+        charts.curves([path, tmp_path / "a"])
+
+
 def test_curve_files(tmp_path):
     curve = {
         "x": "step",

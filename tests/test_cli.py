@@ -42,17 +42,16 @@ def test_the_runner_itself_never_loads_torch():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
 
 
-def test_eval_of_a_run_a_checkpoint_and_a_shipped_model_agree_where_they_should(run, tmp_path):
-    common = ("--suite", "abacus/add2", "--samples", "2", "--limit", "8", "--max-tokens", "24", "--json")
-    last, named = (passus("eval", model, *common, cwd=run.parent) for model in (str(run), f"{run}@3"))
-    assert last.returncode == 0, last.stderr
-    point = json.loads(last.stdout)
+EVAL = ("--suite", "abacus/add2", "--samples", "2", "--limit", "8", "--max-tokens", "24")
+
+
+def test_eval_gives_what_the_run_recorded(run, tmp_path):
+    done = passus("eval", str(run), *EVAL, "--json", "--out", "scores", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     recorded = next(e for e in RunFolder(run).evals() if e["step"] == 3 and e["benchmark"] == "abacus/add2")
-    assert {k: v for k, v in point.items() if k != "step"} == {k: v for k, v in recorded.items() if k != "step"}
-    assert named.stdout == last.stdout
-    written = passus("eval", "nano/qwen3", *common[:-1], "--out", "scores", cwd=tmp_path)
-    assert "8 items x 2" in written.stdout and (tmp_path / "scores/items/step-000000.parquet").exists()
-    assert passus("eval", "nano/qwen3", *common, "--out", "scores", cwd=tmp_path).returncode == 2
+    assert json.loads(done.stdout) | {"step": 3} == recorded
+    assert (tmp_path / "scores/items/step-000000.parquet").exists()
+    assert passus("eval", "nano/qwen3", *EVAL, "--out", "scores", cwd=tmp_path).returncode == 2
 
 
 def test_ls_show_and_explain(run):
@@ -77,6 +76,9 @@ BAD = {
     ("run", "families", "--set", "train.stepz=1"): "train.steps",
     ("run", "families", "--arm", "qwen4"): "qwen3",
     ("run", "families", "--jobs", "0"): "1 or more",
+    ("demo", "--jobs", "-1"): "1 or more",
+    ("eval", "nano/qwen3", "--suite", "abacus/add2", "--max-tokens", "0"): "1 or more",
+    ("eval", "nano/qwen3", "--suite", "abacus/add2", "--prompt", "x"): "{question}",
     ("eval", "nano/qwen4", "--suite", "abacus/add2"): "nano/qwen3",
     ("eval", "nano/qwen3", "--suite", "abacus/ad2"): "abacus/add2",
     ("eval", "nano/qwen3", "--suite", "abacus/add2", "--samples", "0"): "eval.samples = 0",
@@ -103,11 +105,18 @@ def test_bad_usage_of_a_run(run, tmp_path):
         (("eval", f"{run}@77", "--suite", "abacus/add2"), "no checkpoint of step 77"),
         (("plot", str(run), "--out", "x.gif"), ".svg"),
         (("plot", str(run), "--out", "x.svg", "--y", "train/rewrad"), "train/reward"),
-        (("plot", str(run), "--out", "x.svg", "--x", "steps"), "step"),
+        (("plot", str(run), "--out", "x.svg", "--x", "steps"), "progress"),
+        (("show", str(run / "config.toml")), "not a run"),
         (("plot", str(run / "config.toml"), "--out", "x.svg"), "not a curve file"),
     ):
         done = passus(*arguments, cwd=tmp_path)
         assert done.returncode == 2 and part in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+def _make_gpt2(folder):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    GPT2LMHeadModel(GPT2Config(vocab_size=41, n_embd=8, n_layer=1, n_head=2, n_positions=64)).save_pretrained(folder)
 
 
 @pytest.mark.parametrize(
@@ -119,8 +128,9 @@ def test_bad_usage_of_a_run(run, tmp_path):
         (lambda d: (d / "config.json").write_text("{"), "cannot be loaded"),
         (lambda d: (d / "config.json").write_text('{"model_type": "nonsense"}'), "cannot be loaded"),
         (lambda d: (d / "tokenizer.json").unlink(), "cannot be loaded"),
+        (_make_gpt2, "gpt2"),
     ],
-    ids=["no config", "no weights", "bad weights", "torn config", "unknown type", "no tokenizer"],
+    ids=["no config", "no weights", "bad weights", "torn config", "unknown type", "no tokenizer", "other architecture"],
 )
 def test_a_folder_that_is_not_a_model(tmp_path, spoil, part):
     from importlib.resources import files
@@ -139,6 +149,21 @@ def test_a_bad_model_fails_the_run_with_one_message(tmp_path):
     experiment = write_experiment(tmp_path, EXPERIMENT.replace("nano/qwen3", "./empty"))
     done = passus("run", experiment, "--arm", "empty", cwd=tmp_path)
     assert done.returncode == 2 and "is not a model" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_output_path_that_is_a_file(tmp_path):
+    (tmp_path / "taken").touch()
+    for arguments in (("run", write_experiment(tmp_path), "--out", "taken"), ("plot", ".", "--out", "taken/x.svg")):
+        done = passus(*arguments, cwd=tmp_path)
+        assert done.returncode in (1, 2) and "error" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_run_given_by_step_can_be_trained_on_and_evaluated(run, tmp_path):
+    experiment = write_experiment(tmp_path, EXPERIMENT.replace("nano/qwen3", f"{run}@2"))
+    done = passus("run", experiment, "--out", "second", "--set", "train.steps=1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    evaluated = passus("eval", "second/qwen3-2@1", *EVAL, cwd=tmp_path)
+    assert evaluated.returncode == 0 and "8 items x 2" in evaluated.stdout and "next:" in evaluated.stdout
 
 
 def test_model_output_cannot_drive_the_terminal():

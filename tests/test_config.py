@@ -11,7 +11,7 @@ from small import EXPERIMENT, small_config, write_experiment
 
 
 def test_config_toml_reads_back_as_it_was():
-    written = small_config(eval={"temperature": [0.0, 1.0]}, name='odd "name"\\ with\nbreaks')
+    written = small_config(eval={"temperature": [0.0, 1.0]}, name='odd "name"\\ with\nbreaks and \x7f')
     assert config.from_toml(config.to_toml(written), "x") == written
 
 
@@ -82,6 +82,21 @@ REFUSED = {
     "train.steps.more=5": ["train.steps"],
     "nonsense": ["--set nonsense", "key=value"],
     "seed=-1": ["seed = -1"],
+    "seed=2147483648": ["seed = 2147483648"],
+    "sweep=5": ["[sweep]", "lists"],
+    'method.name=["a"]': ["method.name = ['a']"],
+    "method.dynamic_sampling=true": ["not yet"],
+    "method.advantage_eps=1e-46": ["advantage_eps"],
+    "reward=mine:f": ["not yet"],
+    "reward.correct=1e39": ["reward.correct"],
+    "train.betas=[1.0, 0.9]": ["train.betas"],
+    "train.learning_rate=nan": ["train.learning_rate"],
+    "eval.temperature=1e-40": ["eval.temperature"],
+    "eval.temperature=[1.0, 1.0]": ["all different"],
+    'eval.suite=["abacus/add2", "abacus/add2"]': ["each benchmark once"],
+    "task.name=abacus/add2+add2": ["twice"],
+    "chart.y=train/rewrad": ["train/reward"],
+    "model.prompt=hello": ["{question}"],
 }
 
 

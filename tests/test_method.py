@@ -90,6 +90,7 @@ def test_advantages_of_a_group():
     a = advantages(rewards, GRPO)
     torch.testing.assert_close(a.sum(1), torch.zeros(3))
     assert torch.equal(a[1], torch.zeros(4))
+    assert torch.equal(advantages(torch.full((1, 8), 0.1), GRPO), torch.zeros(1, 8))  # whose mean is not 0.1 to the last bit
     assert float(a[2, 3]) == pytest.approx(0.75 / (0.5 + 1e-4))  # standard deviation with G - 1 degrees of freedom
 
 

@@ -1,11 +1,15 @@
 """The run folder: whole lines, nothing lost, keys as the contract has them."""
 
-import json
+import errno
+import subprocess
+import sys
+import threading
 
 import pytest
 
-from passus import files
+from passus import charts, files
 from passus.errors import PassusError
+from passus.listing import listing
 from passus.lock import ArmLock, is_held, state_of
 from passus.record import METRICS, ROWS, RunFolder
 from small import small_config
@@ -108,6 +112,77 @@ def test_a_run_whose_process_is_gone_was_killed(tmp_path):
     assert state_of(tmp_path)["state"] == "killed"
 
 
-def test_metric_names_are_defined_once(tmp_path):
+def test_a_looker_does_not_keep_the_arm_from_its_lock(tmp_path):
+    """Looking takes the lock for a moment; the arm asks again."""
+    (tmp_path / ".lock").touch()
+    looking = threading.Event()
+
+    def look():
+        while not looking.is_set():
+            is_held(tmp_path)
+
+    threads = [threading.Thread(target=look) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(30):
+            lock = ArmLock(RunFolder(tmp_path))
+            assert lock.acquire()
+            lock.release(state="finished")
+    finally:
+        looking.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_a_write_cut_short_by_a_full_disk_leaves_whole_lines(tmp_path):
+    """The kernel takes part of the line and says so only in the count; a limit on file size does the same here."""
+    code = f"""
+import resource, signal
+from pathlib import Path
+from passus.files import append_lines
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+path = Path({str(tmp_path / "x.jsonl")!r})
+append_lines(path, [{{"step": 1}}])
+resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))
+try:
+    append_lines(path, [{{"step": 2, "text": "long enough"}}])
+except OSError as error:
+    print(error.errno)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == str(errno.ENOSPC), done.stderr
+    assert (tmp_path / "x.jsonl").read_text() == '{"step": 1}\n'
+
+
+SPOILT = {
+    "config.toml": "name = [",
+    "meta.json": "{",
+    "metrics.jsonl": '{"step": 1}\nnot json\n',
+    "evals.jsonl": "{}\n",
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_a_file_that_is_not_as_it_was_written_is_named(tmp_path, name):
+    run = folder(tmp_path)
+    (run.path / name).write_text(SPOILT[name])
+    with pytest.raises(PassusError, match=name):
+        (run.config(), run.meta(), run.metrics(), run.evals())
+    (row,) = listing(tmp_path)
+    assert row["state"] == ("unreadable" if name != "meta.json" else "unknown")
+    with pytest.raises(PassusError, match=name):
+        charts.curves([run.path], y="train/reward" if name == "metrics.jsonl" else "accuracy")
+
+
+def test_a_torn_status_and_a_junk_parquet(tmp_path):
+    run = folder(tmp_path)
+    (run.path / "status.json").write_text('{"state": "runn')
+    assert state_of(run.path) == {} and listing(tmp_path)[0]["state"] == "unknown"
+    (run.path / "items/step-000003.parquet").write_bytes(b"junk")
+    with pytest.raises(PassusError, match=r"step-000003\.parquet"):
+        run.read_rows("items", 3)
+
+
+def test_every_metric_has_a_meaning():
     assert all(metric.meaning for metric in METRICS.values())
-    assert json.dumps(list(METRICS))

@@ -65,9 +65,10 @@ def test_tasks_of_a_mixture_have_equal_shares():
 
 
 def test_a_finite_set_comes_again_every_epoch_in_another_order():
-    numbers = [n for s in range(1, 7) for n, _ in training_items("abacus/add2", 12, 0, s, 4)]
-    first, second = numbers[:12], numbers[12:]
+    drawn = [pair for s in range(1, 7) for pair in training_items("abacus/add2", 12, 0, s, 4)]
+    first, second = ([item.index for _, item in part] for part in (drawn[:12], drawn[12:]))
     assert sorted(first) == sorted(second) == list(range(12)) and first != second
+    assert [place for place, _ in drawn] == list(range(24))  # the noise is new every time
 
 
 @pytest.mark.parametrize("name", ["abacus/add9", "abacsu", "abacus/add2+x"])

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from passus import train
+from passus.arm import is_complete
 from passus.errors import PassusError, Stop, UsageError
+from passus.grading import Grade, Verdict
 from passus.record import METRICS, RunFolder
 from small import assert_same, record, small_config
 
@@ -89,6 +91,33 @@ def test_stopped_anywhere_and_continued_it_is_the_same_run(reference, tmp_path, 
     assert_same(run_small(tmp_path / "arm").path, reference.path)
 
 
+@pytest.mark.parametrize("after", [12, 30, 31, 33, 36, 40])
+def test_stopped_within_a_step_of_several_updates(tmp_path, several, after):
+    """The weights between two updates of a step belong to no step and must not be saved as one."""
+    calls = []
+
+    def stop():
+        calls.append(1)
+        if len(calls) > after:
+            raise Stop
+
+    with pytest.raises(Stop):
+        run_small(tmp_path / "arm", check_stop=stop, **SEVERAL)
+    assert_same(run_small(tmp_path / "arm", **SEVERAL).path, several.path)
+
+
+SEVERAL = {
+    "train": {"updates": 4, "steps": 3, "max_tokens": 12},
+    "eval": {"limit": 2, "samples": 1, "every": 3, "max_tokens": 4, "suite": ["abacus/add2"]},
+    "run": {"save_every": 50},
+}
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    return run_small(tmp_path_factory.mktemp("several") / "arm", **SEVERAL)
+
+
 def test_a_finished_run_may_be_given_more_steps(reference, tmp_path):
     run_small(tmp_path / "arm", train={"steps": 4})
     mine, theirs = record(run_small(tmp_path / "arm").path), record(reference.path)
@@ -165,13 +194,45 @@ def test_what_is_not_finite_is_skipped_and_recorded_and_three_in_a_row_stop_the_
 
     seen.clear()
     bad = lambda n: len(RunFolder(tmp_path / "all").metrics()) >= 5  # noqa: E731
-    with pytest.raises(PassusError, match="3 updates in a row") as stopped:
+    with pytest.raises(PassusError, match="3 updates in a row were skipped") as stopped:
         run_small(tmp_path / "all")
     assert "step-000004" in str(stopped.value)
     last = sorted((tmp_path / "all/checkpoints").iterdir())[-1]
     assert last.name == "step-000004"
-    assert [row["train/skipped_updates"] for row in RunFolder(tmp_path / "all").metrics()] == [0, 0, 0, 0, 0, 1, 1]
+    assert [row["train/skipped_updates"] for row in RunFolder(tmp_path / "all").metrics()] == [0, 0, 0, 0, 0, 1, 1, 1]
     train.checkpoint.read(last)  # intact
+
+
+def test_a_run_whose_last_update_was_skipped_is_finished_all_the_same(tmp_path, monkeypatch):
+    real = train.policy_loss
+    folder = RunFolder(tmp_path / "arm")
+
+    def poisoned(logp, *rest):
+        loss, counts = real(logp, *rest)
+        return (loss * float("nan") if len(folder.metrics()) == 7 else loss), counts
+
+    monkeypatch.setattr(train, "policy_loss", poisoned)
+    run_small(folder.path)
+    assert folder.metrics()[-1]["train/skipped_updates"] == 1
+    assert is_complete(folder, small_config())
+
+
+def test_what_the_grader_could_not_judge_teaches_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(train, "grade", lambda *_, **__: Grade(Verdict.ERROR, None))
+    row = run_small(tmp_path / "arm", train={"steps": 1}).metrics()[0]
+    assert row["train/grader_error"] == 1 and row["train/grad_norm"] == 0
+
+
+def test_a_finite_set_draws_new_noise_for_an_item_that_comes_again(tmp_path):
+    folder = run_small(tmp_path / "arm", task={"limit": 2}, train={"steps": 1, "learning_rate": 0.0})
+    rows = folder.read_rows("samples", 1)
+    groups = [[r["completion"] for r in rows[i : i + 4]] for i in range(0, 16, 4)]
+    assert len({r["prompt"] for r in rows}) == 2 and all(groups[i] != groups[j] for i in range(4) for j in range(i))
+
+
+def test_a_prompt_can_be_put_in_other_words(tmp_path):
+    folder = run_small(tmp_path / "arm", model={"prompt": "({question})"}, train={"steps": 1})
+    assert all(r["prompt"].startswith("<q>(") and r["prompt"].endswith(")<a>") for r in folder.read_rows("samples", 1))
 
 
 def test_a_model_that_overflows_ends_with_a_message_and_a_readable_record(tmp_path, nano):
@@ -185,7 +246,7 @@ def test_a_model_that_overflows_ends_with_a_message_and_a_readable_record(tmp_pa
         run_small(tmp_path / "arm", model={"base": str(tmp_path / "model")}, run={"save_every": 1})
     assert not list((tmp_path / "arm/checkpoints").glob("step-*"))
     rows = RunFolder(tmp_path / "arm").metrics()
-    assert [row["train/skipped_updates"] for row in rows] == [1, 1] and rows[0]["train/loss"] is None
+    assert [row["train/skipped_updates"] for row in rows] == [1, 1, 1] and rows[0]["train/loss"] is None
 
 
 def test_a_prompt_longer_than_the_context_is_refused_before_the_first_step(tmp_path):

@@ -23,6 +23,7 @@ THREADS = "PASSUS_THREADS"
 
 def run_arm(arm: Arm, path: Path, say: Callable[[str], None]) -> int:
     """Bring an arm to its last step. Returns the exit code."""
+    stopping = Stopping()
     die_with_parent()
     folder = RunFolder(path)
     check_continues(folder, arm.config)  # before the lock: what is refused leaves no trace
@@ -30,7 +31,6 @@ def run_arm(arm: Arm, path: Path, say: Callable[[str], None]) -> int:
     if not lock.acquire():
         say(f"{arm.name}: left alone, because process {folder.status().get('pid')} is working on {path}")
         return 0
-    stopping = Stopping()
     ending: dict[str, Any] = {"state": "failed", "exit_code": 1}
     try:
         train_arm(arm, folder, stopping, say)

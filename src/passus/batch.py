@@ -13,8 +13,6 @@ from passus.attention import PackedPlan
 class PackedBatch:
     """Some rows of an update, packed. C is the number of completion tokens among the T tokens."""
 
-    rows: list[int]
-    """Which rows of the update these are, in the order they are packed."""
     tokens_T: Tensor
     positions_T: Tensor
     plan: PackedPlan
@@ -60,6 +58,6 @@ def pack(rows: list[int], prompts: Sequence[list[int]], completions: Sequence[li
         return torch.tensor(values, device=device)
 
     return PackedBatch(
-        rows, tensor(tokens), tensor(positions), PackedPlan(lengths, device), tensor(predicts), tensor(targets),
+        tensor(tokens), tensor(positions), PackedPlan(lengths, device), tensor(predicts), tensor(targets),
         tensor(row_of), tensor(offsets),
     )  # fmt: skip

@@ -42,6 +42,8 @@ class Series:
     """The benchmark, or the metric."""
     points: list[Point]
     family: str | None = None
+    run: Path | None = None
+    """The run it comes from, whose name tells it from others of the same model."""
 
 
 @dataclass
@@ -53,17 +55,27 @@ class Figure:
     note: str = ""
 
 
+def check_y(y: str) -> None:
+    """Refuse a vertical axis that no run records."""
+    known = [*Y_AXES, *(name for name in METRICS if not name.startswith("eval/"))]
+    if y not in known:
+        raise UsageError(f"y = {y!r}", expected=", ".join(known), write=nearest(y, known))
+
+
 def curves(sources: list[Path], x: str = "step", y: str = "accuracy", title: str | None = None) -> Figure:
-    """Every run and curve file under the sources, a line each."""
-    if x not in X_AXES:
-        raise UsageError(f"x = {x!r}", expected=", ".join(X_AXES), write=nearest(x, X_AXES))
+    """Every run and curve file under the sources, a line each. Curve files bring their own axes."""
+    check_y(y)
     series: list[Series] = []
+    axes: set[tuple[str, str]] = set()
     for source in sources:
         if source.is_file():
-            series += _of_file(source)
+            found, file_axes = _of_file(source)
+            series += found
+            axes.add(file_axes)
         elif source.is_dir():
-            for run in find_runs(source):
-                series += _of_run(RunFolder(run), x, y)
+            runs = find_runs(source)
+            series += [s for run in runs for s in _of_run(RunFolder(run), x, y)]
+            axes |= {(x, y)} if runs else set()
         else:
             raise UsageError(f"no file or folder {source}", expected="run folders or curve files")
     series = [s for s in series if s.points]
@@ -71,13 +83,19 @@ def curves(sources: list[Path], x: str = "step", y: str = "accuracy", title: str
         raise UsageError(
             f"nothing to draw in {', '.join(map(str, sources))}", expected=f"runs with {y} recorded, or curve files"
         )
+    if len(axes) > 1:
+        raise UsageError(
+            f"the sources have different axes: {sorted(axes)}", expected="one pair, x and y", write="--x and --y to match"
+        )
     banded = any(p.low is not None for s in series for p in s.points)
     note = "band: 95 % interval of the mean over items like these, clustered by item" if banded else ""
-    return Figure(title or "", X_AXES[x], Y_AXES[y][1] if y in Y_AXES else y, _told_apart(series), note)
+    ((x, y),) = axes
+    _tell_apart(series)
+    return Figure(title or "", X_AXES.get(x, x), Y_AXES[y][1] if y in Y_AXES else y, series, note)
 
 
 def _of_run(run: RunFolder, x: str, y: str) -> list[Series]:
-    config, meta = run.config(), run.meta()
+    config, model = run.config(), run.meta()["model"]
     rows = {row["step"]: row for row in run.metrics()}
 
     def along(step: int) -> float | None:
@@ -86,55 +104,59 @@ def _of_run(run: RunFolder, x: str, y: str) -> list[Series]:
         key = {"tokens": "train/num_tokens", "time": "time/elapsed"}[x]
         return 0.0 if step == 0 else rows[step][key] if step in rows else None
 
-    name, family = meta["model"]["label"], meta["model"]["family"]
-    varied = run.path.name
-    if y in Y_AXES:
-        key = Y_AXES[y][0]
-        found: dict[str, Series] = {}
-        for point in run.evals():
+    found: dict[str, Series] = {}
+
+    def add(panel: str, step: int, value: float | None, band: tuple[float | None, float | None] = (None, None)) -> None:
+        series = found.setdefault(panel, Series(model["label"], panel, [], model["family"], run.path))
+        where = along(step)
+        if where is not None:
+            series.points.append(Point(where, float("nan") if value is None else value, *band))
+
+    try:
+        if y not in Y_AXES:
+            for step, row in rows.items():
+                add(y, step, row[y])
+        for point in run.evals() if y in Y_AXES else []:
             several = len(config.eval.temperatures) > 1
             panel = point["benchmark"] + (f", temperature {point['temperature']:g}" if several else "")
-            series = found.setdefault(panel, Series(f"{name}|{varied}", panel, [], family))
-            where = along(point["step"])
-            if where is not None:
-                band = (point["ci_low"], point["ci_high"]) if key == "acc" else (None, None)
-                series.points.append(Point(where, point[key], *band))
-        return list(found.values())
-    if rows and y not in next(iter(rows.values())):
-        raise UsageError(
-            f"y = {y!r} is not recorded in {run.path}",
-            expected=", ".join([*Y_AXES, *METRICS]),
-            write=nearest(y, [*Y_AXES, *METRICS]),
-        )
-    points = [
-        Point(at, float("nan") if row[y] is None else row[y]) for step, row in rows.items() if (at := along(step)) is not None
-    ]
-    return [Series(f"{name}|{varied}", y, points, family)]
+            band = (point["ci_low"], point["ci_high"]) if y == "accuracy" else (None, None)
+            add(panel, point["step"], point[Y_AXES[y][0]], band)
+    except KeyError as error:
+        raise UsageError(f"a row of {run.path} has no {error}", expected="rows as passus writes them") from None
+    return list(found.values())
 
 
-def _of_file(path: Path) -> list[Series]:
-    """A curve file, as published references are written."""
+def _of_file(path: Path) -> tuple[list[Series], tuple[str, str]]:
+    """A curve file, as published references are written, and its axes."""
     try:
         curve = json.loads(path.read_text(encoding="utf-8"))
-        return [
+        series = [
             Series(s["name"], s.get("benchmark", curve["y"]), [Point(p["x"], p["y"]) for p in s["points"]], s["name"])
             for s in curve["series"]
         ]
+        return series, (curve["x"], curve["y"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path} is not a curve file ({type(error).__name__}: {error})",
-            expected='JSON with "x", "y" and "series": [{"name", "points"}]',
+            expected='JSON with "x", "y" and "series": [{"name", "points": [{"x", "y"}]}]',
         ) from None
 
 
-def _told_apart(series: list[Series]) -> list[Series]:
-    """Labels without the arm's name where the model's alone tells lines apart."""
-    models = {s.name.partition("|")[0] for s in series}
-    arms = {s.name for s in series}
+def _tell_apart(series: list[Series]) -> None:
+    """Label lines by their model alone where that is enough, else with the arm, else with the experiment too."""
+    runs = {s.run for s in series if s.run is not None}
+
+    def labels(parts: int) -> dict[Path, str]:
+        return {run: "/".join(run.resolve().parts[-parts:]) if parts else "" for run in runs}
+
+    models = {s.run: s.name for s in series if s.run is not None}
+    for parts in (0, 1, 2, 99):
+        suffix = labels(parts)
+        if len({(models[run], suffix[run]) for run in runs}) == len(runs):
+            break
     for s in series:
-        model, _, arm = s.name.partition("|")
-        s.name = model if not arm or len(models) == len(arms) else f"{model}: {arm}"
-    return series
+        if s.run is not None and suffix[s.run]:
+            s.name = f"{s.name}: {suffix[s.run]}"
 
 
 def draw(figure: Figure, path: Path) -> None:

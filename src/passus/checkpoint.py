@@ -19,6 +19,7 @@ from passus.errors import PassusError
 from passus.files import fault, fsync, is_disk_full, write_text
 from passus.models import Policy
 from passus.optimizer import Optimizer
+from passus.record import saved_checkpoints
 
 MANIFEST = "passus.json"
 OPTIMIZER = "optimizer.safetensors"
@@ -48,7 +49,8 @@ def save(checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Prog
         files = {path.name: _fingerprint(path) for path in sorted(temporary.iterdir())}
         for name in files:
             fsync(temporary / name)
-        write_text(temporary / MANIFEST, json.dumps({"progress": asdict(progress), "files": files}, indent=2) + "\n")
+        body = {"progress": asdict(progress), "files": files}
+        write_text(temporary / MANIFEST, json.dumps(body | {"sha256": _digest(body)}, indent=2) + "\n")
         fault("save:manifest")
         os.replace(temporary, target)
         fsync(checkpoints)
@@ -63,7 +65,7 @@ def save(checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Prog
 
 
 def latest(checkpoints: Path) -> Path | None:
-    found = sorted(checkpoints.glob("step-*"))
+    found = list(saved_checkpoints(checkpoints).values())
     return found[-1] if found else None
 
 
@@ -75,19 +77,20 @@ def clean(checkpoints: Path) -> None:
 
 def read(folder: Path) -> Progress:
     """The progress a checkpoint stands for, after checking every byte of it."""
-    path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_text())
-        files = manifest["files"]
-        progress = Progress(**manifest["progress"])
+        manifest = json.loads((folder / MANIFEST).read_text())
+        body = {key: manifest[key] for key in ("progress", "files")}
+        whole = manifest["sha256"] == _digest(body)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _damaged(folder, f"its {MANIFEST} cannot be read ({error})") from None
-    for name, expected in files.items():
+        raise _damaged(folder, f"{MANIFEST} cannot be read ({error})") from None
+    if not whole:
+        raise _damaged(folder, f"{MANIFEST} is not as it was written (its SHA-256 differs)")
+    for name, expected in body["files"].items():
         if not (folder / name).is_file():
             raise _damaged(folder, f"{name} is missing")
         if _fingerprint(folder / name) != expected:
             raise _damaged(folder, f"{name} is not as it was written (its SHA-256 differs)")
-    return progress
+    return Progress(**body["progress"])
 
 
 def restore(folder: Path, optimizer: Optimizer) -> None:
@@ -95,7 +98,7 @@ def restore(folder: Path, optimizer: Optimizer) -> None:
 
 
 def _damaged(folder: Path, what: str) -> PassusError:
-    others = [p.name for p in sorted(folder.parent.glob("step-*")) if p != folder]
+    others = [p.name for p in saved_checkpoints(folder.parent).values() if p != folder]
     instead = f"from {others[-1]}" if others else "from the start"
     return PassusError(
         f"checkpoint {folder} is damaged: {what}",
@@ -109,8 +112,12 @@ def _fingerprint(path: Path) -> dict[str, int | str]:
         return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
+def _digest(body: dict) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
 def _prune(checkpoints: Path, keep: int) -> None:
-    for old in sorted(checkpoints.glob("step-*"))[: -keep or None] if keep else []:
+    for old in list(saved_checkpoints(checkpoints).values())[:-keep] if keep else []:
         hidden = checkpoints / f".{old.name}.old"
         os.replace(old, hidden)  # a kill halfway must not leave half a checkpoint under a good name
         shutil.rmtree(hidden)

@@ -1,6 +1,7 @@
 """The commands, thin: parse, call, print, exit. Heavy imports stand inside the commands, so that --help answers at once."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -30,8 +31,11 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        sys.stdout = None  # nobody reads any more; leave without a word
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (nobody reads any more; leave without a word)
         sys.exit(0)
+    except OSError as error:
+        print(f"error: {error.filename}: {error.strerror}" if error.filename else f"error: {error}", file=sys.stderr)
+        sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -55,40 +59,49 @@ def run(
         Print the resolved arms and what follows from them; run nothing.
     """
     from passus import launch, plan
+    from passus.display import say
     from passus.experiment import load_experiment, slug
 
     loaded = load_experiment(experiment, set_ or [])
     folder = out or Path("runs") / slug(loaded.name)
-    if jobs < 1:
-        raise UsageError(f"--jobs {jobs}", expected="1 or more")
+    _check_jobs(jobs)
     if dry_run:
         print(plan.describe(loaded, folder))
         return 0
     if arm is not None:
         from passus.arm import run_arm
 
-        return run_arm(loaded.arm(arm), folder / arm, lambda text: print(text, flush=True))
-    code = launch.Runner(loaded, experiment, set_ or [], folder, jobs).run()
-    if code == 0:
-        figure = _draw(folder, loaded)
+        return run_arm(loaded.arm(arm), folder / arm, say)
+    code = launch.Runner(loaded, set_ or [], folder, jobs).run()
+    if code == 0 and (figure := _draw(folder, loaded)):
         _next(f"passus show {folder / loaded.arms[0].name}", f"passus ls {folder}", f"passus plot {folder} --out figure.pdf")
-        print(f"figure: {figure}")
+        say(f"figure: {figure}")
     return code
 
 
-def _draw(folder: Path, experiment) -> Path:
+def _check_jobs(jobs: int) -> None:
+    if jobs < 1:
+        raise UsageError(f"--jobs {jobs}", expected="1 or more")
+
+
+def _draw(folder: Path, experiment) -> Path | None:
+    """The experiment's figure, as .png and .svg; none, while there is nothing to draw."""
     from passus import charts
     from passus.experiment import slug
+    from passus.record import RunFolder, find_runs
 
-    chart = experiment.arms[0].config.chart
+    if not any(RunFolder(run).evals() for run in find_runs(folder)):
+        return None
     figure = folder / f"{slug(experiment.name)}.png"
     for path in (figure, figure.with_suffix(".svg")):
-        charts.draw(charts.curves([folder], chart.x, chart.y, title=experiment.name), path)
+        charts.draw(charts.curves([folder], y=experiment.arms[0].config.chart.y, title=experiment.name), path)
     return figure
 
 
 def _next(*commands: str) -> None:
-    print("next:", *(f"\n  {command}" for command in commands))
+    from passus.display import say
+
+    say("\n".join(["next:", *(f"  {command}" for command in commands)]))
 
 
 @app.command
@@ -103,26 +116,28 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
         Arms at a time. Default: as many as there are cores.
     """
     from passus import config, launch
+    from passus.display import say
     from passus.experiment import load_experiment
 
     loaded = load_experiment("families")
-    jobs = jobs or min(len(loaded.arms), config.default_threads())
+    jobs = min(len(loaded.arms), config.default_threads()) if jobs is None else jobs
+    _check_jobs(jobs)
     figure = out / f"{loaded.name}.png"
-    print(f"{len(loaded.arms)} arm(s), {loaded.arms[0].config.train.steps} steps each; watch {figure}", flush=True)
+    say(f"{len(loaded.arms)} arm(s), {loaded.arms[0].config.train.steps} steps each; watch {figure}")
 
     def redraw() -> None:
-        _draw(out, loaded)
+        try:
+            _draw(out, loaded)
+        except (PassusError, OSError) as error:  # a figure that cannot be drawn must not end the arms
+            print(f"the figure was not drawn: {error}", file=sys.stderr)
 
-    code = launch.Runner(loaded, "families", [], out, jobs, on_eval=redraw).run()
+    code = launch.Runner(loaded, [], out, jobs, on_eval=redraw).run()
     if code == 0:
         redraw()
         _table(out)
-        _next(
-            f"passus show {out / loaded.arms[0].name}",
-            "passus explain",
-            "passus run families --set train.learning_rate=1e-4 --out runs/slower",
-        )
-        print(f"figure: {figure}")
+        slower = "passus run families --set train.learning_rate=1e-4 --out runs/slower"
+        _next(f"passus show {out / loaded.arms[0].name}", "passus explain", slower)
+        say(f"figure: {figure}")
     return code
 
 
@@ -130,16 +145,18 @@ def _table(out: Path) -> None:
     """First, last and best accuracy of every arm."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from passus.record import RunFolder, find_runs
 
-    table = Table("arm", "benchmark", "first", "last", "best (of its own maximum: biased upwards)")
+    table = Table("arm", "benchmark", "first", "last", "best (a maximum: biased upwards)")
     for path in find_runs(out):
         evals = RunFolder(path).evals()
         for benchmark in dict.fromkeys(point["benchmark"] for point in evals):
             points = [point for point in evals if point["benchmark"] == benchmark]
             best = max(points, key=lambda point: point["acc"])
-            table.add_row(path.name, benchmark, _score(points[0]), _score(points[-1]), f"{_score(best)} at step {best['step']}")
+            cells = (path.name, benchmark, _score(points[0]), _score(points[-1]), f"{_score(best)} at step {best['step']}")
+            table.add_row(*map(Text, cells))
     Console().print(table)
 
 
@@ -150,7 +167,8 @@ def _score(point: dict) -> str:
 @app.command
 def eval(
     model: str, *, suite: str, samples: int = 4, temperature: float = 1.0, max_tokens: int = 256, limit: int = 0, seed: int = 0,
-    device: Device = "auto", out: Path | None = None, json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    device: Device = "auto", prompt: str = "{question}", out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:  # fmt: skip
     """Evaluate a model on benchmarks.
 
@@ -170,6 +188,8 @@ def eval(
         First items of each benchmark only; 0 for all.
     device
         auto, cpu or cuda.
+    prompt
+        How a question is put to the model, as model.prompt in an experiment file.
     out
         A new folder for evals.jsonl and items/.
     json_
@@ -177,7 +197,9 @@ def eval(
     """
     from passus import config
 
-    table = config.eval_table(suite, samples, temperature, max_tokens, limit)
+    if max_tokens < 1:
+        raise UsageError(f"--max-tokens {max_tokens}", expected="1 or more")
+    table = config.eval_table(suite, samples, temperature, max_tokens, limit, prompt)
     if out is not None and (out / "evals.jsonl").exists():
         raise UsageError(f"{out} already holds an evaluation", expected="a new folder")
 
@@ -191,13 +213,14 @@ def eval(
 
     arm.prepare_process(config.default_threads())
     chosen = models.choose_device(device)
-    policy = models.load(model, chosen, models.choose_dtype("auto", chosen))
+    policy = models.load(model, chosen, models.choose_dtype("auto", chosen), prompt)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
     for name in table.suite:
         policy.check_fit([policy.prompt(item, 0) for item in benchmark_items(name, limit)], max_tokens, "--max-tokens")
     with Console(stderr=True).status("evaluating"):
         points, rows = evaluate(policy, Engine(policy.model, policy.end_tokens), table, max_tokens, seed, step=0)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
         RunFolder(out).write_rows("items", 0, rows)
         RunFolder(out).append_evals(points)
     for point in points:
@@ -304,6 +327,7 @@ def plot(
 
     charts.draw(charts.curves(list(sources), x, y, title), out)
     print(f"figure: {out}")
+    _next(f"passus plot {' '.join(map(str, sources))} --y length --out {out.with_stem(out.stem + '-length')}")
     return 0
 
 

@@ -6,7 +6,7 @@ Everything here is light: no torch, so that `--dry-run`, `explain` and the runne
 import os
 import tomllib
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -21,6 +21,15 @@ class ModelTable(Section):
     """A shipped model (`nano/qwen3`), a folder in Hugging Face layout, a run (`RUN` or `RUN@step`), or a hub id."""
     tuning: Literal["live"] = "live"
     """`live`: all weights train."""
+    prompt: str = "{question}"
+    """How a question is put to the model; nano models know bare questions only, others must be told to use \\boxed{}."""
+
+    @field_validator("prompt")
+    @classmethod
+    def _has_question(cls, value: str) -> str:
+        if "{question}" not in value:
+            raise ValueError("must hold {question}, where the question goes")
+        return value
 
 
 class TaskTable(Section):
@@ -31,13 +40,13 @@ class TaskTable(Section):
 
 
 class RewardTable(Section):
-    correct: float = 1.0
+    correct: float = Field(1.0, ge=-1e6, le=1e6)
     """What a right answer is worth."""
-    wrong: float = 0.0
+    wrong: float = Field(0.0, ge=-1e6, le=1e6)
     """What a wrong answer is worth."""
-    unparseable: float = 0.0
+    unparseable: float = Field(0.0, ge=-1e6, le=1e6)
     """What a completion without an answer is worth."""
-    truncated: float = 0.0
+    truncated: float = Field(0.0, ge=-1e6, le=1e6)
     """What a completion that the token limit cut off is worth (see also method.mask_truncated)."""
 
 
@@ -50,7 +59,7 @@ class TrainTable(Section):
     """G: completions of each prompt, compared with each other."""
     max_tokens: int = Field(1024, ge=1)
     """Longest completion in training, in tokens."""
-    temperature: float = Field(1.0, gt=0)
+    temperature: float = Field(1.0, ge=0.01)
     """Of training rollouts, on the sampler's side and the trainer's."""
     learning_rate: float = Field(1e-6, ge=0, le=1)
     """AdamW's, after the warm-up."""
@@ -60,7 +69,7 @@ class TrainTable(Section):
     """What the learning rate does after the warm-up: stay, or fall to 0 at the last update."""
     weight_decay: float = Field(0.0, ge=0)
     """AdamW's, decoupled."""
-    betas: list[float] = Field([0.9, 0.999], min_length=2, max_length=2)
+    betas: list[Annotated[float, Field(ge=0, lt=1)]] = Field([0.9, 0.999], min_length=2, max_length=2)
     """AdamW's."""
     max_grad_norm: float = Field(1.0, ge=0)
     """Gradients are scaled down to this norm; 0 leaves them alone."""
@@ -96,8 +105,15 @@ class EvalTable(Section):
     @classmethod
     def _temperatures(cls, value: float | list[float]) -> float | list[float]:
         values = value if isinstance(value, list) else [value]
-        if not values or any(v < 0 for v in values):
-            raise ValueError("must be 0 (greedy), a positive number, or a list of such numbers")
+        if not values or any(0 != v < 0.01 for v in values) or len(set(values)) < len(values):
+            raise ValueError("must be 0 (greedy), 0.01 or more, or a list of such numbers, all different")
+        return value
+
+    @field_validator("suite")
+    @classmethod
+    def _no_benchmark_twice(cls, value: list[str]) -> list[str]:
+        if len(set(value)) < len(value):
+            raise ValueError("must name each benchmark once")
         return value
 
 
@@ -117,8 +133,6 @@ class RunTable(Section):
 class ChartTable(Section):
     kind: Literal["curves"] = "curves"
     """`curves`: one line an arm."""
-    x: Literal["step", "tokens", "time", "progress"] = "step"
-    """What runs along the horizontal axis."""
     y: str = "accuracy"
     """`accuracy`, `length`, or any recorded metric by its name."""
 
@@ -128,7 +142,7 @@ class Config(Section):
 
     name: str = ""
     """The experiment's name; its file's, if not given."""
-    seed: int = Field(0, ge=0, lt=2**32)
+    seed: int = Field(0, ge=0, lt=2**31)
     """All draws of a run derive from it. Arms with one seed share prompts and noise, and so are paired."""
     model: ModelTable
     task: TaskTable = TaskTable()
@@ -161,7 +175,7 @@ class Config(Section):
         return self
 
 
-MAY_CHANGE = ("train.steps", "run.save_every", "run.keep", "chart.kind", "chart.x", "chart.y")
+MAY_CHANGE = ("train.steps", "run.save_every", "run.keep", "chart.kind", "chart.y")
 """Keys that may differ when a run is continued; the rest would make it another run."""
 
 NOT_YET = {
@@ -169,6 +183,7 @@ NOT_YET = {
     "model.tuning": "frozen models with an adapter; only `live` trains today",
     "task.weights": "unequal shares of tasks; tasks named in task.name have equal shares",
     "task.max_prompt_tokens": "a filter on prompt length; abacus prompts are all short",
+    "method.dynamic_sampling": "drawing again for groups without signal; train/frac_reward_zero_std says how many there are",
     "reward.function": "custom reward functions; the table verdict -> reward is there",
     "reward.format": "a reward for the format alone; reward.unparseable sets what a missing answer is worth",
     "eval.stop": "stop strings; the model's end tokens stop it",
@@ -182,11 +197,13 @@ NOT_YET = {
 def resolve(tables: Mapping[str, Any], source: str) -> Config:
     """Defaults filled in, the method's preset under its overrides, everything checked."""
     tables = dict(tables)
+    if isinstance(tables.get("reward"), str):
+        tables["reward"] = {"function": tables["reward"]}
     _refuse_not_yet(tables, source)
     method = tables.get("method", {})
     if isinstance(method, dict):
         preset = method.get("name", "grpo")
-        if preset not in PRESETS:
+        if not isinstance(preset, str) or preset not in PRESETS:
             raise UsageError(
                 f"{source}: method.name = {preset!r}",
                 expected=f"one of: {', '.join(PRESETS)}",
@@ -215,13 +232,20 @@ def _explain_refusal(error: ValidationError, source: str) -> UsageError:
     where = [str(part) for part in detail["loc"] if not str(part).startswith(("list[", "float"))]
     key = ".".join(where)
     if detail["type"] == "extra_forbidden":
-        known = list(fields())
-        return UsageError(f"{source}: unknown key {key}", expected="`passus explain` lists all keys", write=nearest(key, known))
+        return UsageError(f"{source}: unknown key {key}", expected="`passus explain` lists all keys", write=_nearest_key(key))
     if detail["type"] == "missing":
         return UsageError(f"{source}: {key} is missing", expected=_documentation(key), write=_example(key))
     if detail["type"] == "value_error" and not where:
         return UsageError(f"{source}: {detail['ctx']['error']}")
     return UsageError(f"{source}: {key} = {detail['input']!r}", expected=f"{detail['msg']} ({_documentation(key)})")
+
+
+def _nearest_key(key: str) -> str | None:
+    """In the same table, if that is a table; else anywhere."""
+    table, dot, word = key.rpartition(".")
+    siblings = [k.removeprefix(f"{table}.") for k in fields() if k.startswith(f"{table}.")] if dot else []
+    found = nearest(word, siblings)
+    return f"{table}.{found}" if found else nearest(key, [*fields(), *Config.model_fields]) if not siblings else None
 
 
 def _example(key: str) -> str | None:
@@ -295,7 +319,7 @@ def _toml_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        escaped = "".join(f"\\u{ord(c):04x}" if ord(c) < 32 or c in '"\\' else c for c in value)
+        escaped = "".join(f"\\u{ord(c):04x}" if ord(c) < 32 or c in '"\\\x7f' else c for c in value)
         return f'"{escaped}"'
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml_value, value)) + "]"
@@ -306,7 +330,7 @@ def from_toml(text: str, source: str) -> Config:
     return resolve(tomllib.loads(text), source)
 
 
-def eval_table(suite: str, samples: int, temperature: float, max_tokens: int, limit: int) -> EvalTable:
+def eval_table(suite: str, samples: int, temperature: float, max_tokens: int, limit: int, prompt: str) -> EvalTable:
     """The [eval] table that a command line asks for."""
     asked = {
         "suite": suite.split(","),
@@ -315,5 +339,5 @@ def eval_table(suite: str, samples: int, temperature: float, max_tokens: int, li
         "max_tokens": max_tokens,
         "limit": limit,
     }
-    config = resolve({"model": {"base": "-"}, "eval": asked}, "command line")
+    config = resolve({"model": {"base": "-", "prompt": prompt}, "eval": asked}, "command line")
     return config.eval

@@ -1,12 +1,27 @@
 """How an experiment stands: a live table in a terminal, a line for each new eval point elsewhere."""
 
+import os
 import sys
 import time
 from pathlib import Path
 from types import TracebackType
 
-from passus.files import last_line
+from passus.files import last_line, read_lines
 from passus.lock import state_of
+
+
+def say(text: str) -> None:
+    """Print a line; whoever stops reading (`| head`) must not stop the work."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (stands in for stdout until the end)
+
+
+def last_point(path: Path) -> list[dict]:
+    """The rows of a run's newest eval point, one a benchmark."""
+    last = last_line(path / "evals.jsonl")
+    return [row for row in read_lines(path / "evals.jsonl") if last and row["step"] == last["step"]]
 
 
 class Display:
@@ -36,43 +51,43 @@ class Display:
         news = False
         for name, path, steps in self.rows:
             point = last_line(path / "evals.jsonl")
-            if point is None:
-                continue
-            if self.seen.get(name) != point["step"]:
+            if point is not None and self.seen.get(name) != point["step"]:
                 self.seen[name] = point["step"]
                 news = True
                 if not self.live:
-                    print(self._line(name, path, steps), flush=True)
+                    say(self._line(name, path, steps))
         if self.live:
             self.live.update(self._table())
         return news
 
     def _line(self, name: str, path: Path, steps: int) -> str:
-        cells = self._cells(name, path, steps)
-        return (
-            f"{name}  step {cells['step']}  reward {cells['reward']}  accuracy {cells['accuracy']}  "
-            f"length {cells['length']}  time left {cells['time left']}"
-        )
+        cells = self._cells(name, path, steps) | {"step": f"{self.seen[name]}/{steps}"}
+        return "  ".join([name, *(f"{key} {value}" for key, value in cells.items() if value and key != "state")])
 
     def _table(self):
         from rich.table import Table
+        from rich.text import Text
 
         table = Table()
         for column in ("arm", "state", "step", "reward", "accuracy", "length", "time left"):
             table.add_column(column, justify="left" if column in ("arm", "state") else "right")
         for name, path, steps in self.rows:
-            table.add_row(name, *self._cells(name, path, steps).values())
+            table.add_row(Text(name), *map(Text, self._cells(name, path, steps).values()))
         return table
 
     def _cells(self, name: str, path: Path, steps: int) -> dict[str, str]:
-        row, point = last_line(path / "metrics.jsonl") or {}, last_line(path / "evals.jsonl") or {}
+        row = last_line(path / "metrics.jsonl") or {}
+        points = last_point(path)
         step = row.get("step", 0)
+        scores = [f"{p['acc']:.3f} [{p['ci_low']:.3f}, {p['ci_high']:.3f}]" for p in points]
+        if len(scores) > 1:
+            scores = [f"{p['benchmark']} {score}" for p, score in zip(points, scores, strict=True)]
         return {
             "state": state_of(path).get("state", "waiting"),
             "step": f"{step}/{steps}",
             "reward": _number(row.get("train/reward")),
-            "accuracy": f"{point['acc']:.3f} [{point['ci_low']:.3f}, {point['ci_high']:.3f}]" if point else "",
-            "length": _number(row.get("train/completions/mean_length", point.get("tokens_mean")), 1),
+            "accuracy": ", ".join(scores),
+            "length": _number(row.get("train/completions/mean_length"), 1),
             "time left": self._time_left(name, step, steps),
         }
 

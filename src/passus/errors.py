@@ -30,5 +30,5 @@ class Stop(Exception):  # noqa: N818 (nothing went wrong)
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word closest to a misspelt one, if any is close."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return found[0] if found else None

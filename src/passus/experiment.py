@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from passus import charts
 from passus.config import Config, resolve
 from passus.errors import UsageError, nearest
 
@@ -25,6 +26,8 @@ class Arm:
 class Experiment:
     name: str
     arms: list[Arm]
+    text: str
+    """The file as it was read: arms that start later must not see it edited."""
 
     def arm(self, name: str) -> Arm:
         for arm in self.arms:
@@ -51,6 +54,7 @@ def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
         for key, value in varied.items():
             _set(point, key, value)
         config = resolve(point, source)
+        charts.check_y(config.chart.y)
         arms.append(Arm(_arm_name(varied, config), config, varied))
     names = [arm.name for arm in arms]
     for name in names:
@@ -58,7 +62,7 @@ def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
             raise UsageError(
                 f"{source}: two arms would be called {name!r}", expected="sweep values that differ by more than their folder"
             )
-    return Experiment(str(tables["name"]), arms)
+    return Experiment(str(tables["name"]), arms, text)
 
 
 def shipped_experiments() -> list[str]:
@@ -91,11 +95,13 @@ def _override(tables: dict[str, Any], override: str) -> None:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text  # an unquoted word
-    if key.startswith("sweep."):
-        tables.setdefault("sweep", {})[key.removeprefix("sweep.")] = value
+    sweep = tables.setdefault("sweep", {})
+    if key.startswith("sweep.") and isinstance(sweep, dict):
+        sweep[key.removeprefix("sweep.")] = value
         return
     _set(tables, key.strip(), value)
-    tables.get("sweep", {}).pop(key.strip(), None)  # what is set is no longer swept
+    if isinstance(sweep, dict):
+        sweep.pop(key.strip(), None)  # what is set is no longer swept
 
 
 def _set(tables: dict[str, Any], key: str, value: Any) -> None:
@@ -141,4 +147,4 @@ def _arm_name(varied: dict[str, Any], config: Config) -> str:
 
 def slug(text: str) -> str:
     """A name that is safe as a folder's."""
-    return re.sub(r"[^A-Za-z0-9.@-]+", "-", text).strip("-.") or "arm"
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-.") or "arm"

@@ -11,7 +11,9 @@ def explain(name: str | None) -> str:
     known = fields()
     if name is None:
         lines = [_line(key, field) for key, field in known.items()]
-        return "\n".join([*lines, "", "Metrics: `passus explain train/reward`. A table: `passus explain train`."])
+        return "\n".join(
+            [*lines, "next:", "  passus explain train          # a table", "  passus explain train/reward   # a metric"]
+        )
     if name in known:
         more = ["May be changed when a run is continued." if name in MAY_CHANGE else "Fixed once a run has begun."]
         return "\n".join([_line(name, known[name]), *more])

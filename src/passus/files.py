@@ -8,15 +8,21 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from passus.errors import PassusError
+
 
 def write_atomic(path: Path, write: Callable[[Path], None], *, durable: bool = True) -> None:
     """Let `write` fill a file beside the target, make it durable, then put it in the target's place."""
     temporary = path.with_name(f".{path.name}.tmp")
-    write(temporary)
-    if durable:
-        fsync(temporary)
-    fault(f"write:{path.name}")
-    os.replace(temporary, path)
+    try:
+        write(temporary)
+        if durable:
+            fsync(temporary)
+        fault(f"write:{path.name}")
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)  # half a file on a full disk helps nobody
+        raise
     if durable:
         fsync(path.parent)
 
@@ -35,19 +41,29 @@ def to_json(value: Any) -> str:
 
 def append_lines(path: Path, rows: Iterable[dict]) -> None:
     """Whole lines in one write; a kill can tear the last one, which `read_lines` then drops."""
+    data = "".join(to_json(row) + "\n" for row in rows).encode()
     with open(path, "ab", buffering=0) as file:
-        file.write("".join(to_json(row) + "\n" for row in rows).encode())
+        start = file.tell()
+        if file.write(data) != len(data):  # the disk filled up halfway, and the next line must not be glued on to this one
+            file.truncate(start)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 def read_lines(path: Path) -> list[dict]:
     if not path.exists():
         return []
-    rows = []
-    for line in path.read_bytes().splitlines(keepends=True):
-        if not line.endswith(b"\n"):
-            break  # torn by a kill
-        rows.append(json.loads(line))
-    return rows
+    lines = path.read_bytes().split(b"\n")[:-1]  # what comes after the last line break was torn by a kill
+    return [_parse(line, path, number) for number, line in enumerate(lines, start=1)]
+
+
+def _parse(line: bytes, path: Path, number: int | str) -> dict:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        row = None
+    if not isinstance(row, dict) or "step" not in row:
+        raise PassusError(f"{path}, line {number}: {line[:80]!r}", expected="a JSON object with a step, as passus writes it")
+    return row
 
 
 def last_line(path: Path, window: int = 1 << 16) -> dict | None:
@@ -56,8 +72,8 @@ def last_line(path: Path, window: int = 1 << 16) -> dict | None:
         return None
     with open(path, "rb") as file:
         file.seek(max(0, path.stat().st_size - window))
-        lines = [line for line in file.read().split(b"\n")[:-1] if line]
-    return json.loads(lines[-1]) if lines else None
+        lines = file.read().split(b"\n")[:-1]
+    return _parse(lines[-1], path, "last") if lines else None
 
 
 def is_disk_full(error: Exception) -> bool:

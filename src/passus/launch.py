@@ -3,6 +3,7 @@
 It reads run folders and never loads torch, so any number of runners can look at one experiment.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -15,18 +16,20 @@ from typing import Any
 
 from passus import arm as arms
 from passus import config as configs
-from passus.display import Display
+from passus.display import Display, say
 from passus.experiment import Arm, Experiment
+from passus.files import write_text
 from passus.lock import is_held, state_of
-from passus.record import RunFolder
+from passus.record import RunFolder, saved_checkpoints
 
 POLL_SECONDS = 0.25
+STOPPED = (130, 143, -signal.SIGINT, -signal.SIGTERM)
+"""Exit codes of an arm that was asked to stop; the negative ones, before it could listen."""
 
 
 @dataclass
 class Runner:
     experiment: Experiment
-    source: str
     overrides: Sequence[str]
     out: Path
     jobs: int
@@ -40,16 +43,16 @@ class Runner:
             folder = RunFolder(self.path(arm))
             arms.check_continues(folder, arm.config)
             if is_held(folder.path):
-                print(f"{arm.name}: left alone, because process {folder.status().get('pid')} is working on {folder.path}")
+                say(f"{arm.name}: left alone, because process {folder.status().get('pid')} is working on {folder.path}")
             elif folder.exists() and arms.is_complete(folder, arms.settle(arm.config, folder)):
-                print(f"{arm.name}: finished already, nothing to do")
+                say(f"{arm.name}: finished already, nothing to do")
             else:
                 waiting.append(arm)
         if not waiting:
             return 0
         self.running: dict[str, subprocess.Popen] = {}
+        self.gpu_of: dict[str, str] = {}
         self.stopped_by: int | None = None
-        self.stops = 0
         before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             codes = self._drive(waiting)
@@ -61,21 +64,17 @@ class Runner:
     def path(self, arm: Arm) -> Path:
         return self.out / arm.name
 
-    def _drive(self, waiting: list[Arm]) -> dict[str, int]:
+    def _drive(self, arms_to_run: list[Arm]) -> dict[str, int]:
         codes: dict[str, int] = {}
-        total = len(waiting)
-        display = Display([(arm.name, self.path(arm), arm.config.train.steps) for arm in waiting])
-        with display:
-            while len(codes) < total:
+        waiting = list(arms_to_run)
+        with Display([(arm.name, self.path(arm), arm.config.train.steps) for arm in arms_to_run]) as display:
+            while self.running or (waiting and self.stopped_by is None):
                 while waiting and len(self.running) < self.jobs and self.stopped_by is None:
-                    arm = waiting.pop(0)
-                    self.running[arm.name] = self._start(arm)
+                    self._start(waiting.pop(0))
                 for name, process in list(self.running.items()):
                     if (code := process.poll()) is not None:
                         codes[name] = code
                         del self.running[name]
-                if self.stopped_by is not None and not self.running:
-                    break
                 if display.refresh():
                     self.on_eval()
                 time.sleep(POLL_SECONDS)
@@ -83,43 +82,54 @@ class Runner:
                 self.on_eval()
         return codes
 
-    def _start(self, arm: Arm) -> subprocess.Popen:
+    def _start(self, arm: Arm) -> None:
         path = self.path(arm)
         path.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "passus", "run", self.source, "--arm", arm.name, "--out", str(self.out)]
-        for override in self.overrides:
+        snapshot = self.out / ".experiment.toml"
+        write_text(snapshot, self.experiment.text)
+        # -P: a file of the user's that is called like a module must not be taken for it.
+        command = [sys.executable, "-P", "-m", "passus", "run", str(snapshot), "--arm", arm.name, "--out", str(self.out)]
+        for override in [*self.overrides, f"name={json.dumps(self.experiment.name)}"]:
             command += ["--set", override]
         environment = os.environ | {
             arms.PARENT: str(os.getpid()),
             arms.THREADS: os.environ.get(arms.THREADS) or str(configs.default_threads(self.jobs)),
         }
-        gpus = _gpus()
-        if len(gpus) > 1:
-            environment["CUDA_VISIBLE_DEVICES"] = gpus[len(self.running) % len(gpus)]
+        free = [gpu for gpu in _gpus() if gpu not in (self.gpu_of[name] for name in self.running if name in self.gpu_of)]
+        if free:
+            environment["CUDA_VISIBLE_DEVICES"] = self.gpu_of[arm.name] = free[0]
         with open(path / "log.txt", "ab") as log:
             # A session of its own: Ctrl-C reaches the runner alone, which passes it on once.
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
             )
+        self.running[arm.name] = process
+        if self.stopped_by is not None:  # the signal came while this arm was being started
+            process.send_signal(self.stopped_by)
 
     def _stop(self, number: int, _frame: Any) -> None:
-        self.stops += 1
         self.stopped_by = number
         for process in self.running.values():
             process.send_signal(number)
 
     def _verdict(self, codes: dict[str, int]) -> int:
+        """Say how each arm ended that did not finish, and turn it all into one exit code."""
+        failures = []
         for arm in self.experiment.arms:
-            if codes.get(arm.name, 0) in (0, 130, 143):
-                continue
-            status = state_of(self.path(arm))
-            said = status.get("error") or f"ended with exit code {codes[arm.name]}"
-            print(f"{arm.name} failed: {said}\n  its whole output: {self.path(arm) / 'log.txt'}", file=sys.stderr)
+            code = codes.get(arm.name, 0)
+            path = self.path(arm)
+            if code in STOPPED:
+                checkpoints = saved_checkpoints(RunFolder(path).checkpoints)
+                where = list(checkpoints.values())[-1] if checkpoints else "the start"
+                say(f"{arm.name}: stopped; the same command goes on from {where}")
+            if code and not (code in STOPPED and self.stopped_by is not None):
+                failures.append(code)
+            if code and code not in STOPPED:
+                said = state_of(path).get("error") or f"its process ended with code {code}"
+                print(f"{arm.name} failed: {said}\n  its whole output: {path / 'log.txt'}", file=sys.stderr)
         if self.stopped_by is not None:
-            print(f"stopped; saved under {self.out}; the same command goes on from there")
             return 130 if self.stopped_by == signal.SIGINT else 143
-        failures = [code for code in codes.values() if code]
-        return failures[0] if len(set(failures)) == 1 and failures[0] in (1, 2) else int(bool(failures))
+        return 2 if failures and set(failures) == {2} else int(bool(failures))
 
 
 def _gpus() -> list[str]:

@@ -17,14 +17,13 @@ def listing(folder: Path) -> list[dict]:
     if not folder.is_dir():
         raise UsageError(f"no folder {folder}", expected="a folder of runs", write="passus run families")
     rows = []
-    for path in find_runs(folder):
-        try:
-            steps = RunFolder(path).config().train.steps
-        except PassusError as error:
-            rows.append({"run": str(path), "state": "unreadable", "error": str(error)})
-            continue
+    for path in sorted({*find_runs(folder), *find_runs(folder, "status.json")}):
         status = state_of(path)
-        row, point = last_line(path / "metrics.jsonl") or {}, last_line(path / "evals.jsonl") or {}
+        try:
+            steps = RunFolder(path).config().train.steps if RunFolder(path).exists() else None
+            row, point = last_line(path / "metrics.jsonl") or {}, last_line(path / "evals.jsonl") or {}
+        except PassusError as error:
+            status, steps, row, point = {"state": "unreadable", "error": str(error)}, None, {}, {}
         rows.append(
             {"run": str(path), "state": status.get("state", "unknown"), "step": row.get("step", 0), "steps": steps}
             | {key: status.get(key) for key in ("heartbeat", "error")}
@@ -39,9 +38,9 @@ def print_listing(rows: list[dict], folder: Path) -> None:
         return
     table = Table("run", "state", "step", "benchmark", "accuracy")
     for row in rows:
-        score = f"{row['acc']:.3f} [{row['ci_low']:.3f}, {row['ci_high']:.3f}]" if row.get("acc") is not None else ""
-        step = f"{row['step']}/{row['steps']}" if "steps" in row else ""
-        table.add_row(row["run"], row["state"], step, row.get("benchmark") or "", score)
+        score = f"{row['acc']:.3f} [{row['ci_low']:.3f}, {row['ci_high']:.3f}]" if row["acc"] is not None else ""
+        step = f"{row['step']}/{row['steps']}" if row["steps"] else ""
+        table.add_row(*map(Text, (row["run"], row["state"], step, row["benchmark"] or "", score)))
     Console().print(table)
     for row in rows:
         if row["error"]:

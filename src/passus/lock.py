@@ -2,13 +2,15 @@
 
 import fcntl
 import os
+import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from passus.record import RunFolder, now
 
 HEARTBEAT_SECONDS = 2.0
+LOCK_ATTEMPTS = 20
 
 
 class ArmLock:
@@ -25,9 +27,7 @@ class ArmLock:
     def acquire(self) -> bool:
         self.folder.path.mkdir(parents=True, exist_ok=True)
         file = open(self.folder.path / ".lock", "a+")  # noqa: SIM115 (held until release)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _lock(file):
             file.close()
             return False
         self._file = file
@@ -45,12 +45,32 @@ class ArmLock:
         self._beat.set()
         if self._thread:
             self._thread.join()
-        self.update(**changes)
+        self._try_update(**changes)
         self._file.close()
 
     def _heart(self) -> None:
         while not self._beat.wait(HEARTBEAT_SECONDS):
-            self.update()
+            self._try_update()
+
+    def _try_update(self, **changes: Any) -> None:
+        """A status that cannot be written (a full disk) must neither end the run nor hide why it ended."""
+        try:
+            self.update(**changes)
+        except OSError as error:
+            print(f"status.json cannot be written: {error}", file=sys.stderr)
+
+
+def _lock(file: IO[str]) -> bool:
+    """Take the lock; somebody who only looks holds it for a moment, so ask for a second before giving up."""
+    for attempt in range(LOCK_ATTEMPTS):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if attempt + 1 < LOCK_ATTEMPTS:
+                threading.Event().wait(1.0 / LOCK_ATTEMPTS)
+        else:
+            return True
+    return False
 
 
 def is_held(path: Path) -> bool:

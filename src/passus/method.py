@@ -1,8 +1,7 @@
 """Methods as data: a preset is a row of fields, and one pure loss function serves them all.
 
-    advantage: how a group's rewards become advantages
-    ratio:     pi / anchor, per token, clipped to [1 - clip_low, 1 + clip_high]
-    normalise: what the sum over tokens is divided by, always over the whole update
+The advantage of a sample is its reward against its group's, in units of the group's standard deviation. The ratio of a token,
+policy over anchor, is clipped. The sum over tokens is normalised by a mean over each row and then over the whole update.
 
 Left out of the textbook GRPO: the KL term to a reference policy (its weight is 0 in most recipes of today).
 
@@ -28,7 +27,7 @@ class Method(Section):
     """The ratio's gain is cut off below 1 - clip_low."""
     clip_high: float = Field(0.2, ge=0)
     """The ratio's gain is cut off above 1 + clip_high."""
-    advantage_eps: float = Field(1e-4, gt=0)
+    advantage_eps: float = Field(1e-4, ge=1e-12, le=1)
     """Added to a group's standard deviation (of G - 1 degrees of freedom) before dividing by it."""
     mask_truncated: bool = False
     """Leave completions that the token limit cut off out of the loss; they stay in its denominator."""
@@ -44,7 +43,13 @@ PRESETS: dict[str, Method] = {
 def advantages(rewards_PG: Tensor, method: Method) -> Tensor:
     """Each reward against its group: centred, and scaled by the group's standard deviation."""
     centred_PG = rewards_PG - rewards_PG.mean(1, keepdim=True)
-    return centred_PG / (rewards_PG.std(1, keepdim=True) + method.advantage_eps)
+    advantages_PG = centred_PG / (rewards_PG.std(1, keepdim=True) + method.advantage_eps)
+    return advantages_PG.masked_fill(~has_signal(rewards_PG)[:, None], 0.0)
+
+
+def has_signal(rewards_PG: Tensor) -> Tensor:
+    """Which groups have rewards that differ; the mean of equal rewards can be off in the last bit, so compare them."""
+    return rewards_PG.amax(1) > rewards_PG.amin(1)
 
 
 def token_weights(lengths_N: Tensor, counts_N: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """The numbers of one step, from its rollout and its updates, under the names that record.py defines."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -7,6 +8,7 @@ import torch
 from torch import Tensor
 
 from passus.grading import Grade, Verdict
+from passus.method import has_signal
 from passus.models import Policy
 from passus.sampler import Prompt, Rollout
 from passus.tasks import Item
@@ -22,7 +24,7 @@ class Update:
     tokens: int = 0
     clipped_low: int = 0
     clipped_high: int = 0
-    norm: float = 0.0
+    norm: float = math.nan
     applied: bool = False
     gaps: list[Tensor] = field(default_factory=list)
 
@@ -37,7 +39,6 @@ class Update:
 
 def of_rollout(grades: Sequence[Grade], rewards_PG: Tensor, rollout: Rollout) -> dict[str, float]:
     lengths = torch.tensor([float(len(tokens)) for tokens in rollout.tokens])
-    std_P = rewards_PG.std(1)
 
     def share(verdict: Verdict) -> float:
         return sum(g.verdict is verdict for g in grades) / len(grades)
@@ -45,8 +46,8 @@ def of_rollout(grades: Sequence[Grade], rewards_PG: Tensor, rollout: Rollout) ->
     return {
         "train/accuracy": share(Verdict.CORRECT),
         "train/reward": float(rewards_PG.mean()),
-        "train/reward_std": float(std_P.mean()),
-        "train/frac_reward_zero_std": float((std_P == 0).float().mean()),
+        "train/reward_std": float(rewards_PG.std(1).mean()),
+        "train/frac_reward_zero_std": float((~has_signal(rewards_PG)).float().mean()),
         "train/truncated": share(Verdict.TRUNCATED),
         "train/unparseable": share(Verdict.UNPARSEABLE),
         "train/grader_error": share(Verdict.ERROR),

@@ -17,6 +17,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from passus import attention
 from passus.config import Config
 from passus.errors import UsageError, nearest
+from passus.record import saved_checkpoints
 from passus.sampler import Prompt
 from passus.tasks import Item, benchmark_items, training_items
 
@@ -32,6 +33,8 @@ class Policy:
     model: Any
     tokenizer: Any
     end_tokens: list[int]
+    template: str = "{question}"
+    """How a question is put: model.prompt of the experiment file."""
 
     @property
     def context(self) -> int:
@@ -45,10 +48,12 @@ class Policy:
 
     def prompt(self, item: Item, number: int) -> Prompt:
         """Exactly what the model sees, through its own chat template; `number` names its noise."""
+        text = self.template.replace("{question}", item.question)
         if self.tokenizer.chat_template:
-            tokens = self.tokenizer.apply_chat_template(item.messages(), add_generation_prompt=True, return_dict=False)
+            messages = [{"role": "user", "content": text}]
+            tokens = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
         else:
-            tokens = self.tokenizer(item.question)["input_ids"]
+            tokens = self.tokenizer(text)["input_ids"]
         return Prompt(tuple(tokens), number)
 
     def check_fit(self, prompts: Sequence[Prompt], most: int, key: str) -> None:
@@ -82,7 +87,9 @@ def locate(base: str) -> str:
                 f"no shipped model {base!r}", expected=", ".join(shipped_models()), write=nearest(base, shipped_models())
             )
         return str(files("passus") / base)
-    path, _, step = base.partition("@")
+    if Path(base).is_dir():
+        return str(_model_folder(Path(base), ""))
+    path, _, step = base.rpartition("@") if "@" in base else (base, "", "")
     if Path(path).is_dir():
         return str(_model_folder(Path(path), step))
     if step or base.startswith((".", "/", "~")) or base.count("/") > 1:
@@ -95,7 +102,7 @@ def locate(base: str) -> str:
 def _model_folder(path: Path, step: str) -> Path:
     """A model's own folder, or a checkpoint (the last, or of one step) of a run's."""
     if (path / "checkpoints").is_dir():
-        found = {int(p.name.removeprefix("step-")): p for p in sorted((path / "checkpoints").glob("step-*"))}
+        found = saved_checkpoints(path / "checkpoints")
         if not found:
             raise UsageError(f"run {path} has no checkpoint yet", expected="a run that has saved one (run.save_every)")
         if step and (not step.isdigit() or int(step) not in found):
@@ -125,7 +132,7 @@ def choose_dtype(dtype: str, device: str) -> str:
     return dtype
 
 
-def load(base: str, device: str, dtype: str) -> Policy:
+def load(base: str, device: str, dtype: str, template: str = "{question}") -> Policy:
     folder = locate(base)
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
@@ -145,7 +152,12 @@ def load(base: str, device: str, dtype: str) -> Policy:
         # Weights that lie in a mapped file begin at any byte, and matrix products round by alignment: a resumed run would
         # differ from the uninterrupted one in the last bit. Memory that torch allocates is aligned.
         parameter.data = parameter.data.clone()
-    return Policy(model, tokenizer, _end_tokens(model, tokenizer))
+    if not (hasattr(model, "model") and hasattr(model, "lm_head") and hasattr(config, "num_key_value_heads")):
+        raise UsageError(
+            f"model.base = {base!r} is a {config.model_type}, which passus cannot run",
+            expected="a decoder of today's shape (Qwen, Llama, Gemma, SmolLM, Mistral, OLMo2, ...)",
+        )
+    return Policy(model, tokenizer, _end_tokens(model, tokenizer), template)
 
 
 def _end_tokens(model: Any, tokenizer: Any) -> list[int]:
@@ -176,8 +188,8 @@ def label(base: str, model_type: str, parameters: int) -> str:
 
 
 def check_lengths(policy: Policy, config: Config) -> None:
-    """Every eval item and a first step of training must fit the context; found out now, not at the ninetieth step."""
-    drawn = training_items(config.task.name, config.task.limit, config.seed, 1, config.train.prompts)
+    """All eval items and many training items must fit the context; found out now, not at the ninetieth step."""
+    drawn = training_items(config.task.name, config.task.limit, config.seed, 1, max(256, config.train.prompts))
     policy.check_fit([policy.prompt(item, 0) for _, item in drawn], config.train.max_tokens, "train.max_tokens")
     for name in config.eval.suite:
         prompts = [policy.prompt(item, 0) for item in benchmark_items(name, config.eval.limit)]

@@ -40,7 +40,6 @@ class Optimizer:
                 torch.nn.utils.clip_grads_with_norm_(self.weights, self.train.max_grad_norm, norm_tensor)
             self.adam.param_groups[0]["lr"] = learning_rate(self.train, update)
             self._step_masters()
-        self.zero_grad()
         return norm, finite
 
     def zero_grad(self) -> None:

@@ -11,6 +11,7 @@ import platform
 import subprocess
 import sys
 import time
+import tomllib
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ METRICS = {
     "train/completions/mean_length": Metric("tokens", "length of completions, the end token included"),
     "train/completions/min_length": Metric("tokens", "shortest completion"),
     "train/completions/max_length": Metric("tokens", "longest completion"),
-    "train/loss": Metric("", "the method's loss, averaged over the step's updates; null where an update was skipped"),
+    "train/loss": Metric("", "the method's loss, averaged over the step's updates; null where it is not finite"),
     "train/entropy": Metric("nats", "entropy of the policy, averaged over completion tokens"),
     "train/clip_ratio/low_mean": Metric("share", "tokens whose ratio was clipped below"),
     "train/clip_ratio/high_mean": Metric("share", "tokens whose ratio was clipped above"),
@@ -105,7 +106,10 @@ class RunFolder:
     def config(self) -> Config:
         if not self.config_path.exists():
             raise UsageError(f"{self.path} is not a run: it has no config.toml", expected="a folder that `passus run` wrote")
-        return configs.from_toml(self.config_path.read_text(encoding="utf-8"), str(self.config_path))
+        try:
+            return configs.from_toml(self.config_path.read_text(encoding="utf-8"), str(self.config_path))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise PassusError(f"{self.config_path} cannot be read: {error}", expected="the file as passus wrote it") from None
 
     def exists(self) -> bool:
         return self.config_path.exists()
@@ -117,27 +121,36 @@ class RunFolder:
         return read_lines(self.path / "evals.jsonl")
 
     def status(self) -> dict[str, Any]:
+        """What status.json says; nothing, where there is none to read."""
         try:
-            return json.loads((self.path / "status.json").read_text())
-        except FileNotFoundError:
+            status = json.loads((self.path / "status.json").read_text())
+        except (FileNotFoundError, ValueError):
             return {}
+        return status if isinstance(status, dict) else {}
 
     def meta(self) -> dict[str, Any]:
-        return json.loads((self.path / "meta.json").read_text())
+        path = self.path / "meta.json"
+        try:
+            meta = json.loads(path.read_text())
+            if not {"model", "launches"} <= meta.keys():
+                raise ValueError("model or launches is missing")
+        except (FileNotFoundError, ValueError, AttributeError) as error:
+            raise PassusError(f"{path} cannot be read: {error}", expected="the file as passus wrote it") from None
+        return meta
 
     def start(self, config: Config, model: dict[str, Any], resumed_from: int | None) -> None:
         """Write config.toml and meta.json. The first launch's are kept; later launches are added to a list."""
-        write_text(self.config_path, configs.to_toml(config))
         meta_path = self.path / "meta.json"
         launch = {"argv": sys.argv, "time": now(), "resumed_from": resumed_from, "versions": _versions(), "pid": os.getpid()}
         if meta_path.exists():
-            meta = json.loads(meta_path.read_text())
+            meta = self.meta()
             meta["resumed_from"] = resumed_from
             meta["launches"].append(launch)
         else:
             meta = launch | {"id": uuid.uuid4().hex, "created": now(), "git_commit": _git_commit(), "model": model}
             meta |= {"python": platform.python_version(), "launches": [launch]}
         write_text(meta_path, json.dumps(meta, indent=2) + "\n")
+        write_text(self.config_path, configs.to_toml(config))  # last: a folder with a config.toml is a run
 
     def write_status(self, **status: Any) -> None:
         write_text(self.path / "status.json", json.dumps(status, indent=2) + "\n")
@@ -170,12 +183,15 @@ class RunFolder:
         if not path.exists():
             have = [p.stem.removeprefix("step-").lstrip("0") or "0" for p in sorted((self.path / kind).glob("step-*.parquet"))]
             raise UsageError(f"{self.path} has no {kind} of step {step}", expected=f"one of: {', '.join(have) or 'none yet'}")
-        return pyarrow.parquet.read_table(path).to_pylist()
+        try:
+            return pyarrow.parquet.read_table(path).to_pylist()
+        except pyarrow.ArrowInvalid as error:
+            raise PassusError(f"{path} cannot be read: {error}", expected="the file as passus wrote it") from None
 
     def sync(self) -> None:
         """Make all rows durable; called before a checkpoint that stands on them becomes visible."""
-        lines = [self.path / name for name in ("metrics.jsonl", "evals.jsonl")]
-        for path in [*self._not_durable, *(path for path in lines if path.exists())]:
+        others = [self.path / name for name in ("metrics.jsonl", "evals.jsonl", "items", "samples", ".")]
+        for path in [*self._not_durable, *(path for path in others if path.exists())]:
             fsync(path)
         self._not_durable.clear()
 
@@ -240,8 +256,14 @@ def _git_commit() -> str | None:
     return done.stdout.strip() or None
 
 
-def find_runs(path: Path) -> list[Path]:
+def find_runs(path: Path, known_by: str = "config.toml") -> list[Path]:
     """Run folders at or below a path."""
-    if (path / "config.toml").exists():
+    if (path / known_by).exists():
         return [path]
-    return sorted(p.parent for p in path.glob("*/config.toml")) + sorted(p.parent for p in path.glob("*/*/config.toml"))
+    return [p.parent for pattern in (f"*/{known_by}", f"*/*/{known_by}") for p in sorted(path.glob(pattern))]
+
+
+def saved_checkpoints(checkpoints: Path) -> dict[int, Path]:
+    """By step, oldest first; a copy under another name is the user's own."""
+    found = {int(p.name[5:]): p for p in checkpoints.glob("step-*") if p.name[5:].isdigit()}
+    return dict(sorted(found.items()))

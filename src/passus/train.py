@@ -30,11 +30,11 @@ from passus.method import advantages, policy_loss, token_weights
 from passus.metrics import Update
 from passus.models import Policy
 from passus.optimizer import Optimizer, learning_rate
-from passus.record import RunFolder
+from passus.record import RunFolder, saved_checkpoints
 from passus.sampler import Prompt, Rollout, SamplingParams
 from passus.tasks import training_items
 
-STOP_AFTER_SKIPPED = 3
+STOP_AFTER_SKIPPED = 3  # updates in a row
 
 
 @dataclass
@@ -66,6 +66,8 @@ def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say
             if run.progress.step == config.train.steps:
                 break
             take_step(run)
+            if run.progress.skipped_in_a_row >= STOP_AFTER_SKIPPED:
+                raise not_finite(run)
     except Stop:
         run.optimizer.zero_grad()
         say(f"saved {save(run) or checkpoint.latest(folder.checkpoints)}")
@@ -77,7 +79,8 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     checkpoint.clean(folder.checkpoints)
     saved = checkpoint.latest(folder.checkpoints)
     progress = checkpoint.read(saved) if saved else Progress()
-    policy = models.load(str(saved) if saved else config.model.base, config.run.device, config.run.dtype)
+    base = str(saved) if saved else config.model.base
+    policy = models.load(base, config.run.device, config.run.dtype, config.model.prompt)
     models.check_lengths(policy, config)
     optimizer = Optimizer(policy.model, config.train)
     if saved:
@@ -91,6 +94,15 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
 
 def is_due(run: Run, every: int) -> bool:
     return run.progress.step > 0 and (run.progress.step % every == 0 or run.progress.step == run.config.train.steps)
+
+
+def not_finite(run: Run) -> PassusError:
+    return PassusError(
+        f"{run.progress.skipped_in_a_row} updates in a row were skipped, up to step {run.progress.step}: loss or gradient was "
+        f"not finite; last good checkpoint: {checkpoint.latest(run.folder.checkpoints)}",
+        expected="a finite loss and gradient",
+        write=f"a learning rate below {run.config.train.learning_rate:g}, and another --out folder",
+    )
 
 
 def take_step(run: Run) -> None:
@@ -146,10 +158,10 @@ class Experience:
 
 def experience(run: Run, prompts: list[Prompt], rollout: Rollout, advantages_PG: Tensor, grades: list[Grade]) -> Experience:
     device = run.policy.model.device
-    masked = [run.config.method.mask_truncated and g.verdict is Verdict.TRUNCATED for g in grades]
+    left_out = {Verdict.ERROR} | ({Verdict.TRUNCATED} if run.config.method.mask_truncated else set())
     sampled_NL = torch.nn.utils.rnn.pad_sequence([torch.tensor(logps) for logps in rollout.logps], batch_first=True)
     prompts_N = [list(prompt.tokens) for prompt in prompts for _ in range(run.config.train.samples)]
-    counts_N = 1.0 - torch.tensor(masked, dtype=torch.float32, device=device)
+    counts_N = torch.tensor([0.0 if g.verdict in left_out else 1.0 for g in grades], device=device)
     return Experience(prompts_N, rollout.tokens, sampled_NL.to(device), advantages_PG.flatten().to(device), counts_N)
 
 
@@ -177,7 +189,8 @@ def one_update(run: Run, seen: Experience, rows: list[int], anchor_NL: Tensor | 
     signal_N = ((seen.advantage_N != 0) & (seen.counts_N > 0)).tolist()
     for has_signal in (True, False):
         for packed in packs(run, seen, [row for row in rows if signal_N[row] is has_signal]):
-            run.check_stop()
+            if number % run.config.train.updates == 0:  # later, the weights are no longer those of a whole step
+                run.check_stop()
             with torch.set_grad_enabled(has_signal):
                 logp_C, entropy_C = token_logprobs(run, packed)
                 # With one update a rollout the anchor is this very pass: the ratio is 1, and only its gradient counts.
@@ -187,16 +200,10 @@ def one_update(run: Run, seen: Experience, rows: list[int], anchor_NL: Tensor | 
             if has_signal:
                 loss.backward()
             update.add(loss, counts, entropy_C, weight_C, logp_C - seen.sampled_NL[packed.row_C, packed.offset_C])
-    update.norm, update.applied = run.optimizer.step(number) if math.isfinite(update.loss) else (math.nan, False)
+    if math.isfinite(update.loss):
+        update.norm, update.applied = run.optimizer.step(number)
     run.optimizer.zero_grad()
     run.progress.skipped_in_a_row = 0 if update.applied else run.progress.skipped_in_a_row + 1
-    if run.progress.skipped_in_a_row == STOP_AFTER_SKIPPED:
-        raise PassusError(
-            f"{STOP_AFTER_SKIPPED} updates in a row were not finite (loss {update.loss}, gradient norm {update.norm}) "
-            f"up to step {run.progress.step + 1}; last good checkpoint: {checkpoint.latest(run.folder.checkpoints)}",
-            expected="a finite loss and gradient",
-            write=f"a learning rate below {run.config.train.learning_rate:g}, and another --out folder",
-        )
     return update
 
 
@@ -241,8 +248,9 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
 
 
 def save(run: Run) -> Path | None:
-    """A checkpoint of the last whole step, unless it stands there already or the latest updates were skipped."""
-    if run.progress.skipped_in_a_row or (run.folder.checkpoints / f"step-{run.progress.step:06d}").exists():
+    """A checkpoint of the last whole step, unless it stands there already, or skipped updates put the weights in doubt."""
+    step, is_last = run.progress.step, run.progress.step == run.config.train.steps
+    if (run.progress.skipped_in_a_row and not is_last) or step in saved_checkpoints(run.folder.checkpoints):
         return None
     run.folder.sync()
     run.progress.elapsed = time.monotonic() - run.started

@@ -11,17 +11,18 @@ __all__ = ["Item", "benchmark_items", "check_benchmark", "training_items"]
 
 
 def training_items(name: str, limit: int, seed: int, step: int, prompts: int) -> list[tuple[int, Item]]:
-    """The items of one step, each with the number that names its noise: a function of its arguments alone.
+    """The items of one step, each with its place in the stream, which names its noise: a function of the arguments alone.
 
     Without a limit every item is new. With one, the same `limit` items come again in every epoch, in another order.
     """
     tasks = abacus.parse_name(name)
     first = (step - 1) * prompts
-    numbers = list(range(first, first + prompts))
-    if limit:
-        numbers = [_epoch_order(limit, seed, n // limit)[n % limit] for n in numbers]
-    # The seed picks the items, so that runs of several seeds differ in their data too.
-    return [(n, abacus.train_item(tasks[n % len(tasks)], (seed << 32) + n // len(tasks))) for n in numbers]
+    drawn = []
+    for place in range(first, first + prompts):
+        n = _epoch_order(limit, seed, place // limit)[place % limit] if limit else place
+        # The seed picks the items, so that runs of several seeds differ in their data too.
+        drawn.append((place, abacus.train_item(tasks[n % len(tasks)], (seed << 32) + n // len(tasks))))
+    return drawn
 
 
 @lru_cache(maxsize=2)

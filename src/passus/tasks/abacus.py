@@ -125,6 +125,8 @@ def parse_name(name: str) -> list[str]:
     known = [NAME, *(f"{NAME}/{task}" for task in TASKS)]
     if base != NAME:
         raise UsageError(f"task {name!r} is not known", expected=" or ".join(known), write=nearest(name, known))
+    if len(set(tasks)) < len(tasks):
+        raise UsageError(f"task {name!r} names a task twice", expected="each once; they have equal shares")
     for task in tasks:
         if task not in TASKS:
             raise UsageError(f"task {name!r}: abacus has no {task!r}", expected=", ".join(TASKS), write=nearest(task, TASKS))

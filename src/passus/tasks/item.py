@@ -10,9 +10,6 @@ class Item:
     index: int
     """Its number there; with benchmark and split it determines everything else."""
     question: str
-    """What the user's turn of the prompt says."""
+    """What is asked, bare; model.prompt says how it is put."""
     gold: str
     """The right answer, as the verifier compares it."""
-
-    def messages(self) -> list[dict[str, str]]:
-        return [{"role": "user", "content": self.question}]
