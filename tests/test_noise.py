@@ -31,6 +31,12 @@ def test_a_batchs_make_up_changes_no_bit():
     assert torch.equal(together[:, :8], draws([5, 9, 5, 11], [0, 0, 1, 3], positions=8))
 
 
+def test_working_in_parts_changes_no_bit(monkeypatch):
+    whole = draws(list(range(50)), [0] * 50)
+    monkeypatch.setattr(noise, "AT_A_TIME", 70)
+    assert torch.equal(draws(list(range(50)), [0] * 50), whole)
+
+
 def test_every_word_of_the_name_matters():
     base = draws([5], [1])
     for other in (

@@ -20,6 +20,17 @@ def run_small(path, *, check_stop=lambda: None, **tables):
     return folder
 
 
+def stop_after(n):
+    """Asks for a stop at the safe point after the first n."""
+    left = iter(range(n))
+
+    def check():
+        if next(left, None) is None:
+            raise Stop
+
+    return check
+
+
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory):
     return run_small(tmp_path_factory.mktemp("reference") / "arm")
@@ -79,30 +90,16 @@ def test_a_run_is_a_function_of_its_config(reference, tmp_path):
 @pytest.mark.parametrize("after", [0, 1, 3, 25, 60, 90])
 def test_stopped_anywhere_and_continued_it_is_the_same_run(reference, tmp_path, after):
     """`after` counts safe points: inside rollouts, evals and updates."""
-    calls = []
-
-    def stop():
-        calls.append(1)
-        if len(calls) > after:
-            raise Stop
-
     with pytest.raises(Stop):
-        run_small(tmp_path / "arm", check_stop=stop)
+        run_small(tmp_path / "arm", check_stop=stop_after(after))
     assert_same(run_small(tmp_path / "arm").path, reference.path)
 
 
 @pytest.mark.parametrize("after", [12, 30, 31, 33, 36, 40])
 def test_stopped_within_a_step_of_several_updates(tmp_path, several, after):
     """The weights between two updates of a step belong to no step and must not be saved as one."""
-    calls = []
-
-    def stop():
-        calls.append(1)
-        if len(calls) > after:
-            raise Stop
-
     with pytest.raises(Stop):
-        run_small(tmp_path / "arm", check_stop=stop, **SEVERAL)
+        run_small(tmp_path / "arm", check_stop=stop_after(after), **SEVERAL)
     assert_same(run_small(tmp_path / "arm", **SEVERAL).path, several.path)
 
 

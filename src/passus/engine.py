@@ -71,11 +71,11 @@ class _Generation:
 
     def _affordable(self, longest: int) -> int:
         """Rows whose keys and values fit the memory set apart for them; the others wait their turn."""
-        row = KeyValueCache.row_bytes(self.model.config, longest, self.model.dtype)
-        free = (
-            torch.cuda.mem_get_info(self.device)[0] * CACHE_SHARE_ON_CUDA if self.device.type == "cuda" else CACHE_BYTES_ON_CPU
-        )
-        return max(1, int(free // row))
+        budget: float = CACHE_BYTES_ON_CPU
+        if self.device.type == "cuda":
+            unused = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
+            budget = CACHE_SHARE_ON_CUDA * (torch.cuda.mem_get_info(self.device)[0] + unused)
+        return max(1, int(budget // KeyValueCache.row_bytes(self.model.config, longest, self.model.dtype)))
 
     def run(self) -> Rollout:
         while self.waiting or self.active:

@@ -14,6 +14,7 @@ from torch import Tensor
 _M0, _M1 = 0xD2511F53, 0xCD9E8D57
 _W0, _W1 = 0x9E3779B9, 0xBB67AE85
 _MASK = 0xFFFFFFFF
+AT_A_TIME = 1 << 20  # numbers; ten rounds over all of a large evaluation at once would take gigabytes
 
 
 def stream_key(name: str) -> int:
@@ -36,6 +37,10 @@ def philox(counter: tuple[Tensor, Tensor, Tensor, Tensor], key: tuple[int, int])
 def uniforms(seed: int, stream: str, step: int, item_N: Tensor, sample_N: Tensor, positions: int) -> Tensor:
     """Uniform numbers in [0, 1) with 53 random bits, [N, positions] in float64, on the device of item_N."""
     position = torch.arange(positions, device=item_N.device)[None, :]
-    words = (torch.full_like(position, step), item_N[:, None], sample_N[:, None], position)
-    high, low, _, _ = philox(words, (seed & _MASK, stream_key(stream)))
-    return ((high >> 5) * 2**26 + (low >> 6)).double() * 2.0**-53
+    key = (seed & _MASK, stream_key(stream))
+    parts = []
+    rows = max(1, AT_A_TIME // positions)
+    for item, sample in zip(item_N.split(rows), sample_N.split(rows), strict=True):
+        high, low, _, _ = philox((torch.full_like(position, step), item[:, None], sample[:, None], position), key)
+        parts.append(((high >> 5) * 2**26 + (low >> 6)).double() * 2.0**-53)
+    return torch.cat(parts)

@@ -13,7 +13,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -70,7 +69,8 @@ def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say
                 raise not_finite(run)
     except Stop:
         run.optimizer.zero_grad()
-        say(f"saved {save(run) or checkpoint.latest(folder.checkpoints)}")
+        save(run)
+        say(f"saved {checkpoint.latest(folder.checkpoints) or 'nothing yet'}")
         raise
 
 
@@ -247,11 +247,11 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
         say(f"step {step}/{config.train.steps}  {p['benchmark']}  accuracy {score}  length {p['tokens_mean']:.1f}")
 
 
-def save(run: Run) -> Path | None:
+def save(run: Run) -> None:
     """A checkpoint of the last whole step, unless it stands there already, or skipped updates put the weights in doubt."""
     step, is_last = run.progress.step, run.progress.step == run.config.train.steps
     if (run.progress.skipped_in_a_row and not is_last) or step in saved_checkpoints(run.folder.checkpoints):
-        return None
+        return
     run.folder.sync()
     run.progress.elapsed = time.monotonic() - run.started
-    return checkpoint.save(run.folder.checkpoints, run.policy, run.optimizer, run.progress, run.config.run.keep)
+    checkpoint.save(run.folder.checkpoints, run.policy, run.optimizer, run.progress, run.config.run.keep)
