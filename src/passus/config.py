@@ -175,12 +175,12 @@ class Config(Section):
         return self
 
 
-MAY_CHANGE = ("train.steps", "run.save_every", "run.keep", "chart.kind", "chart.y")
+MAY_CHANGE = ("name", "train.steps", "run.save_every", "run.keep", "chart.kind", "chart.y")
 """Keys that may differ when a run is continued; the rest would make it another run."""
 
 NOT_YET = {
     "stage": "several stages in one experiment; run one experiment a stage, with model.base = RUN@step",
-    "model.tuning": "frozen models with an adapter; only `live` trains today",
+    "model.tuning=frozen": "frozen models with an adapter; only `live` trains today",
     "task.weights": "unequal shares of tasks; tasks named in task.name have equal shares",
     "task.max_prompt_tokens": "a filter on prompt length; abacus prompts are all short",
     "method.dynamic_sampling": "drawing again for groups without signal; train/frac_reward_zero_std says how many there are",
@@ -189,9 +189,10 @@ NOT_YET = {
     "eval.stop": "stop strings; the model's end tokens stop it",
     "eval.thinking": "a thinking switch; the chat template's default is used",
     "run.best": "keeping the best checkpoint by a rule; run.keep = 0 keeps them all",
-    "chart.kind": "grids and heatmaps; `curves` is there",
+    "chart.kind=grid": "grids; `curves` draws a panel for each benchmark",
+    "chart.kind=heatmap": "heatmaps; `curves` is there",
 }
-"""Keys that users know from elsewhere, and what stands in for them today."""
+"""Keys (some with one value) that users know from elsewhere, and what stands in for them today."""
 
 
 def resolve(tables: Mapping[str, Any], source: str) -> Config:
@@ -217,12 +218,12 @@ def resolve(tables: Mapping[str, Any], source: str) -> Config:
 
 
 def _refuse_not_yet(tables: Mapping[str, Any], source: str) -> None:
-    for key, reason in NOT_YET.items():
+    for entry, reason in NOT_YET.items():
+        key, _, only = entry.partition("=")
         value: Any = tables
         for part in key.split("."):
             value = value.get(part) if isinstance(value, dict) else None
-        allowed = {"model.tuning": ["live"], "chart.kind": ["curves"]}.get(key, [])
-        if value is not None and value not in allowed and (not allowed or value in ("frozen", "grid", "heatmap")):
+        if value is not None and only in ("", value):
             raise UsageError(f"{source}: {key} = {value!r}: not yet: {reason}")
 
 
@@ -237,7 +238,8 @@ def _explain_refusal(error: ValidationError, source: str) -> UsageError:
         return UsageError(f"{source}: {key} is missing", expected=_documentation(key), write=_example(key))
     if detail["type"] == "value_error" and not where:
         return UsageError(f"{source}: {detail['ctx']['error']}")
-    return UsageError(f"{source}: {key} = {detail['input']!r}", expected=f"{detail['msg']} ({_documentation(key)})")
+    expected = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    return UsageError(f"{source}: {key} = {detail['input']!r}", expected=f"{expected}   ({_documentation(key)})")
 
 
 def _nearest_key(key: str) -> str | None:
@@ -298,11 +300,9 @@ def adopt_recorded(asked: Config, recorded: Config) -> Config:
 
 
 def default_threads(jobs: int = 1) -> int:
-    return (
-        max(1, len(os.sched_getaffinity(0)) // jobs)
-        if hasattr(os, "sched_getaffinity")
-        else max(1, (os.cpu_count() or 1) // jobs)
-    )
+    """The cores that this process may use, shared out among arms that run at the same time."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // jobs)
 
 
 def to_toml(config: Config) -> str:
