@@ -88,9 +88,15 @@ def test_curve_files(tmp_path):
     path.write_text(json.dumps(curve))
     (series,) = charts.curves([path]).series
     assert (series.name, series.panel, series.points[0].y) == ("Qwen3", "AIME24", 0.15)
-    path.write_text("{}")
-    with pytest.raises(UsageError, match="not a curve file"):
-        charts.curves([path])
+    for bad in ("{}", '{"x": "a", "y": "b", "series": [{"name": "n", "points": [{"x": {}, "y": 1}]}]}'):
+        path.write_text(bad)
+        with pytest.raises(UsageError, match="not a curve file"):
+            charts.curves([path])
+
+
+def test_a_title_is_text_and_not_mathematics(tmp_path):
+    make_run(tmp_path / "a")
+    charts.draw(charts.curves([tmp_path], title="costs $x^$"), tmp_path / "x.png")
 
 
 def test_an_empty_folder_says_so(tmp_path):

@@ -84,6 +84,7 @@ REFUSED = {
     "seed=-1": ["seed = -1"],
     "seed=2147483648": ["seed = 2147483648"],
     "sweep=5": ["[sweep]", "lists"],
+    'sweep.name=["a", "b"]': ["names the experiment"],
     'method.name=["a"]': ["method.name = ['a']"],
     "method.dynamic_sampling=true": ["not yet"],
     "method.advantage_eps=1e-46": ["advantage_eps"],

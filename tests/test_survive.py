@@ -112,7 +112,7 @@ def test_asked_to_stop_it_saves_says_where_and_goes_on_later(halfway, reference,
     process.send_signal(number)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == code, out
-    assert "saved out/qwen3/checkpoints/step-" in out
+    assert "saved: the same command goes on from out/qwen3/checkpoints/step-" in out
     assert passus("ls", "out", "--json", cwd=tmp_path).stdout.count('"killed"') == 1
     assert passus(*arguments, cwd=tmp_path).returncode == 0
     assert_same(run, reference)
@@ -128,9 +128,9 @@ def test_the_runner_passes_a_stop_on(tmp_path):
     assert process.returncode == 143, out
     assert "goes on from out/seed-0/checkpoints/step-" in out and "failed" not in out
     assert not is_held(tmp_path / "out/seed-0") and not is_held(tmp_path / "out/seed-1")
-    logged = (tmp_path / "out/.experiment.toml").stat().st_mtime_ns
+    logged = (tmp_path / "out/seed-1/.experiment.toml").stat().st_mtime_ns
     early = start(*arguments, cwd=tmp_path)
-    while (tmp_path / "out/.experiment.toml").stat().st_mtime_ns == logged:
+    while (tmp_path / "out/seed-1/.experiment.toml").stat().st_mtime_ns == logged:
         time.sleep(0.01)
     time.sleep(0.2)  # the arms' processes exist, and import
     early.send_signal(signal.SIGTERM)

@@ -74,7 +74,10 @@ def settle(config: Config, folder: RunFolder) -> Config:
     if folder.exists():
         config = configs.adopt_recorded(config, folder.config())
     if not config.run.threads:
-        threads = int(os.environ.get(THREADS) or configs.default_threads())
+        asked = os.environ.get(THREADS) or str(configs.default_threads())
+        if not asked.isdigit() or int(asked) < 1:
+            raise UsageError(f"{THREADS}={asked}", expected="a number of CPU threads, 1 or more")
+        threads = int(asked)
         config = config.model_copy(update={"run": config.run.model_copy(update={"threads": threads})})
     return config
 

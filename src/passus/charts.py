@@ -65,6 +65,10 @@ def check_y(y: str) -> None:
 def curves(sources: list[Path], x: str = "step", y: str = "accuracy", title: str | None = None) -> Figure:
     """Every run and curve file under the sources, a line each. Curve files bring their own axes."""
     check_y(y)
+    if not sources:
+        raise UsageError(
+            "no run folders or curve files were given", expected="at least one", write="passus plot runs --out figure.svg"
+        )
     series: list[Series] = []
     axes: set[tuple[str, str]] = set()
     for source in sources:
@@ -130,11 +134,12 @@ def _of_file(path: Path) -> tuple[list[Series], tuple[str, str]]:
     """A curve file, as published references are written, and its axes."""
     try:
         curve = json.loads(path.read_text(encoding="utf-8"))
-        series = [
-            Series(s["name"], s.get("benchmark", curve["y"]), [Point(p["x"], p["y"]) for p in s["points"]], s["name"])
-            for s in curve["series"]
-        ]
-        return series, (curve["x"], curve["y"])
+        axes = (str(curve["x"]), str(curve["y"]))
+        series = []
+        for s in curve["series"]:
+            points = [Point(float(p["x"]), float("nan") if p["y"] is None else float(p["y"])) for p in s["points"]]
+            series.append(Series(str(s["name"]), str(s.get("benchmark", axes[1])), points, str(s["name"])))
+        return series, axes
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path} is not a curve file ({type(error).__name__}: {error})",
@@ -172,7 +177,9 @@ def draw(figure: Figure, path: Path) -> None:
     panels = list(dict.fromkeys(s.panel for s in figure.series))
     columns = min(3, len(panels))
     lines = -(-len(panels) // columns)
-    with pyplot.rc_context({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "passus", "pdf.fonttype": 42}):
+    with pyplot.rc_context(
+        {"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "passus", "pdf.fonttype": 42, "text.parse_math": False}
+    ):
         drawn, axes = pyplot.subplots(
             lines, columns, figsize=(1.5 + 4.8 * columns, 0.7 + 3.1 * lines), squeeze=False, layout="constrained"
         )

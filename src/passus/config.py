@@ -66,7 +66,7 @@ class TrainTable(Section):
     warmup: int = Field(0, ge=0)
     """Updates over which the learning rate rises from 0."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
-    """What the learning rate does after the warm-up: stay, or fall to 0 at the last update."""
+    """What the learning rate does after the warm-up: stay, or fall towards 0, reached one update after the last."""
     weight_decay: float = Field(0.0, ge=0)
     """AdamW's, decoupled."""
     betas: list[Annotated[float, Field(ge=0, lt=1)]] = Field([0.9, 0.999], min_length=2, max_length=2)
@@ -309,20 +309,20 @@ def to_toml(config: Config) -> str:
     lines, tables = [], []
     for key, value in config.model_dump().items():
         if isinstance(value, dict):
-            tables += ["", f"[{key}]", *(f"{k} = {_toml_value(v)}" for k, v in value.items())]
+            tables += ["", f"[{key}]", *(f"{k} = {toml_value(v)}" for k, v in value.items())]
         else:
-            lines.append(f"{key} = {_toml_value(value)}")
+            lines.append(f"{key} = {toml_value(value)}")
     return "\n".join(lines + tables) + "\n"
 
 
-def _toml_value(value: Any) -> str:
+def toml_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         escaped = "".join(f"\\u{ord(c):04x}" if ord(c) < 32 or c in '"\\\x7f' else c for c in value)
         return f'"{escaped}"'
     if isinstance(value, list):
-        return "[" + ", ".join(map(_toml_value, value)) + "]"
+        return "[" + ", ".join(map(toml_value, value)) + "]"
     return repr(value)
 
 

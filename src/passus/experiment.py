@@ -89,7 +89,8 @@ def _read(source: str) -> tuple[str, str]:
 
 def _override(tables: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
-    if not equals or not key.strip():
+    key = key.strip()
+    if not equals or not key:
         raise UsageError(f"--set {override}", expected="key=value", write="--set train.steps=40")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
@@ -99,9 +100,9 @@ def _override(tables: dict[str, Any], override: str) -> None:
     if key.startswith("sweep.") and isinstance(sweep, dict):
         sweep[key.removeprefix("sweep.")] = value
         return
-    _set(tables, key.strip(), value)
+    _set(tables, key, value)
     if isinstance(sweep, dict):
-        sweep.pop(key.strip(), None)  # what is set is no longer swept
+        sweep.pop(key, None)  # what is set is no longer swept
 
 
 def _set(tables: dict[str, Any], key: str, value: Any) -> None:
@@ -123,6 +124,8 @@ def _sweep(sweep: Any, source: str) -> Iterator[dict[str, Any]]:
         raise UsageError(
             f"{source}: [sweep] holds {sweep!r}", expected="lists of values", write='"model.base" = ["nano/qwen3"]'
         )
+    if "name" in sweep:
+        raise UsageError(f"{source}: the sweep varies name, which names the experiment", expected="keys that change the run")
     for key, values in sweep.items():
         if not values:
             raise UsageError(

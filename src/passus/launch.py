@@ -3,7 +3,6 @@
 It reads run folders and never loads torch, so any number of runners can look at one experiment.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -57,6 +56,9 @@ class Runner:
         try:
             codes = self._drive(waiting)
         finally:
+            for process in self.running.values():  # only when the runner itself failed: let its arms save
+                process.terminate()
+                process.wait()
             for number, handler in before.items():
                 signal.signal(number, handler)
         return self._verdict(codes)
@@ -85,11 +87,11 @@ class Runner:
     def _start(self, arm: Arm) -> None:
         path = self.path(arm)
         path.mkdir(parents=True, exist_ok=True)
-        snapshot = self.out / ".experiment.toml"
+        snapshot = path / ".experiment.toml"
         write_text(snapshot, self.experiment.text)
         # -P: a file of the user's that is called like a module must not be taken for it.
         command = [sys.executable, "-P", "-m", "passus", "run", str(snapshot), "--arm", arm.name, "--out", str(self.out)]
-        for override in [*self.overrides, f"name={json.dumps(self.experiment.name)}"]:
+        for override in [*self.overrides, f"name={configs.toml_value(self.experiment.name)}"]:
             command += ["--set", override]
         environment = os.environ | {
             arms.PARENT: str(os.getpid()),

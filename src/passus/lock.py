@@ -89,5 +89,7 @@ def state_of(path: Path) -> dict[str, Any]:
     """status.json, put right: a run that says it is running, but whose process is gone, was killed."""
     status = RunFolder(path).status()
     if status.get("state") == "running" and not is_held(path):
-        status["state"] = "killed"
+        status = RunFolder(path).status()  # it may have ended, properly, while we looked at the lock
+        if status.get("state") == "running":
+            status["state"] = "killed"
     return status

@@ -2,7 +2,7 @@
 
     config.toml meta.json status.json metrics.jsonl evals.jsonl items/ samples/ checkpoints/
 
-Nothing is pickled and nothing is deleted: rows that a resume will write again are set aside in `set-aside/`.
+Nothing is pickled and no row is deleted: rows that a resume will write again are set aside in `set-aside/`.
 """
 
 import json
@@ -45,7 +45,7 @@ METRICS = {
     "train/completions/min_length": Metric("tokens", "shortest completion"),
     "train/completions/max_length": Metric("tokens", "longest completion"),
     "train/loss": Metric("", "the method's loss, averaged over the step's updates; null where it is not finite"),
-    "train/entropy": Metric("nats", "entropy of the policy, averaged over completion tokens"),
+    "train/entropy": Metric("nats", "entropy of the policy, averaged over the tokens that count in the loss"),
     "train/clip_ratio/low_mean": Metric("share", "tokens whose ratio was clipped below"),
     "train/clip_ratio/high_mean": Metric("share", "tokens whose ratio was clipped above"),
     "train/clip_ratio/region_mean": Metric("share", "tokens whose ratio was clipped"),
@@ -69,6 +69,9 @@ METRICS = {
     "eval/<benchmark>/tokens_p95": Metric("tokens", "95th percentile of length"),
     "eval/<benchmark>/truncated": Metric("share", "completions that the token limit cut off"),
     "eval/<benchmark>/unparseable": Metric("share", "completions that ended without an answer"),
+    "eval/<benchmark>/error": Metric("share", "completions on which the grader failed"),
+    "eval/<benchmark>/q": Metric("items", "items of the benchmark"),
+    "eval/<benchmark>/k": Metric("samples", "samples an item"),
 }
 """Every recorded name. evals.jsonl holds the eval metrics as plain keys beside `benchmark`."""
 

@@ -70,7 +70,7 @@ def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say
     except Stop:
         run.optimizer.zero_grad()
         save(run)
-        say(f"saved {checkpoint.latest(folder.checkpoints) or 'nothing yet'}")
+        say(f"saved: the same command goes on from {checkpoint.latest(folder.checkpoints) or 'the start'}")
         raise
 
 
@@ -99,7 +99,7 @@ def is_due(run: Run, every: int) -> bool:
 def not_finite(run: Run) -> PassusError:
     return PassusError(
         f"{run.progress.skipped_in_a_row} updates in a row were skipped, up to step {run.progress.step}: loss or gradient was "
-        f"not finite; last good checkpoint: {checkpoint.latest(run.folder.checkpoints)}",
+        f"not finite; last good checkpoint: {checkpoint.latest(run.folder.checkpoints) or 'none yet'}",
         expected="a finite loss and gradient",
         write=f"a learning rate below {run.config.train.learning_rate:g}, and another --out folder",
     )
@@ -129,9 +129,10 @@ def take_step(run: Run) -> None:
     advantages_PG = advantages(rewards_PG, config.method)
     updates = learn(run, experience(run, prompts, rollout, advantages_PG, grades), step)
 
+    updated = time.monotonic()
     run.progress.step = step
     run.progress.num_tokens += sum(len(p.tokens) for p in prompts) * config.train.samples + sum(map(len, rollout.tokens))
-    run.progress.elapsed = time.monotonic() - run.started
+    run.progress.elapsed = updated - run.started
     columns = metrics.sample_columns(run.policy, items, prompts, rollout, texts, grades, rewards_PG, advantages_PG)
     run.folder.write_rows("samples", step, columns)
     run.folder.append_metrics(
@@ -139,7 +140,7 @@ def take_step(run: Run) -> None:
         | metrics.of_rollout(grades, rewards_PG, rollout)
         | metrics.of_updates(updates)
         | {"time/elapsed": run.progress.elapsed, "time/rollout": rolled_out - started, "time/grade": graded - rolled_out,
-           "time/update": time.monotonic() - graded}
+           "time/update": updated - graded}
     )  # fmt: skip
 
 
