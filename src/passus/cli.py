@@ -327,7 +327,8 @@ def plot(
 
     charts.draw(charts.curves(list(sources), x, y, title), out)
     print(f"figure: {out}")
-    _next(f"passus plot {' '.join(map(str, sources))} --y length --out {out.with_stem(out.stem + '-length')}")
+    other = "accuracy" if y == "length" else "length"
+    _next(f"passus plot {' '.join(map(str, sources))} --y {other} --out {out.with_stem(f'{out.stem}-{other}')}")
     return 0
 
 
