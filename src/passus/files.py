@@ -93,7 +93,10 @@ _passed: dict[str, int] = {}
 
 
 def fault(place: str) -> None:
-    """PASSUS_FAULT="kill@save:model:2" kills this process the second time it comes by; "enospc@..." fills the disk there."""
+    """PASSUS_FAULT="kill@save:model:2" kills this process the second time it comes by.
+
+    Likewise "term@..." and "int@..." send it SIGTERM and SIGINT there, and "enospc@..." fills the disk.
+    """
     wanted = os.environ.get("PASSUS_FAULT")
     if not wanted:
         return
@@ -104,6 +107,6 @@ def fault(place: str) -> None:
     _passed[place] = _passed.get(place, 0) + 1
     if _passed[place] != int(nth):
         return
-    if kind == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)
+    if kind == "enospc":
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)
+    os.kill(os.getpid(), {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT}[kind])
