@@ -112,6 +112,13 @@ def test_a_run_whose_process_is_gone_was_killed(tmp_path):
     assert state_of(tmp_path)["state"] == "killed"
 
 
+def test_the_newest_eval_point_is_read_from_the_end_of_a_long_file(tmp_path):
+    path = tmp_path / "evals.jsonl"
+    files.append_lines(path, [{"step": step, "benchmark": b, "text": "x" * 500} for step in range(300) for b in "ab"])
+    assert [(row["step"], row["benchmark"]) for row in files.last_step(path)] == [(299, "a"), (299, "b")]
+    assert files.last_step(tmp_path / "none") == []
+
+
 def test_a_looker_does_not_keep_the_arm_from_its_lock(tmp_path):
     """Looking takes the lock for a moment; the arm asks again."""
     (tmp_path / ".lock").touch()

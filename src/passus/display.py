@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from passus.files import last_line, read_lines
+from passus.files import last_line, last_step
 from passus.lock import state_of
 
 
@@ -16,12 +16,6 @@ def say(text: str) -> None:
         print(text, flush=True)
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (stands in for stdout until the end)
-
-
-def last_point(path: Path) -> list[dict]:
-    """The rows of a run's newest eval point, one a benchmark."""
-    last = last_line(path / "evals.jsonl")
-    return [row for row in read_lines(path / "evals.jsonl") if last and row["step"] == last["step"]]
 
 
 class Display:
@@ -77,7 +71,7 @@ class Display:
 
     def _cells(self, name: str, path: Path, steps: int) -> dict[str, str]:
         row = last_line(path / "metrics.jsonl") or {}
-        points = last_point(path)
+        points = last_step(path / "evals.jsonl")
         step = row.get("step", 0)
         scores = [f"{p['acc']:.3f} [{p['ci_low']:.3f}, {p['ci_high']:.3f}]" for p in points]
         if len(scores) > 1:

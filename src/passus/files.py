@@ -11,7 +11,7 @@ from typing import Any
 from passus.errors import PassusError
 
 
-def write_atomic(path: Path, write: Callable[[Path], None], *, durable: bool = True) -> None:
+def write_atomic(path: Path, write: Callable[[Path], object], *, durable: bool = True) -> None:
     """Let `write` fill a file beside the target, make it durable, then put it in the target's place."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
@@ -28,10 +28,7 @@ def write_atomic(path: Path, write: Callable[[Path], None], *, durable: bool = T
 
 
 def write_text(path: Path, text: str) -> None:
-    def write(target: Path) -> None:
-        target.write_text(text, encoding="utf-8")
-
-    write_atomic(path, write)
+    write_atomic(path, lambda target: target.write_text(text, encoding="utf-8"))
 
 
 def to_json(value: Any) -> str:
@@ -66,14 +63,27 @@ def _parse(line: bytes, path: Path, number: int | str) -> dict:
     return row
 
 
-def last_line(path: Path, window: int = 1 << 16) -> dict | None:
+def last_line(path: Path) -> dict | None:
     """The newest whole row of a file of lines, without reading all of it."""
-    if not path.exists():
-        return None
-    with open(path, "rb") as file:
-        file.seek(max(0, path.stat().st_size - window))
-        lines = file.read().split(b"\n")[:-1]
+    lines = _tail(path)
     return _parse(lines[-1], path, "last") if lines else None
+
+
+def last_step(path: Path) -> list[dict]:
+    """The newest rows that share their step: those of one eval point."""
+    rows = [_parse(line, path, "near the end") for line in _tail(path)]
+    return [row for row in rows if row["step"] == rows[-1]["step"]]
+
+
+def _tail(path: Path, window: int = 1 << 16) -> list[bytes]:
+    """The whole lines among the last bytes of a file."""
+    if not path.exists():
+        return []
+    with open(path, "rb") as file:
+        start = max(0, path.stat().st_size - window)
+        file.seek(start)
+        lines = file.read().split(b"\n")[:-1]
+    return lines[1:] if start else lines  # the first was cut by the window
 
 
 def is_disk_full(error: Exception) -> bool:

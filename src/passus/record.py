@@ -229,11 +229,7 @@ class RunFolder:
         aside.mkdir(parents=True, exist_ok=True)
         (aside / name).write_bytes(whole[len(kept) :])
         fsync(aside / name)
-        write_atomic(path, lambda target: _write_bytes(target, kept))
-
-
-def _write_bytes(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
+        write_atomic(path, lambda target: target.write_bytes(kept))
 
 
 def now() -> str:

@@ -40,11 +40,6 @@ def interval(correct_QK: np.ndarray, level: float = 0.95) -> Interval:
     return _wilson(p, min(items / spread, items * samples), float(stdtrit(items - 1, tail)))
 
 
-def naive_interval(correct_QK: np.ndarray, level: float = 0.95) -> Interval:
-    """The usual mistake, kept to be shown: all Q x K samples as if independent."""
-    return _wilson(float(np.mean(correct_QK)), np.size(correct_QK), float(ndtri((1 + level) / 2)))
-
-
 def _wilson(p: float, n: float, z: float) -> Interval:
     shrink = 1 + z * z / n
     centre = (p + z * z / (2 * n)) / shrink
