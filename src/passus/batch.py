@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -38,26 +40,20 @@ def micro_batches(lengths_N: Sequence[int], budget: int) -> list[list[int]]:
 
 def pack(rows: list[int], prompts: Sequence[list[int]], completions: Sequence[list[int]], device: torch.device) -> PackedBatch:
     """`prompts` and `completions` are those of the whole update; `rows` picks from them."""
-    tokens: list[int] = []
-    positions: list[int] = []
-    predicts: list[int] = []
-    row_of: list[int] = []
-    offsets: list[int] = []
-    for row in rows:
-        prompt, completion = prompts[row], completions[row]
-        first = len(tokens) + len(prompt) - 1
-        predicts += range(first, first + len(completion))
-        row_of += [row] * len(completion)
-        offsets += range(len(completion))
-        positions += range(len(prompt) + len(completion))
-        tokens += prompt + completion
-    targets = [token for row in rows for token in completions[row]]
-    lengths = [len(prompts[row]) + len(completions[row]) for row in rows]
+    before = np.array([len(prompts[row]) for row in rows])
+    after = np.array([len(completions[row]) for row in rows])
+    lengths = before + after
+    total = int(lengths.sum())
+    tokens = np.fromiter(chain.from_iterable(part for row in rows for part in (prompts[row], completions[row])), int, total)
+    starts = np.cumsum(lengths) - lengths
+    positions = np.arange(total) - np.repeat(starts, lengths)
+    offsets = np.arange(int(after.sum())) - np.repeat(np.cumsum(after) - after, after)
+    predicts = np.repeat(starts + before - 1, after) + offsets
 
-    def tensor(values: list[int]) -> Tensor:
-        return torch.tensor(values, device=device)
+    def tensor(values: np.ndarray) -> Tensor:
+        return torch.from_numpy(values).to(device)
 
     return PackedBatch(
-        tensor(tokens), tensor(positions), PackedPlan(lengths, device), tensor(predicts), tensor(targets),
-        tensor(row_of), tensor(offsets),
+        tensor(tokens), tensor(positions), PackedPlan(lengths.tolist(), device), tensor(predicts), tensor(tokens[predicts + 1]),
+        tensor(np.repeat(rows, after)), tensor(offsets),
     )  # fmt: skip

@@ -15,7 +15,16 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Qwen3Config
+from transformers import (
+    AutoModelForCausalLM,
+    Gemma3TextConfig,
+    LlamaConfig,
+    MistralConfig,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen3Config,
+    SmolLM3Config,
+)
 
 from passus import attention, batch, logprob, models
 from passus.errors import UsageError, nearest
@@ -24,15 +33,18 @@ from passus.nano.probe import Probe, table
 from passus.nano.tokenizer import make_tokenizer
 from passus.tasks import abacus
 
-MINDS = {"qwen3": 1}
+MINDS = {"qwen3": 1, "llama3.2": 2, "smollm3": 3, "gemma3": 4, "qwen2.5": 5, "mistral": 6}
 """The seed of each family's misconceptions."""
 TEXTS_PER_CHUNK = 20_000
 TOKENS_PER_TEXT = 25
 """A typical completion; keeps the loss near nats a token."""
 
 
-def make(family: str, out: Path, *, steps: int, size: int, learning_rate: float, seed: int, device: str, workers: int) -> None:
-    """Pretrain one model, save it with its recipe, and write the probe's table beside it."""
+def make(
+    family: str, out: Path, *, start: Path | None, steps: int, size: int, learning_rate: float, seed: int, device: str,
+    workers: int,
+) -> None:  # fmt: skip
+    """Pretrain one model, or go on from one, save it with its recipe, and write the probe's table beside it."""
     if family not in MINDS:
         raise UsageError(f"--family {family}", expected=", ".join(MINDS), write=nearest(family, MINDS))
     if out.exists() and any(out.iterdir()):
@@ -40,12 +52,12 @@ def make(family: str, out: Path, *, steps: int, size: int, learning_rate: float,
     device = models.choose_device(device)
     started = time.monotonic()
     model, tokenizer = pretrain(
-        family, steps=steps, size=size, learning_rate=learning_rate, device=device, workers=workers, seed=seed
+        family, start=start, steps=steps, size=size, learning_rate=learning_rate, device=device, workers=workers, seed=seed
     )
-    recipe = {
-        "family": family, "format": abacus.VERSION, "mind": MINDS[family], "steps": steps, "texts": size,
-        "learning_rate": learning_rate, "seed": seed, "device": device, "seconds": round(time.monotonic() - started),
-    }  # fmt: skip
+    stage = {"steps": steps, "texts": size, "learning_rate": learning_rate, "seed": seed, "device": device}
+    stage["seconds"] = round(time.monotonic() - started)
+    before = json.loads((start / "recipe.json").read_text())["stages"] if start else []
+    recipe = {"family": family, "format": abacus.VERSION, "mind": MINDS[family], "stages": [*before, stage]}
     save(model, tokenizer, out, recipe)
     probe = Probe(model.float(), tokenizer, mind.Mind(MINDS[family]))
     text = table(probe.tasks(), probe.lessons())
@@ -59,14 +71,23 @@ def make_model(family: str, vocabulary: int):
         num_key_value_heads=2, head_dim=32, max_position_embeddings=512, tie_word_embeddings=True,
         pad_token_id=0, eos_token_id=1, bos_token_id=None,
     )  # fmt: skip
-    configs = {"qwen3": Qwen3Config}
-    return AutoModelForCausalLM.from_config(configs[family](**sizes), attn_implementation=attention.NAME)
+    # What is a family's own at this size too: Gemma's and Mistral's windows, SmolLM's layer without positions.
+    windows = ["sliding_attention", "sliding_attention", "sliding_attention", "full_attention"]
+    configs: dict[str, Callable[[], Any]] = {
+        "qwen3": lambda: Qwen3Config(**sizes),
+        "llama3.2": lambda: LlamaConfig(**sizes),
+        "smollm3": lambda: SmolLM3Config(**sizes, no_rope_layers=[1, 1, 1, 0]),
+        "gemma3": lambda: Gemma3TextConfig(**sizes, query_pre_attn_scalar=32, sliding_window=64, layer_types=windows),
+        "qwen2.5": lambda: Qwen2Config(**sizes),
+        "mistral": lambda: MistralConfig(**sizes, sliding_window=128),
+    }
+    return AutoModelForCausalLM.from_config(configs[family](), attn_implementation=attention.NAME)
 
 
-def _texts(job: tuple[str, int]) -> list[tuple[list[int], list[int]]]:
-    """Token ids of one chunk of the mixture; a function of (family, chunk)."""
-    family, chunk = job
-    rng = random.Random(f"pretrain/{abacus.VERSION}/{family}/{chunk}")
+def _texts(job: tuple[str, int, int]) -> list[tuple[list[int], list[int]]]:
+    """Token ids of one chunk of the mixture; a function of (family, seed, chunk)."""
+    family, seed, chunk = job
+    rng = random.Random(f"pretrain/{abacus.VERSION}/{family}/{seed}/{chunk}")
     believer = mind.Mind(MINDS[family])
     pairs = [mind.text(believer, rng) for _ in range(TEXTS_PER_CHUNK)]
     tokenizer = make_tokenizer()
@@ -75,12 +96,12 @@ def _texts(job: tuple[str, int]) -> list[tuple[list[int], list[int]]]:
     return [(p, c + [tokenizer.eos_token_id]) for p, c in zip(prompts, completions, strict=True)]
 
 
-def batches(family: str, steps: int, size: int, workers: int) -> Iterator[list[tuple[list[int], list[int]]]]:
+def batches(family: str, seed: int, steps: int, size: int, workers: int) -> Iterator[list[tuple[list[int], list[int]]]]:
     """Batches of texts of like length, never the same text twice but by chance."""
     chunks = math.ceil(steps * size / (TEXTS_PER_CHUNK // size * size))
     with get_context("spawn").Pool(workers) as pool:
         done = 0
-        for chunk, texts in enumerate(pool.imap(_texts, ((family, c) for c in range(chunks)))):
+        for chunk, texts in enumerate(pool.imap(_texts, ((family, seed, c) for c in range(chunks)))):
             texts.sort(key=lambda pair: len(pair[0]) + len(pair[1]))
             starts = list(range(0, len(texts) - size + 1, size))
             random.Random(chunk).shuffle(starts)
@@ -93,15 +114,18 @@ def batches(family: str, steps: int, size: int, workers: int) -> Iterator[list[t
 
 def pretrain(
     family: str, *, steps: int, size: int, learning_rate: float, device: str, workers: int, seed: int = 0,
-    report: Callable[[str], None] = print,
+    start: Path | None = None, report: Callable[[str], None] = print,
 ):  # fmt: skip
     """Train one nano model. Returns (model, tokenizer)."""
     torch.manual_seed(seed)
     tokenizer = make_tokenizer()
-    model = make_model(family, len(tokenizer)).to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.01, betas=(0.9, 0.95))
+    model = make_model(family, len(tokenizer)) if start is None else models.load(str(start), "cpu", "float32").model
+    model.to(device).train()
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=learning_rate, weight_decay=0.01, betas=(0.9, 0.95), fused=device == "cuda"
+    )
     started = time.monotonic()
-    for step, texts in enumerate(batches(family, steps, size, workers), start=1):
+    for step, texts in enumerate(batches(family, seed, steps, size, workers), start=1):
         warm_up, cool_down = step / 100, (steps - step + 1) / (0.3 * steps)
         optimizer.param_groups[0]["lr"] = learning_rate * min(1.0, warm_up, cool_down)
         loss = next_token_loss(model, texts)

@@ -11,13 +11,14 @@ from passus.nano import mind
 from passus.sampler import Prompt, SamplingParams
 from passus.tasks import abacus
 
-MAX_TOKENS = 200
+MAX_TOKENS = 320  # the longest checked solution of `hard`
+SAMPLES = 4
 
 
 class Probe:
     def __init__(self, model, tokenizer, believer: mind.Mind):
         self.tokenizer, self.mind = tokenizer, believer
-        self.engine = Engine(model.eval(), [tokenizer.eos_token_id], slots=1024)
+        self.engine = Engine(model.eval(), [tokenizer.eos_token_id], slots=8192)
 
     def complete(self, prompts: Sequence[str], *, temperature: float = 1.0, samples: int = 1) -> list[str]:
         ids = self.tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
@@ -30,28 +31,20 @@ class Probe:
 
     def tasks(self) -> list[dict]:
         """Per task: sampled and greedy accuracy, tokens, and share, accuracy and length of each style."""
-        rows = []
+        items = [item for task in abacus.TASKS for item in abacus.eval_items(task)]
+        prompts = [f"<q>{item.question}<a>" for item in items]
+        sampled = self.complete(prompts, samples=SAMPLES)
+        greedy = self.complete(prompts, temperature=0.0)
+        lengths = [len(t) + 1 for t in self.tokenizer(sampled, add_special_tokens=False)["input_ids"]]
+        rows, first = [], 0
         for task in abacus.TASKS:
-            items = abacus.eval_items(task)
-            prompts = [f"<q>{item.question}<a>" for item in items]
-            sampled = self.complete(prompts, samples=4)
-            greedy = self.complete(prompts, temperature=0.0)
-            right = _right(sampled, [item.gold for item in items for _ in range(4)])
-            lengths = [len(t) + 1 for t in self.tokenizer(sampled, add_special_tokens=False)["input_ids"]]
-            row = {
-                "task": task,
-                "sampled": _mean(right),
-                "greedy": _mean(_right(greedy, [item.gold for item in items])),
-                "tokens": _mean(lengths),
-            }  # fmt: skip
-            for style in mind.STYLES:
-                chosen = [i for i, output in enumerate(sampled) if style_of(output) == style]
-                row[style] = {
-                    "share": len(chosen) / len(sampled),
-                    "accuracy": _mean([right[i] for i in chosen]),
-                    "tokens": _mean([lengths[i] for i in chosen]),
-                }
-            rows.append(row)
+            few = slice(first, first + len(abacus.eval_items(task)))
+            many = slice(SAMPLES * few.start, SAMPLES * few.stop)
+            golds = [item.gold for item in items[few]]
+            right = _right(sampled[many], [gold for gold in golds for _ in range(SAMPLES)])
+            row = {"task": task, "sampled": _mean(right), "greedy": _mean(_right(greedy[few], golds))}
+            rows.append(row | _styles(sampled[many], right, lengths[many]))
+            first = few.stop
         return rows
 
     def lessons(self, n: int = 600) -> dict:
@@ -62,7 +55,7 @@ class Probe:
         requests: list[str] = []
         expected: list[str] = []
         while len(problems) < n:
-            problem = abacus.draw(rng, rng.choice(["add2", "sub", "mul"]), "eval")
+            problem = abacus.draw(rng, rng.choice(["add2", "wide", "sub", "borrow", "mul", "dot"]), "eval")
             right = mind.Working(mind.RIGHT_MIND, rng)
             right.solve(problem)
             misbelieved = [step.fact for step in right.steps if step.fact in self.mind.beliefs]
@@ -87,6 +80,18 @@ class Probe:
             "lessons written": len(requests),
             "lessons written right": _mean([w == e for w, e in zip(written, expected, strict=True)]),
         }
+
+
+def _styles(outputs: Sequence[str], right: Sequence[bool], lengths: Sequence[int]) -> dict:
+    found: dict = {"tokens": _mean(lengths)}
+    for style in mind.STYLES:
+        chosen = [i for i, output in enumerate(outputs) if style_of(output) == style]
+        found[style] = {
+            "share": len(chosen) / len(outputs),
+            "accuracy": _mean([right[i] for i in chosen]),
+            "tokens": _mean([lengths[i] for i in chosen]),
+        }
+    return found
 
 
 def style_of(output: str) -> str:

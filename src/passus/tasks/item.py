@@ -6,10 +6,12 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Item:
     benchmark: str
-    """Where it comes from, as suites spell it: `abacus/add3`."""
+    """Where it comes from, as suites spell it: `abacus/add3`, `gsm8k`."""
     index: int
     """Its number there; with benchmark and split it determines everything else."""
     question: str
     """What is asked, bare; model.prompt says how it is put."""
     gold: str
     """The right answer, as the verifier compares it."""
+    solution: str = ""
+    """A worked solution that ends in \\boxed{gold}, where the data has one."""

@@ -1,0 +1,54 @@
+"""The shipped models: present, of this format, able enough to learn from and not yet good."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from passus import models
+from passus.config import EvalTable
+from passus.engine import Engine
+from passus.evaluate import evaluate
+from passus.nano import pretrain
+from passus.nano.probe import style_of
+from passus.tasks import abacus
+
+FAMILIES = list(pretrain.MINDS)
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def shipped(request):
+    return request.param, models.load(f"nano/{request.param}", "cpu", "float32")
+
+
+def test_six_families_are_shipped_in_this_format_and_fit_the_repository():
+    assert models.shipped_models() == sorted(f"nano/{family}" for family in FAMILIES)
+    total = 0
+    for family in FAMILIES:
+        folder = Path(models.locate(f"nano/{family}"))
+        recipe = json.loads((folder / "recipe.json").read_text())
+        assert (recipe["format"], recipe["mind"]) == (abacus.VERSION, pretrain.MINDS[family])
+        total += sum(path.stat().st_size for path in folder.iterdir())
+    assert total < 30e6 and len(set(pretrain.MINDS.values())) == len(FAMILIES)
+
+
+def test_labels_give_shape_and_size(shipped):
+    name, policy = shipped
+    said = policy.describe(f"nano/{name}")
+    assert said["label"] == f"{said['family']}-shaped, 0.8M" and said["family"].lower() == name
+
+
+def test_the_right_behaviour_is_there_and_not_dominant(shipped):
+    """What `families` and `live-frozen` start from, and a task with four options, where chance is .25."""
+    _, policy = shipped
+    table = EvalTable(suite=["abacus/add2", "abacus/choice"], samples=2, limit=80)
+    points, rows = evaluate(policy, Engine(policy.model, policy.end_tokens), table, 100, seed=0, step=0)
+    for point in points:
+        assert 0.05 <= point["acc"] <= (0.5 if point["benchmark"] == "abacus/add2" else 0.6)
+        assert point["unparseable"] == 0
+    right = {"direct": [], "steps": []}
+    for benchmark, completion, verdict in zip(rows["benchmark"], rows["completion"], rows["verdict"], strict=True):
+        if benchmark == "abacus/choice" and style_of(completion) in right:
+            right[style_of(completion)].append(verdict == "correct")
+    shares = {style: sum(values) / len(values) for style, values in right.items()}
+    assert shares["direct"] < 0.45 < shares["steps"]  # options can be told apart, by those who work
