@@ -20,12 +20,9 @@ def random_rows():
     return [torch.randint(2, 41, (n,), generator=generator) for n in LENGTHS]
 
 
-def test_decode_equals_eager_at_every_rows_own_position(family_model):
-    rows = random_rows()
-    expected = eager_logits(family_model, rows)
-    model = with_passus(family_model)
+def decoded(model, rows):
+    """Logits of each row by cached decode. Row i enters i steps late, so that the rows stand at different positions."""
     cache = KeyValueCache.empty(model.config, len(rows), 32, model.device, torch.float32)
-    # Row i enters i steps late, so that at every step the rows stand at different positions.
     got = [[] for _ in rows]
     for tick in range(max(LENGTHS) + len(rows)):
         at = [tick - i for i in range(len(rows))]
@@ -37,8 +34,14 @@ def test_decode_equals_eager_at_every_rows_own_position(family_model):
         for i, p in enumerate(at):
             if 0 <= p < LENGTHS[i]:
                 got[i].append(logits[i])
-    for mine, theirs in zip(got, expected, strict=True):
-        torch.testing.assert_close(torch.stack(mine), theirs, atol=2e-5, rtol=1e-4)
+    return [torch.stack(logits) for logits in got]
+
+
+def test_decode_equals_eager_at_every_rows_own_position(family_model):
+    rows = random_rows()
+    expected = eager_logits(family_model, rows)
+    for mine, theirs in zip(decoded(with_passus(family_model), rows), expected, strict=True):
+        torch.testing.assert_close(mine, theirs, atol=2e-5, rtol=1e-4)
 
 
 def test_packed_equals_eager(family_model):

@@ -175,9 +175,13 @@ class _Block:
         return self._visible[window]
 
 
-def _attention(module, query, key, value, attention_mask, scaling=None, sliding_window=None, plan=None, **_):
+def _attention(
+    module, query, key, value, attention_mask, scaling=None, sliding_window=None, plan=None, softcap=None, s_aux=None, **_
+):
     if plan is None:
         raise TypeError("attention 'passus' was called without plan=: pass a DecodePlan or a PackedPlan to the model")
+    if softcap is not None or s_aux is not None:
+        raise NotImplementedError("its attention has soft-capped scores or sinks, which passus does not compute")
     return plan.attend(module.layer_idx, query, key, value, scaling, sliding_window), None
 
 

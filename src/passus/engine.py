@@ -52,8 +52,10 @@ class _Generation:
     """The state of one call."""
 
     def __init__(self, engine: Engine, prompts: Sequence[Prompt], params: SamplingParams):
-        self.engine, self.model, self.prompts, self.params = engine, engine.model, prompts, params
-        self.device = self.model.device
+        self.engine, self.prompts, self.params = engine, prompts, params
+        self.decoder, self.head = engine.model.get_decoder(), engine.model.get_output_embeddings()
+        self.config = engine.model.config.get_text_config()
+        self.device, self.dtype = engine.model.device, engine.model.dtype
         self.read_every = _read_every(self.device)
         total = len(prompts) * params.samples
         self.all = [_Row(n, n // params.samples) for n in range(total)]
@@ -61,7 +63,7 @@ class _Generation:
         self.active: list[_Row] = []
         longest = max((len(p.tokens) for p in prompts), default=0) + params.max_tokens
         self.slots = min(total, engine.slots, self._affordable(longest))
-        self.cache = KeyValueCache.empty(self.model.config, self.slots, longest, self.device, self.model.dtype)
+        self.cache = KeyValueCache.empty(self.config, self.slots, longest, self.device, self.dtype)
         item_N = torch.tensor([prompts[row.prompt].item for row in self.all], device=self.device)
         sample_N = torch.arange(total, device=self.device) % params.samples
         self.uniforms_NT = noise.uniforms(params.seed, params.stream, params.step, item_N, sample_N, params.max_tokens)
@@ -75,7 +77,7 @@ class _Generation:
         if self.device.type == "cuda":
             unused = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
             budget = CACHE_SHARE_ON_CUDA * (torch.cuda.mem_get_info(self.device)[0] + unused)
-        return max(1, int(budget // KeyValueCache.row_bytes(self.model.config, longest, self.model.dtype)))
+        return max(1, int(budget // KeyValueCache.row_bytes(self.config, longest, self.dtype)))
 
     def run(self) -> Rollout:
         while self.waiting or self.active:
@@ -137,7 +139,7 @@ class _Generation:
         plan = PackedPlan(lengths, self.device, captured=[])
         tokens = torch.tensor([token for head in heads for token in head], device=self.device)
         positions = torch.cat([torch.arange(n, device=self.device) for n in lengths])
-        self.model.model(tokens[None], position_ids=positions[None], use_cache=False, plan=plan)
+        self.decoder(tokens[None], position_ids=positions[None], use_cache=False, plan=plan)
         assert plan.captured is not None
         layers = [(keys.split(lengths), values.split(lengths)) for keys, values in plan.captured]
         for i, number in enumerate(numbers):
@@ -149,11 +151,11 @@ class _Generation:
         longest = min(reach + self.read_every - 1, self.cache.keys[0].shape[2])
         position_B = self.position_B.clamp(max=longest - 1)
         plan = DecodePlan(self.cache, position_B, longest)
-        hidden = self.model.model(
+        hidden = self.decoder(
             self.feed_B[:, None], position_ids=position_B[:, None], use_cache=False, plan=plan
         ).last_hidden_state[:, 0]
         drawn_B = self.drawn_B.clamp(max=self.params.max_tokens - 1)  # rows past their end are read and dropped
-        tokens_B, logps_B = draw(self.model.lm_head(hidden), self.uniforms_NT[self.number_B, drawn_B], self.params)
+        tokens_B, logps_B = draw(self.head(hidden), self.uniforms_NT[self.number_B, drawn_B], self.params)
         self.feed_B, self.position_B, self.drawn_B = tokens_B, self.position_B + 1, self.drawn_B + 1
         return tokens_B, logps_B
 

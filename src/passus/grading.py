@@ -3,11 +3,15 @@
 A verdict is one of five words, never a number: what each is worth is the experiment's business (`[reward]`).
 """
 
+import re
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from enum import StrEnum
 
 BOX = "\\boxed{"
 LONGEST_ANSWER = 256
+# Written as numbers are: no exponent, so that a few characters cannot mean a billion digits, and no leading zeros.
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]+)?")
 
 
 class Verdict(StrEnum):
@@ -25,15 +29,43 @@ class Verdict(StrEnum):
 class Grade:
     verdict: Verdict
     extracted: str | None
+    well_formed: bool = False
+    """It ended by itself, with one \\boxed{...} and no more: the format, whatever the answer."""
 
 
 def grade(output: str, gold: str, *, truncated: bool) -> Grade:
+    """`output` is the text after any thinking."""
     extracted = last_box(output)
     if truncated:
         return Grade(Verdict.TRUNCATED, extracted)
     if extracted is None:
         return Grade(Verdict.UNPARSEABLE, None)
-    return Grade(Verdict.CORRECT if extracted.strip() == gold.strip() else Verdict.WRONG, extracted)
+    verdict = Verdict.CORRECT if same_answer(extracted, gold) else Verdict.WRONG
+    return Grade(verdict, extracted, well_formed=output.count(BOX) == 1)
+
+
+def same_answer(extracted: str, gold: str) -> bool:
+    """Numbers by value, exactly; all else letter by letter."""
+    mine, right = number(extracted), number(gold)
+    if mine is None or right is None:
+        return extracted.strip() == gold.strip()
+    return mine == right
+
+
+def canonical(answer: str) -> str:
+    """One spelling for answers that are equal, so that votes for them add up."""
+    value = number(answer)
+    if value is None:
+        return answer.strip()
+    return format(value.normalize(Context(prec=LONGEST_ANSWER)), "f") if value else "0"
+
+
+def number(text: str) -> Decimal | None:
+    """`$1,000.00` is 1000, and so is `1000.`; None for what is no number."""
+    if len(text) > LONGEST_ANSWER:
+        return None
+    bare = text.replace("\\$", "$").strip("$ \t\n").removesuffix(".").strip("$ \t\n")
+    return Decimal(bare.replace(",", "")) if NUMBER.fullmatch(bare) else None
 
 
 def last_box(output: str) -> str | None:

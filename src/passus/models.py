@@ -1,77 +1,32 @@
-"""Models: from a name to weights, tokenizer and end tokens; and back to a folder in Hugging Face layout.
+"""Models: from a name to a policy, its weights and its tokenizer.
 
-Weights are read from safetensors only, and no code is ever taken from a checkpoint.
+Weights are read from safetensors only, and no code is ever taken from a checkpoint. A checkpoint that would load and then be
+quietly wrong (weights missing, an empty tokenizer, a template that drops the question, logits computed otherwise) is refused.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from torch import Tensor
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
-from passus import attention
-from passus.config import Config
+from passus import adapter, attention
+from passus.adapter import is_adapter
+from passus.config import Config, ModelTable
+from passus.engine import Engine
 from passus.errors import UsageError, nearest
+from passus.policy import FAMILIES, PROBE, SHIPPED, TEMPLATE_FAILS, Policy
 from passus.record import saved_checkpoints
-from passus.sampler import Prompt
-from passus.tasks import Item, benchmark_items, training_items
+from passus.sampler import Prompt, SamplingParams
+from passus.tasks import benchmark_items, training_items
 
 transformers.utils.logging.disable_progress_bar()
-
-SHIPPED = "nano/"
-
-
-@dataclass
-class Policy:
-    """A model ready to sample and to train, with what belongs to it."""
-
-    model: Any
-    tokenizer: Any
-    end_tokens: list[int]
-    template: str = "{question}"
-    """How a question is put: model.prompt of the experiment file."""
-
-    @property
-    def context(self) -> int:
-        return int(self.model.config.max_position_embeddings)
-
-    def describe(self, base: str) -> dict[str, Any]:
-        """What figures and reports say of it."""
-        parameters = sum(p.numel() for p in self.model.parameters())
-        kind = self.model.config.model_type
-        return {"label": label(base, kind, parameters), "family": FAMILIES.get(kind, kind), "parameters": parameters}
-
-    def prompt(self, item: Item, number: int) -> Prompt:
-        """Exactly what the model sees, through its own chat template; `number` names its noise."""
-        text = self.template.replace("{question}", item.question)
-        if self.tokenizer.chat_template:
-            messages = [{"role": "user", "content": text}]
-            tokens = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
-        else:
-            tokens = self.tokenizer(text)["input_ids"]
-        return Prompt(tuple(tokens), number)
-
-    def check_fit(self, prompts: Sequence[Prompt], most: int, key: str) -> None:
-        """Refuse a prompt that leaves less than `most` tokens of the model's context; `key` is what the user can change."""
-        longest = max(prompts, key=lambda prompt: len(prompt.tokens)).tokens
-        if len(longest) + most > self.context:
-            room = self.context - len(longest)
-            raise UsageError(
-                f"{key} = {most} after a prompt of {len(longest)} tokens: {self.text(longest, special=True)[:80]}",
-                expected=f"at most {self.context} tokens together, the model's context",
-                write=f"{key}={room}" if room > 0 else "a task with shorter prompts",
-            )
-
-    def text(self, tokens: Sequence[int], *, special: bool = False) -> str:
-        return self.tokenizer.decode(tokens, skip_special_tokens=not special)
-
-    def texts(self, completions: Sequence[Sequence[int]]) -> list[str]:
-        return self.tokenizer.batch_decode(completions, skip_special_tokens=True)
+transformers.utils.logging.set_verbosity_error()  # what it warns of when it loads, load() checks
 
 
 def shipped_models() -> list[str]:
@@ -108,10 +63,10 @@ def _model_folder(path: Path, step: str) -> Path:
         if step and (not step.isdigit() or int(step) not in found):
             raise UsageError(f"run {path} has no checkpoint of step {step}", expected=f"one of: {', '.join(map(str, found))}")
         return found[int(step)] if step else found[max(found)]
-    if not (path / "config.json").is_file():
+    if not (path / "config.json").is_file() and not is_adapter(path):
         raise UsageError(
-            f"{path} is not a model: it has no config.json",
-            expected="a folder in Hugging Face layout (config.json, model.safetensors, tokenizer.json), or a run folder",
+            f"{path} is not a model: it has no config.json and no adapter_config.json",
+            expected="a folder in Hugging Face layout (config.json, model.safetensors, tokenizer.json), an adapter or a run",
         )
     return path
 
@@ -132,64 +87,246 @@ def choose_dtype(dtype: str, device: str) -> str:
     return dtype
 
 
-def load(base: str, device: str, dtype: str, template: str = "{question}") -> Policy:
+def load(base: str, device: str, dtype: str, template: str = "{question}", thinking: str = "default") -> Policy:
+    """A model, or an adapter on its base, ready to sample."""
     folder = locate(base)
-    try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        model = AutoModelForCausalLM.from_pretrained(
-            folder, config=config, dtype=getattr(torch, dtype), attn_implementation=attention.NAME, use_safetensors=True,
-            trust_remote_code=False,
-        )  # fmt: skip
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise UsageError(
-            f"model.base = {base!r} cannot be loaded: {reason}",
-            expected="a causal language model in Hugging Face layout with safetensors weights and a tokenizer",
-        ) from None
+    if is_adapter(Path(folder)):
+        return _load_adapter(Path(folder), device, dtype, template, thinking)
+    config = _load_config(base, folder)
+    tokenizer = _load_tokenizer(base, folder)
+    model = _load_weights(base, folder, config, dtype)
     model = torch.nn.Module.to(model, device).eval()
     for parameter in model.parameters():
         # Weights that lie in a mapped file begin at any byte, and matrix products round by alignment: a resumed run would
         # differ from the uninterrupted one in the last bit. Memory that torch allocates is aligned.
         parameter.data = parameter.data.clone()
-    if not (hasattr(model, "model") and hasattr(model, "lm_head") and hasattr(config, "num_key_value_heads")):
+    policy = Policy(model, tokenizer, [], template, thinking)
+    _keep_token_ids(base, model)
+    _check_template(base, policy)
+    policy.end_tokens = _end_tokens(base, policy)
+    if policy.text_config.model_type not in FAMILIES:
+        _check_logits(base, policy)
+    return policy
+
+
+def _load_adapter(folder: Path, device: str, dtype: str, template: str, thinking: str) -> Policy:
+    base, _ = adapter.base_of(folder)
+    if is_adapter(Path(locate(base))):
+        raise UsageError(f"adapter {folder} stands on an adapter, {base}", expected="a base with weights of its own")
+    policy = load(base, device, dtype, template, thinking)
+    policy.adapter = adapter.load(policy.model, folder)
+    return policy
+
+
+def load_trainable(table: ModelTable, device: str, dtype: str, seed: int, saved: Path | None) -> Policy:
+    """What a run trains, as it was when it began or as it stands in a checkpoint."""
+    if is_adapter(Path(locate(table.base))):
         raise UsageError(
-            f"model.base = {base!r} is a {config.model_type}, which passus cannot run",
+            f"model.base = {table.base!r} is an adapter", expected="a base with weights of its own",
+            write=f"passus export {table.base} --out merged   and then base = \"merged\"",
+        )  # fmt: skip
+    if table.tuning == "live":
+        return load(str(saved or table.base), device, dtype, table.prompt, table.thinking)
+    policy = load(table.base, device, dtype, table.prompt, table.thinking)
+    folder = locate(table.base)
+    path = str(Path(folder).resolve()) if Path(folder).is_dir() else folder
+    policy.adapter = adapter.attach(policy.model, table, _lasting(table.base), path, seed)
+    if saved:
+        policy.adapter.restore(saved)
+    return policy
+
+
+def _lasting(base: str) -> str:
+    """A base's name that means the same from any folder."""
+    return base if base.startswith(SHIPPED) or not Path(locate(base)).is_dir() else str(Path(locate(base)).resolve())
+
+
+def _load_config(base: str, folder: str) -> Any:
+    try:
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        if Path(folder, "generation_config.json").is_file():
+            GenerationConfig.from_pretrained(folder)  # a damaged one would be taken for none, and end tokens lost
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError, StrictDataclassError) as error:
+        raise _unloadable(base, folder, _reason(error)) from None
+    _check_shape(base, config.get_text_config())
+    return config
+
+
+def _load_tokenizer(base: str, folder: str) -> Any:
+    expected = "a tokenizer (tokenizer.json and tokenizer_config.json) beside the weights"
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    except Exception as error:  # the tokenizers library raises nothing narrower for a file that it cannot read
+        if type(error) is not Exception and not isinstance(error, BAD_FILES):
+            raise
+        raise UsageError(
+            f"model.base = {base!r}: its tokenizer cannot be loaded: {_reason(error)}", expected=expected
+        ) from None
+    # Without files, transformers makes an empty tokenizer for some families.
+    if PROBE not in tokenizer.decode(tokenizer(PROBE)["input_ids"]):
+        raise UsageError(f"model.base = {base!r} has no tokenizer, or one that cannot write {PROBE}", expected=expected)
+    return tokenizer
+
+
+def _load_weights(base: str, folder: str, config: Any, dtype: str) -> Any:
+    """The language model of a folder; of a model that also sees images, its text part alone."""
+    text_config = config.get_text_config()
+    try:
+        model, report = AutoModelForCausalLM.from_pretrained(
+            folder, config=text_config, dtype=getattr(torch, dtype), attn_implementation=attention.NAME, use_safetensors=True,
+            key_mapping=None if text_config is config else TEXT_PART, ignore_mismatched_sizes=True, output_loading_info=True,
+            trust_remote_code=False,
+        )  # fmt: skip
+    except (*BAD_FILES, RuntimeError, ZeroDivisionError, SafetensorError) as error:
+        raise _unloadable(base, folder, _reason(error)) from None
+    # transformers would draw these at random.
+    if absent := sorted(report["missing_keys"]) + sorted(key for key, *_ in report["mismatched_keys"]):
+        raise _unloadable(base, folder, f"{len(absent)} weights are missing or of another shape: {absent[0]}, ...")
+    if text_config is not config:
+        model._weight_conversions = None  # else it is saved under the names that it had among the images' weights
+    return model
+
+
+BAD_FILES = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError)
+"""What transformers raises for files of another form than it expects."""
+
+TEXT_PART = {
+    r"^language_model\.model\.": "model.",
+    r"^model\.language_model\.": "model.",
+    r"^language_model\.lm_head\.": "lm_head.",
+}
+"""Names of a text model's weights inside a model that also sees images, and on their own."""
+
+
+def _reason(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines or isinstance(error, KeyError):
+        return repr(error)
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
+
+
+def _unloadable(base: str, folder: str, reason: str) -> UsageError:
+    has_pickles = any(Path(folder).glob("pytorch_model*.bin"))
+    return UsageError(
+        f"model.base = {base!r} cannot be loaded: {reason}",
+        expected="a causal language model that transformers has itself, in Hugging Face layout with safetensors weights",
+        write="the folder again with save_pretrained of transformers, which makes safetensors" if has_pickles else None,
+    )
+
+
+def _check_shape(base: str, config: Any) -> None:
+    kinds = set(getattr(config, "layer_types", None) or [])
+    odd = [f"{kind} layers" for kind in sorted(kinds - {"full_attention", "sliding_attention"})]
+    odd += ["soft-capped logits"] if getattr(config, "final_logit_softcapping", None) else []
+    needed = ("num_key_value_heads", "num_hidden_layers", "max_position_embeddings")
+    odd += [f"no {name}" for name in needed if not getattr(config, name, None)]
+    if odd:
+        raise UsageError(
+            f"model.base = {base!r} is a {config.model_type} with {', '.join(odd)}, which passus cannot run",
             expected="a decoder of today's shape (Qwen, Llama, Gemma, SmolLM, Mistral, OLMo2, ...)",
         )
-    return Policy(model, tokenizer, _end_tokens(model, tokenizer), template)
 
 
-def _end_tokens(model: Any, tokenizer: Any) -> list[int]:
-    """Every id that ends a completion: a generation config may name several, and a tokenizer another."""
-    configured = model.generation_config.eos_token_id
+def _check_template(base: str, policy: Policy) -> None:
+    """One question through the chat template, so that what is wrong with it is found now."""
+    try:
+        template, text = policy.chat_template, policy.render(PROBE)
+    except TEMPLATE_FAILS as error:
+        raise UsageError(
+            f"model.base = {base!r}: its chat template fails: {type(error).__name__}: {_reason(error)}",
+            expected="a template that takes one user message (chat_template.jinja, or chat_template in tokenizer_config.json)",
+        ) from None
+    if policy.thinking != "default" and "enable_thinking" not in (template or ""):
+        raise UsageError(
+            f"model.thinking = {policy.thinking!r}, but {base} has {'no such switch' if template else 'no chat template'}",
+            expected="a chat template that reads enable_thinking",
+            write='thinking = "default"',
+        )
+    if PROBE not in text:
+        raise UsageError(
+            f"model.base = {base!r}: its chat template drops the question: {text[-80:]!r}",
+            expected="a template for messages whose content is text",
+        )
+
+
+def _keep_token_ids(base: str, model: Any) -> None:
+    """Of the generation config the ids alone: its sampling settings are not used, and some that load cannot be saved again."""
+    given = model.generation_config
+    ids = given.eos_token_id if isinstance(given.eos_token_id, list) else [given.eos_token_id]
+    if odd := [i for i in ids if i is not None and type(i) is not int]:
+        raise UsageError(
+            f"model.base = {base!r} has end token {odd[0]!r}", expected="eos_token_id as a number, or a list of numbers"
+        )
+    model.generation_config = GenerationConfig(
+        eos_token_id=given.eos_token_id, bos_token_id=given.bos_token_id, pad_token_id=given.pad_token_id
+    )
+
+
+def _end_tokens(base: str, policy: Policy) -> list[int]:
+    """Every id that ends a completion: a generation config may name several, a tokenizer another, a chat template a third."""
+    configured = policy.model.generation_config.eos_token_id  # of config.json, where there is no generation config
     ids = configured if isinstance(configured, list) else [configured]
-    found = sorted({i for i in [*ids, tokenizer.eos_token_id] if i is not None})
+    found = sorted({i for i in [*ids, policy.tokenizer.eos_token_id, policy.turn_end()] if i is not None})
     if not found:
         raise UsageError("the model has no end token", expected="eos_token_id in generation_config.json or in the tokenizer")
+    if outside := [i for i in found if not 0 <= i < policy.vocabulary]:
+        raise UsageError(
+            f"model.base = {base!r} has end token {outside[0]}, but a vocabulary of {policy.vocabulary}",
+            expected="eos_token_id in generation_config.json, config.json and the tokenizer within the vocabulary",
+        )
     return found
 
 
-FAMILIES = {
-    "qwen3": "Qwen3",
-    "qwen2": "Qwen2.5",
-    "llama": "Llama3.2",
-    "smollm3": "SmolLM3",
-    "gemma3_text": "Gemma3",
-    "mistral": "Mistral",
-}
+@torch.no_grad()
+def _check_logits(base: str, policy: Policy) -> None:
+    """Families that nobody tried here: packed logits, and a token by the engine, against transformers with eager attention.
+
+    A few tokens only, so a window longer than that is taken on trust.
+    """
+    rows = [torch.arange(3, 3 + n, device=policy.model.device) % policy.vocabulary for n in (12, 8)]
+    try:
+        own = torch.cat(_own_logits(policy, rows)).float()
+        packed = _packed_logits(policy, rows).float()
+        greedy = SamplingParams(1, 1, 0, "check", temperature=0.0)
+        decoded = Engine(policy.model, []).generate([Prompt(tuple(rows[0].tolist()), 0)], greedy).logps[0][0]
+    except (RuntimeError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise _differs(base, policy, _reason(error)) from None
+    scale = float(own.max() - own.min())
+    gap = max(float((packed - own).abs().max()), abs(decoded - float(own[len(rows[0]) - 1].log_softmax(-1).max())))
+    if not gap <= (1e-4 if policy.model.dtype == torch.float32 else 5e-2) * scale:
+        raise _differs(base, policy, f"its logits differ by {gap:.2g} of {scale:.2g}")
 
 
-def label(base: str, model_type: str, parameters: int) -> str:
-    """What a figure calls a model: small models by what they are, never as if they were the released checkpoint."""
-    if not base.startswith(SHIPPED):
-        return base.rstrip("/").rsplit("/", 1)[-1]
-    return f"{FAMILIES.get(model_type, model_type)}-shaped, {parameters / 1e6:.1f}M"
+def _own_logits(policy: Policy, rows: list[Tensor]) -> list[Tensor]:
+    policy.model.set_attn_implementation("eager")
+    try:
+        return [policy.model(row[None], use_cache=False).logits[0] for row in rows]
+    finally:
+        policy.model.set_attn_implementation(attention.NAME)
+
+
+def _packed_logits(policy: Policy, rows: list[Tensor]) -> Tensor:
+    lengths = [len(row) for row in rows]
+    positions = torch.cat([torch.arange(n, device=policy.model.device) for n in lengths])
+    plan = attention.PackedPlan(lengths, policy.model.device, captured=[])
+    hidden = policy.decoder(torch.cat(rows)[None], position_ids=positions[None], use_cache=False, plan=plan)
+    if len(plan.captured or []) != policy.text_config.num_hidden_layers:
+        raise NotImplementedError("it has layers with an attention of their own")
+    return policy.head(hidden.last_hidden_state[0])
+
+
+def _differs(base: str, policy: Policy, reason: str) -> UsageError:
+    return UsageError(
+        f"model.base = {base!r} is a {policy.text_config.model_type}, which passus would compute otherwise than "
+        f"transformers: {reason}",
+        expected="a decoder without soft-capped or scaled logits, attention sinks, ALiBi or recurrence",
+        write=f"a model of one of these families: {', '.join(FAMILIES.values())}",
+    )
 
 
 def check_lengths(policy: Policy, config: Config) -> None:
     """All eval items and many training items must fit the context; found out now, not at the ninetieth step."""
-    drawn = training_items(config.task.name, config.task.limit, config.seed, 1, max(256, config.train.prompts))
+    drawn = training_items(config.task.name, config.task.limit, config.seed, 0, max(256, config.train.prompts))
     policy.check_fit([policy.prompt(item, 0) for _, item in drawn], config.train.max_tokens, "train.max_tokens")
     for name in config.eval.suite:
         prompts = [policy.prompt(item, 0) for item in benchmark_items(name, config.eval.limit)]

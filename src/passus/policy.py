@@ -1,0 +1,219 @@
+"""A policy: a model with its tokenizer, from a question to a prompt and from a completion to the answer in it."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateError
+
+from passus.adapter import Adapter, fingerprint_of
+from passus.errors import UsageError
+from passus.sampler import Prompt
+from passus.tasks import Item
+
+SHIPPED = "nano/"
+OPEN, CLOSE = "<think>", "</think>"
+PROBE = "31415"
+"""A question for trying a tokenizer and a chat template: every tokenizer can write it, and no template contains it."""
+TODAY = date(2024, 7, 26)
+"""What templates that write the date are told: a prompt must not depend on the day a run is resumed."""
+TEMPLATE_FAILS = (TemplateError, ValueError, TypeError, ArithmeticError, RecursionError, LookupError, AttributeError)
+
+
+@dataclass
+class Policy:
+    """A model ready to sample and to train, with what belongs to it."""
+
+    model: Any
+    tokenizer: Any
+    end_tokens: list[int]
+    template: str = "{question}"
+    """How a question is put: model.prompt of the experiment file."""
+    thinking: str = "default"
+    """`on` or `off` where the chat template has that switch: model.thinking."""
+    adapter: Adapter | None = None
+    """Of frozen tuning; `model` then has it in its layers."""
+
+    @property
+    def sampling_model(self) -> Any:
+        """What the sampler reads: the model, or the copy with the adapter merged in."""
+        return self.adapter.merged if self.adapter and self.adapter.merged is not None else self.model
+
+    def refresh(self) -> None:
+        """Called after the weights have moved and before sampling."""
+        if self.adapter:
+            self.adapter.refresh()
+
+    @property
+    def decoder(self) -> Any:
+        """Tokens to hidden states."""
+        return self.model.get_decoder()
+
+    @property
+    def head(self) -> Any:
+        """Hidden states to logits."""
+        return self.model.get_output_embeddings()
+
+    @property
+    def text_config(self) -> Any:
+        return self.model.config.get_text_config()
+
+    @property
+    def context(self) -> int:
+        return int(self.text_config.max_position_embeddings)
+
+    @property
+    def vocabulary(self) -> int:
+        return int(self.head.weight.shape[0])
+
+    @contextmanager
+    def reference(self, frozen: Any | None) -> Iterator[None]:
+        """Within, this is the policy before training: the adapter off, or another model in its place."""
+        if self.adapter:
+            with self.adapter.off():
+                yield
+            return
+        trained, self.model = self.model, frozen
+        try:
+            yield
+        finally:
+            self.model = trained
+
+    def describe(self, base: str) -> dict[str, Any]:
+        """What figures and reports say of it."""
+        sizes = {name: p.numel() for name, p in self.model.named_parameters()}
+        added = sum(size for name, size in sizes.items() if "lora_" in name)
+        parameters = sum(sizes.values()) - added
+        kind = self.text_config.model_type
+        family = FAMILIES.get(kind, type(self.model).__name__.removesuffix("ForCausalLM"))
+        return {
+            "label": label(base, kind, parameters),
+            "family": family,
+            "parameters": parameters,
+            "trained": added if self.adapter else parameters,
+            "tuning": "frozen" if self.adapter else "live",
+            "fingerprint": self.adapter.fingerprint if self.adapter else fingerprint_of(self.model),
+        }
+
+    def prompt(self, item: Item, number: int) -> Prompt:
+        """Exactly what the model sees, through its own chat template; `number` names its noise."""
+        tokens = self.tokenizer(self.render(item.question), add_special_tokens=False)["input_ids"]
+        bos = self.tokenizer.bos_token_id
+        if self._adds_bos and tokens[:1] != [bos]:
+            tokens = [bos, *tokens]
+        elif bos is not None and tokens[:2] == [bos, bos]:  # the chat template wrote one, and model.prompt another
+            tokens = tokens[1:]
+        if max(tokens) >= self.vocabulary:
+            raise UsageError(
+                f"a prompt has token {max(tokens)}: {self.text([max(tokens)], special=True)}",
+                expected=f"ids below {self.vocabulary}, the model's vocabulary: its tokenizer is another model's",
+            )
+        return Prompt(tuple(tokens), number)
+
+    def render(self, question: str) -> str:
+        """A prompt as text, without the start token that a tokenizer adds by itself where there is no chat template."""
+        text = self.template.replace("{question}", question)
+        if self.chat_template is None:
+            return text
+        switch = {} if self.thinking == "default" else {"enable_thinking": self.thinking == "on"}
+        return self._apply([{"role": "user", "content": text}], add_generation_prompt=True, **switch)
+
+    def _apply(self, messages: list[dict[str, str]], **given: bool) -> str:
+        return self.tokenizer.apply_chat_template(messages, chat_template=self.chat_template, tokenize=False, **given)
+
+    @cached_property
+    def chat_template(self) -> str | None:
+        """Its text, with the date as a constant."""
+        if not self.tokenizer.chat_template:
+            return None
+        written = r"""strftime_now\(\s*(['"])(.*?)\1\s*\)"""
+        return re.sub(written, lambda call: repr(TODAY.strftime(call[2])), self.tokenizer.get_chat_template())
+
+    @cached_property
+    def _adds_bos(self) -> bool:
+        """Base models: the tokenizer begins every text with the start token (some also end it: a prompt must not)."""
+        bos = self.tokenizer.bos_token_id
+        return self.chat_template is None and bos is not None and self.tokenizer("")["input_ids"][:1] == [bos]
+
+    @cached_property
+    def _prompt_opens_thinking(self) -> bool:
+        return self.render(PROBE).rstrip().endswith(OPEN)
+
+    def turn_end(self) -> int | None:
+        """The special token that the chat template writes after an answer. Base models often come with a template whose turns
+        end otherwise than their texts, and would never stop."""
+        if self.chat_template is None:
+            return None
+        turn = [{"role": "user", "content": "?"}, {"role": "assistant", "content": PROBE}]
+        try:
+            text = self._apply(turn)
+        except TEMPLATE_FAILS:  # it may be made for questions only
+            return None
+        after = self.tokenizer(text.rpartition(PROBE)[2].lstrip(), add_special_tokens=False)["input_ids"]
+        token = self.tokenizer.added_tokens_decoder.get(after[0]) if after else None
+        return after[0] if token is not None and token.special else None
+
+    def check_fit(self, prompts: Sequence[Prompt], most: int, key: str) -> None:
+        """Refuse a prompt that leaves less than `most` tokens of the model's context; `key` is what the user can change."""
+        longest = max(prompts, key=lambda prompt: len(prompt.tokens)).tokens
+        if len(longest) + most > self.context:
+            room = self.context - len(longest)
+            raise UsageError(
+                f"{key} = {most} after a prompt of {len(longest)} tokens: {self.text(longest, special=True)[:80]}",
+                expected=f"at most {self.context} tokens together, the model's context",
+                write=f"{key}={room}" if room > 0 else "a task with shorter prompts",
+            )
+
+    def text(self, tokens: Sequence[int], *, special: bool = False) -> str:
+        return self.tokenizer.decode(tokens, skip_special_tokens=not special, clean_up_tokenization_spaces=False)
+
+    def texts(self, completions: Sequence[Sequence[int]], *, special: bool = False) -> list[str]:
+        return self.tokenizer.batch_decode(completions, skip_special_tokens=not special, clean_up_tokenization_spaces=False)
+
+    def answers(self, completions: Sequence[Sequence[int]]) -> list[str]:
+        """What each completion says after its thinking; nothing where the thinking never ended."""
+        marked = self.texts(completions, special=True)  # the marks of thinking may be special tokens
+        return [self._answer(m, text) for m, text in zip(marked, self.texts(completions), strict=True)]
+
+    def _answer(self, marked: str, text: str) -> str:
+        _, closed, said = marked.rpartition(CLOSE)
+        if OPEN in said or (self._prompt_opens_thinking and not closed):
+            return ""
+        return self._special.sub("", said) if closed else text
+
+    @cached_property
+    def _special(self) -> re.Pattern[str]:
+        tokens = [token.content for token in self.tokenizer.added_tokens_decoder.values() if token.special]
+        return re.compile("|".join(map(re.escape, tokens)) or "(?!)")
+
+
+FAMILIES = {
+    "qwen3": "Qwen3",
+    "qwen2": "Qwen2.5",
+    "llama": "Llama3.2",
+    "smollm3": "SmolLM3",
+    "gemma3_text": "Gemma3",
+    "mistral": "Mistral",
+}
+
+
+def _label_of_run(base: str) -> str | None:
+    """A run that goes on from another's checkpoint is called by what that run began with."""
+    run, _, step = base.partition("@")
+    try:
+        return json.loads((Path(run) / "meta.json").read_text())["model"]["label"] + f", trained{f' to {step}' if step else ''}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def label(base: str, model_type: str, parameters: int) -> str:
+    """What a figure calls a model: small models by what they are, never as if they were the released checkpoint."""
+    if not base.startswith(SHIPPED):
+        return _label_of_run(base) or base.rstrip("/").rsplit("/", 1)[-1]
+    return f"{FAMILIES.get(model_type, model_type)}-shaped, {parameters / 1e6:.1f}M"
