@@ -31,6 +31,16 @@ def stop_after(n):
     return check
 
 
+def stop_in_step(path, step):
+    """Asks for a stop at the first safe point after the steps before are recorded."""
+
+    def check():
+        if len(RunFolder(path).metrics()) >= step - 1:
+            raise Stop
+
+    return check
+
+
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory):
     return run_small(tmp_path_factory.mktemp("reference") / "arm")
@@ -87,7 +97,15 @@ def test_a_run_is_a_function_of_its_config(reference, tmp_path):
     assert record(other.path)["metrics"] != record(reference.path)["metrics"]
 
 
-@pytest.mark.parametrize("after", [0, 1, 3, 25, 60, 90])
+@pytest.mark.parametrize("step", [2, 4, 8])
+def test_stopped_in_a_late_step_and_continued_it_is_the_same_run(reference, tmp_path, step):
+    with pytest.raises(Stop):
+        run_small(tmp_path / "arm", check_stop=stop_in_step(tmp_path / "arm", step))
+    assert len(RunFolder(tmp_path / "arm").metrics()) == step - 1
+    assert_same(run_small(tmp_path / "arm").path, reference.path)
+
+
+@pytest.mark.parametrize("after", [0, 3, 60])
 def test_stopped_anywhere_and_continued_it_is_the_same_run(reference, tmp_path, after):
     """`after` counts safe points: inside rollouts, evals and updates."""
     with pytest.raises(Stop):
@@ -142,7 +160,7 @@ def test_micro_batches_do_not_change_the_result(reference, tmp_path):
 
 
 def test_several_updates_a_rollout_move_away_from_the_anchor(tmp_path):
-    folder = run_small(tmp_path / "arm", train={"updates": 4, "steps": 3, "learning_rate": 2e-3})
+    folder = run_small(tmp_path / "arm", train={"updates": 4, "steps": 3, "learning_rate": 5e-3})
     rows = folder.metrics()
     assert any(row["train/clip_ratio/region_mean"] > 0 for row in rows)
     assert all(abs(row["sampling/sampling_logp_difference/max"]) < 1e-4 for row in rows)  # of the first update
@@ -155,8 +173,12 @@ def test_both_anchors_agree_in_float32(reference, tmp_path):
 
 
 def test_truncated_rows_can_be_left_out(tmp_path):
-    folder = run_small(tmp_path / "arm", method={"mask_truncated": True}, train={"max_tokens": 8, "steps": 2})
-    assert folder.metrics()[0]["train/truncated"] > 0
+    tables = {"train": {"max_tokens": 8, "steps": 1}, "reward": {"wrong": 1.0, "correct": 1.0, "unparseable": 1.0}}
+    rows = [
+        run_small(tmp_path / str(masked), method={"mask_truncated": masked}, **tables).metrics()[0] for masked in (False, True)
+    ]
+    assert rows[0]["train/truncated"] > 0  # the only completions with another reward
+    assert rows[0]["train/loss"] == pytest.approx(0, abs=1e-6) and rows[1]["train/loss"] != pytest.approx(0, abs=1e-3)
 
 
 def test_a_task_that_is_never_solved_goes_on_and_says_so(tmp_path):
@@ -177,10 +199,11 @@ def test_what_is_not_finite_is_skipped_and_recorded_and_three_in_a_row_stop_the_
     real = train.policy_loss
     seen = []
 
-    def poisoned(logp, *rest):
-        loss, counts = real(logp, *rest)
+    def poisoned(tokens, method):
+        loss, sums = real(tokens, method)
         seen.append(1)
-        return (loss * float("nan") if bad(len(seen)) else loss), counts
+        factor = float("nan") if bad(len(seen)) else 1.0
+        return loss * factor, sums | {"loss": sums["loss"] * factor}
 
     monkeypatch.setattr(train, "policy_loss", poisoned)
     bad = lambda n: n in (2, 3)  # noqa: E731
@@ -204,9 +227,10 @@ def test_a_run_whose_last_update_was_skipped_is_finished_all_the_same(tmp_path, 
     real = train.policy_loss
     folder = RunFolder(tmp_path / "arm")
 
-    def poisoned(logp, *rest):
-        loss, counts = real(logp, *rest)
-        return (loss * float("nan") if len(folder.metrics()) == 7 else loss), counts
+    def poisoned(tokens, method):
+        loss, sums = real(tokens, method)
+        factor = float("nan") if len(folder.metrics()) == 7 else 1.0
+        return loss * factor, sums | {"loss": sums["loss"] * factor}
 
     monkeypatch.setattr(train, "policy_loss", poisoned)
     run_small(folder.path)
@@ -262,3 +286,126 @@ def test_the_toy_task_is_learned(tmp_path):
     )
     first, last = folder.evals()
     assert last["ci_low"] > first["ci_high"]
+
+
+METHODS = {
+    "dr_grpo": {}, "dapo": {}, "rloo": {}, "gspo": {}, "cispo": {}, "sft": {},
+    "grpo": {"kl_weight": 0.05, "kl": "k1"}, "kl in the loss": {"name": "grpo", "kl_weight": 0.05, "entropy_weight": 0.01},
+    "corrected": {"name": "grpo", "correction_cap": 2.0},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_trains_and_goes_on_exactly(tmp_path, name):
+    method = {"name": name} | METHODS[name]
+    tables = {"method": method, "train": {"steps": 3, "updates": 2, "max_tokens": 40}, "eval": {"every": 3, "limit": 2}}
+    whole = run_small(tmp_path / "whole", **tables)
+    with pytest.raises(Stop):
+        run_small(tmp_path / "cut", check_stop=stop_in_step(tmp_path / "cut", 3), **tables)
+    assert [row["step"] for row in RunFolder(tmp_path / "cut").metrics()] == [1, 2]
+    assert_same(run_small(tmp_path / "cut", **tables).path, whole.path)
+    rows = whole.metrics()
+    assert set(rows[-1]) <= set(METRICS) and all(row["train/grad_norm"] > 0 for row in rows)
+    assert ("train/kl" in rows[0]) == ("kl_weight" in method)
+
+
+def test_groups_without_signal_are_drawn_again(tmp_path):
+    tables = {"train": {"steps": 3, "prompts": 6, "max_tokens": 40}, "eval": {"every": 3, "limit": 2}}
+    once = run_small(tmp_path / "once", **tables)
+    more = run_small(tmp_path / "more", method={"rounds": 4}, **tables)
+    assert all(row["train/oversampling"] == 1 for row in once.metrics())
+    assert any(row["train/frac_reward_zero_std"] > 0 for row in once.metrics())
+    for row in more.metrics():
+        rows = more.read_rows("samples", row["step"])
+        used = [r for r in rows if r["used"]]
+        assert row["train/oversampling"] == len(rows) / 24 >= 1 and len(used) == 24
+        assert row["train/accuracy"] == sum(r["verdict"] == "correct" for r in rows) / len(rows)  # of all that was drawn
+        groups = [[r["verdict"] == "correct" for r in used[i : i + 4]] for i in range(0, 24, 4)]
+        assert row["train/frac_reward_zero_std"] == sum(len(set(g)) == 1 for g in groups) / 6
+    assert any(row["train/oversampling"] > 1 for row in more.metrics())
+    assert sum(r["train/frac_reward_zero_std"] for r in more.metrics()) < sum(
+        r["train/frac_reward_zero_std"] for r in once.metrics()
+    )
+
+
+def test_drawing_again_gives_up_after_its_rounds(tmp_path):
+    folder = run_small(tmp_path / "arm", method={"rounds": 3}, train={"max_tokens": 2, "steps": 2})
+    assert [row["train/oversampling"] for row in folder.metrics()] == [3.0, 3.0]
+    assert folder.metrics()[-1]["train/frac_reward_zero_std"] == 1
+    places = {(r["task"], r["item"]) for step in (1, 2) for r in folder.read_rows("samples", step)}
+    assert len(places) == 2 * 3 * 4  # new prompts every time
+
+
+def test_a_kl_charge_keeps_the_policy_nearer(tmp_path):
+    tables = {"train": {"steps": 6, "learning_rate": 2e-3}, "eval": {"every": 6, "limit": 2}}
+    kls = []
+    for weight in (1e-9, 1.0):
+        folder = run_small(tmp_path / str(weight), method={"kl_weight": weight}, **tables)
+        kls.append(folder.metrics()[-1]["train/kl"])
+    assert folder.metrics()[0]["train/kl"] == pytest.approx(0, abs=1e-9)  # before anything has moved
+    assert 0 < kls[1] < kls[0]
+
+
+def test_sft_learns_the_solutions_it_is_shown(tmp_path):
+    folder = run_small(
+        tmp_path / "arm",
+        method={"name": "sft"},
+        train={"steps": 25, "prompts": 16, "max_tokens": 40, "learning_rate": 2e-3},
+        eval={"every": 25, "suite": ["abacus/add2"], "limit": 100, "samples": 2},
+    )
+    first, last = folder.evals()
+    assert last["ci_low"] > first["ci_high"]
+    rows, shown = folder.metrics(), folder.read_rows("samples", 1)
+    assert rows[-1]["train/loss"] < rows[0]["train/loss"] and "train/accuracy" not in rows[0]
+    assert len(shown) == 16 and all(row["verdict"] == "correct" for row in shown)
+
+
+def test_a_sequence_ratio_refuses_the_samplers_anchor_in_bf16(tmp_path):
+    config = small_config(method={"name": "gspo", "anchor": "sampler"})
+    train.check_anchor(config)
+    with pytest.raises(UsageError, match="anchor"):
+        train.check_anchor(config.model_copy(update={"run": config.run.model_copy(update={"dtype": "bfloat16"})}))
+
+
+@pytest.mark.parametrize("tuning", ["live", "frozen"])
+def test_k1_charges_the_log_ratio_to_the_base(tmp_path, tuning, nano):
+    """Worked out anew from the recorded tokens: the policy's log-probs, drawn at temperature 1, less the base's."""
+    rate = 2e-3 if tuning == "live" else 2e-2
+    folder = run_small(
+        tmp_path / "arm",
+        model={"tuning": tuning},
+        method={"kl": "k1", "kl_weight": 0.1},
+        train={"steps": 3, "learning_rate": rate},
+        eval={"every": 3, "limit": 2},
+    )
+    nano.model.set_attn_implementation("eager")
+    charged = []
+    for row in folder.read_rows("samples", 3):
+        ids = torch.tensor([*row["prompt_ids"], *row["completion_ids"]])
+        with torch.no_grad():
+            logp = nano.model(ids[None], use_cache=False).logits[0, :-1].log_softmax(-1).gather(1, ids[1:, None])[:, 0]
+        base = float(logp[len(row["prompt_ids"]) - 1 :].sum())
+        charged.append(0.1 * (row["logp"] - base))
+        assert row["reward"] == pytest.approx((row["verdict"] == "correct") - charged[-1], abs=1e-4)
+    nano.model.set_attn_implementation("passus")
+    assert max(map(abs, charged)) > 0.01  # the policy has moved
+
+
+def test_a_reference_that_has_changed_is_refused(tmp_path, nano):
+    base = tmp_path / "base"
+    nano.model.save_pretrained(base)
+    nano.tokenizer.save_pretrained(base)
+    tables = {"model": {"base": str(base)}, "method": {"kl_weight": 0.1}}
+    with pytest.raises(Stop):
+        run_small(tmp_path / "arm", check_stop=stop_in_step(tmp_path / "arm", 3), **tables)
+    other = copy.deepcopy(nano.model)
+    with torch.no_grad():
+        other.model.norm.weight.mul_(1.5)
+    other.save_pretrained(base)
+    with pytest.raises(UsageError, match="has changed"):
+        run_small(tmp_path / "arm", **tables)
+
+
+def test_a_run_on_a_run_is_labelled_by_what_it_began_with(reference, tmp_path):
+    folder = run_small(tmp_path / "arm", model={"base": f"{reference.path}@4"}, train={"steps": 1})
+    assert folder.meta()["model"]["label"] == "Qwen3-shaped, 0.8M, trained to 4"

@@ -11,7 +11,7 @@ import numpy as np
 
 from passus import stats
 from passus.config import EvalTable
-from passus.grading import Verdict, grade
+from passus.grading import Verdict, canonical, grade
 from passus.models import Policy
 from passus.record import ROWS
 from passus.sampler import Sampler, SamplingParams
@@ -41,9 +41,10 @@ def _rows(
         table.samples, max_tokens, seed, f"eval/{benchmark}", temperature=temperature, top_p=table.top_p, top_k=table.top_k
     )
     rollout = sampler.generate([policy.prompt(item, item.index) for item in items], params)
+    answers = policy.answers(rollout.tokens)
     for n, text in enumerate(policy.texts(rollout.tokens)):
         item = items[n // table.samples]
-        graded = grade(text, item.gold, truncated=not rollout.finished[n])
+        graded = grade(answers[n], item.gold, truncated=not rollout.finished[n])
         yield {
             "benchmark": benchmark, "temperature": temperature, "item": item.index, "sample": n % table.samples,
             "verdict": str(graded.verdict), "extracted": graded.extracted, "tokens": len(rollout.tokens[n]),
@@ -55,7 +56,7 @@ def point(rows: list[dict]) -> dict:
     """The numbers of one benchmark at one step, from its item rows."""
     samples = 1 + max(row["sample"] for row in rows)
     correct_QK = np.array([row["verdict"] == Verdict.CORRECT for row in rows], dtype=float).reshape(-1, samples)
-    answers = [row["extracted"] for row in rows]
+    answers = [row["extracted"] and canonical(row["extracted"]) for row in rows]
     answers_QK = [answers[i : i + samples] for i in range(0, len(answers), samples)]
     accuracy = stats.interval(correct_QK)
     tokens = [row["tokens"] for row in rows]

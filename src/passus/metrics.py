@@ -1,79 +1,113 @@
 """The numbers of one step, from its rollout and its updates, under the names that record.py defines."""
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from passus.grading import Grade, Verdict
+from passus.grading import Verdict
+from passus.groups import Groups
 from passus.method import has_signal
-from passus.models import Policy
-from passus.sampler import Prompt, Rollout
-from passus.tasks import Item
+from passus.policy import Policy
 
 
 @dataclass
 class Update:
-    """What one update of the weights adds up over its micro-batches."""
+    """What one update of the weights adds up over its micro-batches. Tensors, so that a GPU is not waited for."""
 
     learning_rate: float
-    loss: float = 0.0
-    entropy: float = 0.0
-    tokens: int = 0
-    clipped_low: int = 0
-    clipped_high: int = 0
+    sums: dict[str, Tensor] = field(default_factory=dict)
+    """Of policy_loss."""
+    gaps: list[Tensor] = field(default_factory=list)
+    """Trainer's log-prob less sampler's."""
     norm: float = math.nan
     applied: bool = False
-    gaps: list[Tensor] = field(default_factory=list)
 
-    def add(self, loss: Tensor, counts: dict[str, Tensor], entropy_C: Tensor, weight_C: Tensor, gap_C: Tensor) -> None:
-        self.loss += float(loss.detach())
-        self.entropy += float((entropy_C.detach() * (weight_C > 0)).sum())
-        self.tokens += int(counts["tokens"])
-        self.clipped_low += int(counts["clipped_low"])
-        self.clipped_high += int(counts["clipped_high"])
-        self.gaps.append(gap_C.detach().abs())
+    def add(self, sums: dict[str, Tensor], gap_C: Tensor | None) -> None:
+        for name, value in sums.items():
+            self.sums[name] = self.sums.get(name, torch.zeros_like(value)) + value
+        if gap_C is not None:
+            self.gaps.append(gap_C.detach())
+
+    def total(self, name: str) -> float:
+        return float(self.sums[name]) if name in self.sums else 0.0
 
 
-def of_rollout(grades: Sequence[Grade], rewards_PG: Tensor, rollout: Rollout) -> dict[str, float]:
-    lengths = torch.tensor([float(len(tokens)) for tokens in rollout.tokens])
+class Times:
+    """Seconds by phase; a phase within another counts in both."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        started = time.monotonic()
+        yield
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + time.monotonic() - started
+
+    def metrics(self) -> dict[str, float]:
+        return {f"time/{phase}": seconds for phase, seconds in self.seconds.items()}
+
+
+def of_rollout(drawn: Groups, rewards_PG: Tensor, prompts: int) -> dict[str, float]:
+    """Of all that was drawn; of the rewards, those that the updates use."""
+    lengths = torch.tensor([float(len(tokens)) for tokens in drawn.rollout.tokens])
 
     def share(verdict: Verdict) -> float:
-        return sum(g.verdict is verdict for g in grades) / len(grades)
+        return sum(g.verdict is verdict for g in drawn.grades_N) / len(drawn.grades_N)
 
     return {
         "train/accuracy": share(Verdict.CORRECT),
         "train/reward": float(rewards_PG.mean()),
         "train/reward_std": float(rewards_PG.std(1).mean()),
         "train/frac_reward_zero_std": float((~has_signal(rewards_PG)).float().mean()),
+        "train/oversampling": len(drawn.items_D) / prompts,
         "train/truncated": share(Verdict.TRUNCATED),
         "train/unparseable": share(Verdict.UNPARSEABLE),
         "train/grader_error": share(Verdict.ERROR),
         "train/completions/mean_length": float(lengths.mean()),
         "train/completions/min_length": float(lengths.min()),
+        "train/completions/p95_length": float(torch.quantile(lengths[:1_000_000], 0.95)),
         "train/completions/max_length": float(lengths.max()),
+        "train/step_tokens": float(drawn.tokens),
     }
 
 
 def of_updates(updates: Sequence[Update]) -> dict[str, float | None]:
     """Means over the step's updates. The gap to the sampler is that of the first, before any weight has moved."""
-    tokens = max(1, sum(u.tokens for u in updates))
-    low, high = sum(u.clipped_low for u in updates) / tokens, sum(u.clipped_high for u in updates) / tokens
-    gap_C = torch.cat(updates[0].gaps)
-    return {
-        "train/loss": _number(sum(u.loss for u in updates) / len(updates)),
-        "train/entropy": _number(sum(u.entropy for u in updates) / tokens),
+    tokens = max(1.0, sum(u.total("tokens") for u in updates))
+    low, high = (sum(u.total(name) for u in updates) / tokens for name in ("clipped_low", "clipped_high"))
+    found = {
+        "train/loss": _number(sum(u.total("loss") for u in updates) / len(updates)),
+        "train/entropy": _number(sum(u.total("entropy") for u in updates) / tokens),
         "train/clip_ratio/low_mean": low,
         "train/clip_ratio/high_mean": high,
         "train/clip_ratio/region_mean": low + high,
+        "train/approx_kl": _number(sum(u.total("approx_kl") for u in updates) / tokens),
         "train/grad_norm": _number(sum(u.norm for u in updates) / len(updates)),
         "train/learning_rate": updates[-1].learning_rate,
         "train/skipped_updates": sum(not u.applied for u in updates),
-        "sampling/sampling_logp_difference/mean": _number(float(gap_C.mean())),
-        "sampling/sampling_logp_difference/p99": _number(_percentile(gap_C, 0.99)),
-        "sampling/sampling_logp_difference/max": _number(float(gap_C.max())),
+    }
+    if any("kl" in u.sums for u in updates):
+        found["train/kl"] = _number(sum(u.total("kl") for u in updates) / tokens)
+    return found | (of_gap(torch.cat(updates[0].gaps)) if updates[0].gaps else {})
+
+
+def of_gap(gap_C: Tensor) -> dict[str, float | None]:
+    """How far the trainer is from the sampler, in log-probs and as importance weights of tokens."""
+    weight_C, size_C = gap_C.double().exp(), gap_C.abs()
+    return {
+        "sampling/sampling_logp_difference/mean": _number(float(size_C.mean())),
+        "sampling/sampling_logp_difference/p99": _number(_percentile(size_C, 0.99)),
+        "sampling/sampling_logp_difference/max": _number(float(size_C.max())),
+        "sampling/importance_sampling_ratio/min": _number(float(weight_C.min())),
+        "sampling/importance_sampling_ratio/mean": _number(float(weight_C.mean())),
+        "sampling/importance_sampling_ratio/max": _number(float(weight_C.max())),
+        "sampling/effective_sample_size": _number(float(weight_C.sum() ** 2 / (len(weight_C) * (weight_C**2).sum()))),
     }
 
 
@@ -88,24 +122,28 @@ def _number(value: float) -> float | None:
 
 
 def sample_columns(
-    policy: Policy, items: Sequence[Item], prompts: Sequence[Prompt], rollout: Rollout, texts: Sequence[str],
-    grades: Sequence[Grade], rewards_PG: Tensor, advantages_PG: Tensor,
-) -> dict[str, list]:  # fmt: skip
-    """The rollout as rows of samples/step-*.parquet, in columns."""
-    samples = rewards_PG.shape[1]
-    shown = [policy.text(prompt.tokens, special=True) for prompt in prompts]
+    policy: Policy, drawn: Groups, rewards_N: Tensor, chosen: Sequence[int], rewards_PG: Tensor, advantages_PG: Tensor
+) -> dict[str, list]:
+    """All that was drawn, as columns of samples/step-*.parquet; groups that no update used have no advantage."""
+    samples, rows = drawn.samples, range(len(drawn.texts_N))
+    rewards_DG = rewards_N.view(-1, samples).clone()
+    advantages_DG = torch.zeros_like(rewards_DG)
+    rewards_DG[chosen], advantages_DG[chosen] = rewards_PG, advantages_PG
+    shown = [policy.text(prompt.tokens, special=True) for prompt in drawn.prompts_D]
+    items, used = drawn.items_N, set(chosen)
     return {
         "task": [item.benchmark for item in items],
         "item": [item.index for item in items],
-        "sample": [n % samples for n in range(len(texts))],
-        "prompt": [shown[n // samples] for n in range(len(texts))],
-        "completion": list(texts),
-        "prompt_ids": [list(prompts[n // samples].tokens) for n in range(len(texts))],
-        "completion_ids": rollout.tokens,
+        "sample": [n % samples for n in rows],
+        "prompt": [shown[n // samples] for n in rows],
+        "completion": list(drawn.texts_N),
+        "prompt_ids": [list(drawn.prompts_D[n // samples].tokens) for n in rows],
+        "completion_ids": drawn.rollout.tokens,
         "gold": [item.gold for item in items],
-        "verdict": [str(g.verdict) for g in grades],
-        "extracted": [g.extracted for g in grades],
-        "reward": rewards_PG.flatten().tolist(),
-        "advantage": advantages_PG.flatten().tolist(),
-        "logp": [sum(logps) for logps in rollout.logps],
+        "verdict": [str(g.verdict) for g in drawn.grades_N],
+        "extracted": [g.extracted for g in drawn.grades_N],
+        "reward": rewards_DG.flatten().tolist(),
+        "advantage": advantages_DG.flatten().tolist(),
+        "used": [n // samples in used for n in rows],
+        "logp": [sum(logps) for logps in drawn.rollout.logps],
     }

@@ -38,17 +38,27 @@ METRICS = {
     "train/reward": Metric("reward", "mean reward of this step's completions"),
     "train/reward_std": Metric("reward", "standard deviation of the rewards of a group, averaged over groups"),
     "train/frac_reward_zero_std": Metric("share", "groups whose rewards are all equal: they carry no signal"),
+    "train/oversampling": Metric(
+        "ratio", "prompts drawn / prompts used: above 1 where groups were drawn again (method.rounds)"
+    ),
+    "train/reward_function": Metric("reward", "mean of reward.function, before its weight, where it gave a number"),
+    "train/reward_function_none": Metric("share", "completions for which reward.function gave none"),
+    "reward/<name>": Metric("", "what reward.function logged as `name`, averaged over the step"),
     "train/truncated": Metric("share", "completions that the token limit cut off"),
     "train/unparseable": Metric("share", "completions that ended without an answer"),
     "train/grader_error": Metric("share", "completions on which the grader failed"),
     "train/completions/mean_length": Metric("tokens", "length of completions, the end token included"),
     "train/completions/min_length": Metric("tokens", "shortest completion"),
+    "train/completions/p95_length": Metric("tokens", "95th percentile of length"),
     "train/completions/max_length": Metric("tokens", "longest completion"),
+    "train/step_tokens": Metric("tokens", "prompt and completion tokens of this step"),
     "train/loss": Metric("", "the method's loss, averaged over the step's updates; null where it is not finite"),
     "train/entropy": Metric("nats", "entropy of the policy, averaged over the tokens that count in the loss"),
     "train/clip_ratio/low_mean": Metric("share", "tokens whose ratio was clipped below"),
     "train/clip_ratio/high_mean": Metric("share", "tokens whose ratio was clipped above"),
     "train/clip_ratio/region_mean": Metric("share", "tokens whose ratio was clipped"),
+    "train/approx_kl": Metric("nats", "KL to the policy that the ratio is anchored to, by k3, averaged over tokens"),
+    "train/kl": Metric("nats", "KL to the policy before training, by the method's estimator (k3 for k1), averaged over tokens"),
     "train/grad_norm": Metric("", "norm of the gradient before clipping, averaged over the step's updates"),
     "train/learning_rate": Metric("", "at the step's last update"),
     "train/skipped_updates": Metric("updates", "updates skipped because loss or gradient was not finite"),
@@ -56,10 +66,17 @@ METRICS = {
     "sampling/sampling_logp_difference/mean": Metric("nats", "|trainer's log-prob - sampler's| of the drawn tokens, mean"),
     "sampling/sampling_logp_difference/p99": Metric("nats", "the same, 99th percentile"),
     "sampling/sampling_logp_difference/max": Metric("nats", "the same, largest"),
+    "sampling/importance_sampling_ratio/min": Metric("ratio", "trainer's probability / sampler's, of a token: smallest"),
+    "sampling/importance_sampling_ratio/mean": Metric("ratio", "the same, mean"),
+    "sampling/importance_sampling_ratio/max": Metric("ratio", "the same, largest"),
+    "sampling/effective_sample_size": Metric(
+        "share", "(sum of those ratios)^2 / (tokens x sum of their squares): 1 when all agree"
+    ),
     "time/elapsed": Metric("s", "time spent on this run, over all its sittings"),
     "time/rollout": Metric("s", "generation"),
     "time/grade": Metric("s", "grading"),
     "time/update": Metric("s", "log-probs, loss, backward, optimizer"),
+    "time/step": Metric("s", "the whole step, without evaluation and saving"),
     "eval/<benchmark>/acc": Metric(
         "share", "mean over items of the share of K samples that are correct, with ci_low, ci_high (95 %)"
     ),
@@ -83,12 +100,12 @@ ROWS = {
     "samples": {
         "task": "string", "item": "int64", "sample": "int64", "prompt": "string", "completion": "string",
         "prompt_ids": "list", "completion_ids": "list", "gold": "string", "verdict": "string", "extracted": "string",
-        "reward": "float64", "advantage": "float64", "logp": "float64",
+        "reward": "float64", "advantage": "float64", "used": "bool", "logp": "float64",
     },
 }  # fmt: skip
 """Columns and types of items/ and samples/; `list` is of token ids."""
 
-VERSIONED = ("passus", "torch", "transformers", "tokenizers", "safetensors", "numpy", "pyarrow", "pydantic")
+VERSIONED = ("passus", "torch", "transformers", "peft", "tokenizers", "safetensors", "numpy", "pyarrow", "pydantic")
 
 
 class RunFolder:

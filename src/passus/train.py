@@ -1,37 +1,40 @@
-"""The step, top to bottom: prompts -> rollout -> grade -> advantage -> loss -> update -> record -> eval -> save.
+"""The step, top to bottom: prompts -> rollout -> grade -> reward -> advantage -> loss -> update -> record -> eval -> save.
 
 One process, one set of weights, one model definition for sampling and training, so there is nothing to synchronise; the gap
 between sampler and trainer is measured in every step all the same. Every draw derives from (seed, step, item, sample,
 position), so a step that was cut short is simply taken again, and a resumed run is the uninterrupted one.
 
-Left out of the textbook: critic, KL to a reference policy, replay. Run it with `passus run EXPERIMENT`.
+Left out of the textbook: critic, replay. Run it with `passus run EXPERIMENT`.
 
 Shapes: P prompts, G samples a prompt, N = P x G rows, C completion tokens of a micro-batch.
 """
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from passus import batch, checkpoint, logprob, metrics, models
+from passus import batch, checkpoint, logprob, metrics, models, reward
+from passus.adapter import fingerprint_of
 from passus.batch import PackedBatch
 from passus.checkpoint import Progress
 from passus.config import Config
 from passus.engine import Engine
-from passus.errors import PassusError, Stop
+from passus.errors import PassusError, Stop, UsageError
 from passus.evaluate import evaluate
-from passus.grading import Grade, Verdict, grade
-from passus.method import advantages, policy_loss, token_weights
-from passus.metrics import Update
-from passus.models import Policy
+from passus.grading import Verdict, grade
+from passus.groups import Groups
+from passus.method import Tokens, advantages, policy_loss, token_weights
+from passus.metrics import Times, Update
 from passus.optimizer import Optimizer, learning_rate
+from passus.policy import Policy
 from passus.record import RunFolder, saved_checkpoints
-from passus.sampler import Prompt, Rollout, SamplingParams
-from passus.tasks import training_items
+from passus.sampler import Rollout, SamplingParams
+from passus.tasks import Item, solution_of, training_items
 
 STOP_AFTER_SKIPPED = 3  # updates in a row
 
@@ -45,10 +48,18 @@ class Run:
     policy: Policy
     optimizer: Optimizer
     engine: Engine
+    reference: Any | None
+    """The policy before training, where the method needs it and no adapter can be switched off to find it."""
+    reward_function: reward.Function | None
     progress: Progress
     check_stop: Callable[[], None]
     started: float
     """When this sitting began, less the time of earlier ones."""
+
+    @property
+    def shows_solutions(self) -> bool:
+        """Supervised fine-tuning: solutions are shown, not sampled."""
+        return self.config.method.loss == "likelihood"
 
 
 def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say: Callable[[str], None]) -> None:
@@ -79,17 +90,43 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     checkpoint.clean(folder.checkpoints)
     saved = checkpoint.latest(folder.checkpoints)
     progress = checkpoint.read(saved) if saved else Progress()
-    base = str(saved) if saved else config.model.base
-    policy = models.load(base, config.run.device, config.run.dtype, config.model.prompt)
+    check_anchor(config)
+    reward_function = reward.load_function(config.reward.function)
+    policy = models.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
     models.check_lengths(policy, config)
+    reference = load_reference(config, folder) if config.method.kl_weight and policy.adapter is None else None
     optimizer = Optimizer(policy.model, config.train)
     if saved:
         checkpoint.restore(saved, optimizer)
     if folder.exists():
         folder.set_aside_after(progress.step, len(config.eval.suite) * len(config.eval.temperatures))
     folder.start(config, policy.describe(config.model.base), progress.step if saved else None)
-    engine = Engine(policy.model, policy.end_tokens, interrupt=check_stop)
-    return Run(config, folder, policy, optimizer, engine, progress, check_stop, time.monotonic() - progress.elapsed)
+    engine = Engine(policy.sampling_model, policy.end_tokens, interrupt=check_stop)
+    started = time.monotonic() - progress.elapsed
+    return Run(config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started)
+
+
+def load_reference(config: Config, folder: RunFolder) -> Any:
+    """The policy before training; refused if the base is not what it was when the run began."""
+    reference = models.load(config.model.base, config.run.device, config.run.dtype).model
+    known = folder.meta()["model"].get("fingerprint") if folder.exists() else None
+    if known not in (None, fingerprint_of(reference)):
+        raise UsageError(
+            f"model.base = {config.model.base!r} has changed since this run began",
+            expected="the same weights, as reference policy",
+            write="base = RUN@step   where the base is a run that goes on",
+        )
+    return reference
+
+
+def check_anchor(config: Config) -> None:
+    """A gap of 0.01 a token between sampler and trainer would clip a third of the sequences on policy."""
+    if config.method.anchor == "sampler" and config.method.ratio != "token" and config.run.dtype == "bfloat16":
+        raise UsageError(
+            f'method.anchor = "sampler" with method.ratio = "{config.method.ratio}" in bfloat16',
+            expected="the trainer's own log-probs as anchor of a whole sequence's ratio",
+            write='anchor = "trainer"',
+        )
 
 
 def is_due(run: Run, every: int) -> bool:
@@ -106,42 +143,77 @@ def not_finite(run: Run) -> PassusError:
 
 
 def take_step(run: Run) -> None:
-    """Prompts -> rollout -> grade -> advantage -> updates -> record."""
-    config, step = run.config, run.progress.step + 1
-    drawn = training_items(config.task.name, config.task.limit, config.seed, step, config.train.prompts)
-    prompts = [run.policy.prompt(item, number) for number, item in drawn]
-    run.policy.check_fit(prompts, config.train.max_tokens, "train.max_tokens")
+    """Prompts -> rollout -> grade -> reward -> advantage -> updates -> record."""
+    config, step, times = run.config, run.progress.step + 1, Times()
+    with times("step"):
+        drawn = draw_groups(run, step, times)
+        chosen = drawn.choose(config.train.prompts)
+        used = drawn.pick(chosen)
+        with times("grade"):
+            scored = reward.score(config, run.reward_function, run.policy, drawn, step)
+        with times("update"):
+            seen = experience(run, used)
+            rewards_PG = scored.rewards_N.view(-1, drawn.samples)[chosen] - charged_kl(run, seen).view(-1, drawn.samples)
+            advantages_PG = advantages(rewards_PG, config.method) if not run.shows_solutions else torch.ones_like(rewards_PG)
+            seen.advantage_N = advantages_PG.flatten().to(seen.counts_N.device)
+            updates = learn(run, seen, step)
 
-    started = time.monotonic()
-    params = SamplingParams(
-        config.train.samples, config.train.max_tokens, config.seed, "train", step, temperature=config.train.temperature
-    )
-    rollout = run.engine.generate(prompts, params)
-
-    rolled_out = time.monotonic()
-    texts = run.policy.texts(rollout.tokens)
-    items = [item for _, item in drawn for _ in range(config.train.samples)]
-    grades = [grade(text, item.gold, truncated=not f) for text, item, f in zip(texts, items, rollout.finished, strict=True)]
-
-    graded = time.monotonic()
-    worth = config.reward.model_dump() | {Verdict.ERROR: config.reward.wrong}
-    rewards_PG = torch.tensor([worth[g.verdict] for g in grades]).view(config.train.prompts, config.train.samples)
-    advantages_PG = advantages(rewards_PG, config.method)
-    updates = learn(run, experience(run, prompts, rollout, advantages_PG, grades), step)
-
-    updated = time.monotonic()
     run.progress.step = step
-    run.progress.num_tokens += sum(len(p.tokens) for p in prompts) * config.train.samples + sum(map(len, rollout.tokens))
-    run.progress.elapsed = updated - run.started
-    columns = metrics.sample_columns(run.policy, items, prompts, rollout, texts, grades, rewards_PG, advantages_PG)
-    run.folder.write_rows("samples", step, columns)
+    run.progress.drawn += len(drawn.items_D)
+    run.progress.num_tokens += drawn.tokens
+    run.progress.elapsed = time.monotonic() - run.started
+    rows = metrics.sample_columns(run.policy, drawn, scored.rewards_N, chosen, rewards_PG, advantages_PG)
+    run.folder.write_rows("samples", step, rows)
+    of_rollout = {} if run.shows_solutions else metrics.of_rollout(drawn, rewards_PG, config.train.prompts)
     run.folder.append_metrics(
         {"step": step, "progress": step / config.train.steps, "train/num_tokens": run.progress.num_tokens}
-        | metrics.of_rollout(grades, rewards_PG, rollout)
+        | of_rollout
+        | scored.metrics
         | metrics.of_updates(updates)
-        | {"time/elapsed": run.progress.elapsed, "time/rollout": rolled_out - started, "time/grade": graded - rolled_out,
-           "time/update": updated - graded}
-    )  # fmt: skip
+        | {"time/elapsed": run.progress.elapsed}
+        | times.metrics()
+    )
+
+
+def draw_groups(run: Run, step: int, times: Times) -> Groups:
+    """Prompts, completions and grades; where the method asks for it, more for groups that are all right or all wrong."""
+    place = run.progress.drawn
+    drawn = one_round(run, step, place, run.config.train.prompts, times)
+    for _ in range(run.config.method.rounds - 1):
+        missing = run.config.train.prompts - len(drawn.mixed())
+        if missing <= 0:
+            break
+        drawn += one_round(run, step, place + len(drawn.items_D), missing, times)
+    return drawn
+
+
+def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Groups:
+    config = run.config
+    drawn = training_items(config.task.name, config.task.limit, config.seed, place, prompts)
+    items = [item for _, item in drawn]
+    asked = [run.policy.prompt(item, number) for number, item in drawn]
+    run.policy.check_fit(asked, config.train.max_tokens, "train.max_tokens")
+    count = 1 if run.shows_solutions else config.train.samples
+    with times("rollout"):
+        params = SamplingParams(
+            count, config.train.max_tokens, config.seed, "train", step, temperature=config.train.temperature
+        )
+        run.policy.refresh()
+        rollout = shown_solutions(run, items) if run.shows_solutions else run.engine.generate(asked, params)
+    with times("grade"):
+        texts, answers = run.policy.texts(rollout.tokens), run.policy.answers(rollout.tokens)
+        golds = [item.gold for item in items for _ in range(count)]
+        grades = [grade(a, gold, truncated=not f) for a, gold, f in zip(answers, golds, rollout.finished, strict=True)]
+    return Groups(count, items, asked, rollout, texts, grades)
+
+
+def shown_solutions(run: Run, items: Sequence[Item]) -> Rollout:
+    """Worked solutions in place of a rollout: supervised fine-tuning. One longer than the limit is cut off."""
+    most = run.config.train.max_tokens
+    end = next(i for i in (run.policy.turn_end(), run.policy.tokenizer.eos_token_id, *run.policy.end_tokens) if i is not None)
+    texts = [solution_of(item) for item in items]
+    tokens = [[*ids, end][:most] for ids in run.policy.tokenizer(texts, add_special_tokens=False)["input_ids"]]
+    return Rollout(tokens, [[0.0] * len(row) for row in tokens], [row[-1] == end for row in tokens])
 
 
 @dataclass
@@ -152,60 +224,88 @@ class Experience:
     completions_N: list[list[int]]
     sampled_NL: Tensor
     """The sampler's log-probs."""
-    advantage_N: Tensor
     counts_N: Tensor
     """0 for rows left out of the loss, 1 for the others."""
+    advantage_N: Tensor
+    anchor_NL: Tensor | None = None
+    """What ratios are taken against; None where that is the pass of the only update itself."""
+    reference_NL: Tensor | None = None
+    """Log-probs of the policy before training, where the method charges for moving away from it."""
 
 
-def experience(run: Run, prompts: list[Prompt], rollout: Rollout, advantages_PG: Tensor, grades: list[Grade]) -> Experience:
-    device = run.policy.model.device
-    left_out = {Verdict.ERROR} | ({Verdict.TRUNCATED} if run.config.method.mask_truncated else set())
-    sampled_NL = torch.nn.utils.rnn.pad_sequence([torch.tensor(logps) for logps in rollout.logps], batch_first=True)
-    prompts_N = [list(prompt.tokens) for prompt in prompts for _ in range(run.config.train.samples)]
-    counts_N = torch.tensor([0.0 if g.verdict in left_out else 1.0 for g in grades], device=device)
-    return Experience(prompts_N, rollout.tokens, sampled_NL.to(device), advantages_PG.flatten().to(device), counts_N)
+def experience(run: Run, used: Groups) -> Experience:
+    method, device = run.config.method, run.policy.model.device
+    left_out = {Verdict.ERROR} | ({Verdict.TRUNCATED} if method.mask_truncated else set())
+    sampled_NL = torch.nn.utils.rnn.pad_sequence([torch.tensor(logps) for logps in used.rollout.logps], batch_first=True)
+    prompts_N = [list(prompt.tokens) for prompt in used.prompts_D for _ in range(used.samples)]
+    counts_N = torch.tensor([0.0 if g.verdict in left_out else 1.0 for g in used.grades_N], device=device)
+    seen = Experience(prompts_N, used.rollout.tokens, sampled_NL.to(device), counts_N, torch.zeros_like(counts_N))
+    if method.anchor == "sampler":
+        seen.anchor_NL = seen.sampled_NL
+    elif run.config.train.updates > 1 or (method.kl_weight and method.kl == "k1"):
+        seen.anchor_NL = all_logprobs(run, seen)
+    if method.kl_weight:
+        with run.policy.reference(run.reference):
+            seen.reference_NL = all_logprobs(run, seen)
+    return seen
+
+
+def charged_kl(run: Run, seen: Experience) -> Tensor:
+    """k1: what each completion's reward loses for its log-ratio to the policy before training."""
+    method = run.config.method
+    if not method.kl_weight or method.kl != "k1" or seen.anchor_NL is None or seen.reference_NL is None:
+        return torch.zeros(len(seen.completions_N))
+    return method.kl_weight * (seen.anchor_NL - seen.reference_NL).sum(1).cpu()
 
 
 def learn(run: Run, seen: Experience, step: int) -> list[Update]:
     """The updates of one rollout: its prompts dealt out into equal parts, one update each."""
-    config = run.config
+    updates = run.config.train.updates
     rows = range(len(seen.completions_N))
-    share = len(rows) // config.train.updates
-    anchor_NL = seen.sampled_NL if config.method.anchor == "sampler" else None
-    if anchor_NL is None and config.train.updates > 1:
-        anchor_NL = trainer_logprobs(run, seen)
-    return [
-        one_update(run, seen, list(rows[u * share : (u + 1) * share]), anchor_NL, (step - 1) * config.train.updates + u)
-        for u in range(config.train.updates)
-    ]
+    share = len(rows) // updates
+    return [one_update(run, seen, list(rows[u * share : (u + 1) * share]), (step - 1) * updates + u) for u in range(updates)]
 
 
-def one_update(run: Run, seen: Experience, rows: list[int], anchor_NL: Tensor | None, number: int) -> Update:
+def one_update(run: Run, seen: Experience, rows: list[int], number: int) -> Update:
     """Loss and gradient over micro-batches, normalised over the whole update, then the optimizer's step."""
-    update = Update(learning_rate(run.config.train, number))
+    train, method = run.config.train, run.config.method
+    update = Update(learning_rate(train, number))
     lengths_n = torch.tensor([len(seen.completions_N[row]) for row in rows], device=seen.counts_N.device)
     weight_N = torch.zeros_like(seen.counts_N)
-    weight_N[rows] = token_weights(lengths_n, seen.counts_N[rows])
+    weight_N[rows] = token_weights(lengths_n, seen.counts_N[rows], method, train.max_tokens)
+    tokens = (lengths_n * seen.counts_N[rows]).sum().clamp(min=1)
     # Rows of groups whose rewards are all equal have no gradient: they are measured only, and stay in the denominator.
-    signal_N = ((seen.advantage_N != 0) & (seen.counts_N > 0)).tolist()
+    signal_N = (((seen.advantage_N != 0) | method.learns_without_signal) & (seen.counts_N > 0)).tolist()
     for has_signal in (True, False):
         for packed in packs(run, seen, [row for row in rows if signal_N[row] is has_signal]):
-            if number % run.config.train.updates == 0:  # later, the weights are no longer those of a whole step
+            if number % train.updates == 0:  # later, the weights are no longer those of a whole step
                 run.check_stop()
             with torch.set_grad_enabled(has_signal):
-                logp_C, entropy_C = token_logprobs(run, packed)
-                # With one update a rollout the anchor is this very pass: the ratio is 1, and only its gradient counts.
-                anchor_C = logp_C.detach() if anchor_NL is None else anchor_NL[packed.row_C, packed.offset_C]
-                weight_C = weight_N[packed.row_C]
-                loss, counts = policy_loss(logp_C, anchor_C, seen.advantage_N[packed.row_C], weight_C, run.config.method)
+                seen_C = tokens_of(run, seen, packed, weight_N, tokens)
+                loss, sums = policy_loss(seen_C, method)
             if has_signal:
                 loss.backward()
-            update.add(loss, counts, entropy_C, weight_C, logp_C - seen.sampled_NL[packed.row_C, packed.offset_C])
-    if math.isfinite(update.loss):
+            update.add(sums, None if run.shows_solutions else seen_C.logp_C - seen.sampled_NL[packed.row_C, packed.offset_C])
+    if math.isfinite(update.total("loss")):
         update.norm, update.applied = run.optimizer.step(number)
     run.optimizer.zero_grad()
     run.progress.skipped_in_a_row = 0 if update.applied else run.progress.skipped_in_a_row + 1
     return update
+
+
+def tokens_of(run: Run, seen: Experience, packed: PackedBatch, weight_N: Tensor, tokens: Tensor) -> Tokens:
+    """A micro-batch as the loss takes it."""
+    logp_C, entropy_C = token_logprobs(run, packed)
+
+    def picked(values_NL: Tensor | None) -> Tensor | None:
+        return None if values_NL is None else values_NL[packed.row_C, packed.offset_C]
+
+    # With one update a rollout the anchor is this very pass: the ratio is 1, and only its gradient counts.
+    anchor_C = picked(seen.anchor_NL)
+    return Tokens(
+        logp_C, entropy_C, logp_C.detach() if anchor_C is None else anchor_C, seen.advantage_N[packed.row_C],
+        weight_N[packed.row_C], packed.row_C, len(weight_N), tokens, picked(seen.reference_NL), picked(seen.sampled_NL),
+    )  # fmt: skip
 
 
 def packs(run: Run, seen: Experience, rows: list[int]) -> Iterator[PackedBatch]:
@@ -217,21 +317,20 @@ def packs(run: Run, seen: Experience, rows: list[int]) -> Iterator[PackedBatch]:
 
 def token_logprobs(run: Run, packed: PackedBatch) -> tuple[Tensor, Tensor]:
     """Log-probs and entropies of a pack's completion tokens, with gradients."""
-    model = run.policy.model
-    hidden_TE = model.model(
+    hidden_TE = run.policy.decoder(
         packed.tokens_T[None], position_ids=packed.positions_T[None], use_cache=False, plan=packed.plan
     ).last_hidden_state[0]
-    return logprob.token_logprobs(model.lm_head, hidden_TE[packed.predicts_C], packed.targets_C, run.config.train.temperature)
+    return logprob.token_logprobs(run.policy.head, hidden_TE[packed.predicts_C], packed.targets_C, run.config.train.temperature)
 
 
 @torch.no_grad()
-def trainer_logprobs(run: Run, seen: Experience) -> Tensor:
-    """The trainer's own log-probs before the first of several updates: what their ratios are anchored to."""
-    anchor_NL = torch.zeros_like(seen.sampled_NL)
+def all_logprobs(run: Run, seen: Experience) -> Tensor:
+    """Log-probs of all completions under the policy as it stands, before the first update."""
+    logp_NL = torch.zeros_like(seen.sampled_NL)
     for packed in packs(run, seen, list(range(len(seen.completions_N)))):
         run.check_stop()
-        anchor_NL[packed.row_C, packed.offset_C], _ = token_logprobs(run, packed)
-    return anchor_NL
+        logp_NL[packed.row_C, packed.offset_C], _ = token_logprobs(run, packed)
+    return logp_NL
 
 
 def measure(run: Run, say: Callable[[str], None]) -> None:
@@ -240,6 +339,7 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
     if any(row["step"] == step for row in run.folder.evals()):
         return
     config = run.config
+    run.policy.refresh()
     points, rows = evaluate(run.policy, run.engine, config.eval, config.eval_tokens, config.seed, step)
     run.folder.write_rows("items", step, rows)
     run.folder.append_evals(points)
