@@ -65,9 +65,10 @@ def record(run: Path) -> dict:
     }
     last = sorted((run / "checkpoints").glob("step-*"))[-1]
     weights = {
-        name: {key: tensor.numpy().tobytes() for key, tensor in load_file(last / name).items()}
-        for name in ("model.safetensors", "optimizer.safetensors")
+        path.name: {key: tensor.numpy().tobytes() for key, tensor in load_file(path).items()}
+        for path in sorted(last.glob("*.safetensors"))
     }
+    assert len(weights) == 2  # the model's or the adapter's, and the optimizer's
     return {
         "metrics": lines("metrics.jsonl"),
         "evals": lines("evals.jsonl"),

@@ -32,6 +32,8 @@ class Progress:
     step: int = 0
     num_tokens: int = 0
     elapsed: float = 0.0
+    drawn: int = 0
+    """Places of the training stream that are used up."""
     skipped_in_a_row: int = 0
 
 
@@ -41,12 +43,15 @@ def save(checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Prog
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
-        policy.model.save_pretrained(temporary)
+        if policy.adapter:
+            policy.adapter.save(temporary)
+        else:
+            policy.model.save_pretrained(temporary)
         fault("save:model")
         policy.tokenizer.save_pretrained(temporary)
         save_file({name: t.detach().cpu().contiguous() for name, t in optimizer.tensors().items()}, temporary / OPTIMIZER)
         fault("save:optimizer")
-        files = {path.name: _fingerprint(path) for path in sorted(temporary.iterdir())}
+        files = {path.name: _fingerprint(path) for path in sorted(temporary.iterdir()) if path.is_file()}
         for name in files:
             fsync(temporary / name)
         body = {"progress": asdict(progress), "files": files}
