@@ -1,5 +1,7 @@
 """Experiment files: what they resolve to, and how bad ones are refused."""
 
+from pathlib import Path
+
 import pytest
 
 from passus import config
@@ -38,7 +40,7 @@ def test_every_shipped_experiment_loads():
 
 def test_few_fields_all_documented():
     fields = config.fields()
-    assert len([key for key in fields if not key.startswith("method.")]) < 40
+    assert len([key for key in fields if not key.startswith("method.")]) < 48  # every one of them asked for by name
     for key, field in fields.items():
         assert field.description, key
         assert key in explain(key)
@@ -48,8 +50,8 @@ def test_few_fields_all_documented():
 
 
 def test_dry_run_says_what_follows():
-    (arm,) = load_experiment("families").arms
-    text = describe(load_experiment("families", ["train.updates=2"]), __import__("pathlib").Path("runs/x"))
+    arm = load_experiment("families").arms[0]
+    text = describe(load_experiment("families", ["train.updates=2"]), Path("runs/x"))
     assert arm.name in text
     assert "16 prompts x 8 samples = 128 completions" in text and "8 prompts = 64 completions" in text
     assert "13 points" in text and "6 checkpoints" in text
@@ -70,10 +72,8 @@ REFUSED = {
     "task.name=abacus/add7": ["add7", "add2"],
     "method.name=gpro": ["method.name = 'gpro'", "grpo"],
     "method.clip_hihg=0.3": ["unknown key method.clip_hihg", "method.clip_high"],
-    "model.tuning=frozen": ["not yet"],
     "chart.kind=heatmap": ["not yet"],
     "chart.kind=pie": ["chart.kind = 'pie'"],
-    "reward.function=mine:f": ["not yet"],
     "run.best=acc": ["not yet"],
     "stage=[{kind='sft'}]": ["not yet"],
     "sweep.seed=[]": ["the grid has no arms", "sweep"],
@@ -86,9 +86,19 @@ REFUSED = {
     "sweep=5": ["[sweep]", "lists"],
     'sweep.name=["a", "b"]': ["names the experiment"],
     'method.name=["a"]': ["method.name = ['a']"],
-    "method.dynamic_sampling=true": ["not yet"],
+    "method.dynamic_sampling=true": ["unknown key method.dynamic_sampling"],
+    "method.loss=clipped": ["method.loss = 'clipped'", "'clip'"],
+    "method.ratio=sequence": ["sequence_mean"],
+    "method.soft_overlong=2": ["method.soft_overlong"],
+    'method={"name"="grpo","anchor"="sampler","correction_cap"=2.0}': ["nothing to correct"],
+    "model.rank=0": ["model.rank"],
+    'model.targets=["all-linear", "q_proj"]': ["model.targets"],
+    'method={"name"="sft","rounds"=3}': ["nothing to correct or to draw again"],
+    "model.targets=[]": ["model.targets"],
+    "model.thinking=yes": ["model.thinking", "'on'"],
+    "arm=5": ["[[arm]]"],
+    "arm=[]": ["[[arm]]"],
     "method.advantage_eps=1e-46": ["advantage_eps"],
-    "reward=mine:f": ["not yet"],
     "reward.correct=1e39": ["reward.correct"],
     "train.betas=[1.0, 0.9]": ["train.betas"],
     "train.learning_rate=nan": ["train.learning_rate"],
@@ -117,6 +127,48 @@ def test_refusals_name_what_was_given_and_what_was_expected(tmp_path, override):
 def test_bad_files(tmp_path, text, part):
     with pytest.raises(UsageError, match=part):
         load_experiment(write_experiment(tmp_path, text))
+
+
+def test_arms_may_be_listed_and_are_crossed_with_the_sweep(tmp_path):
+    text = """
+    [[arm]]
+    name = "all weights"
+    "train.learning_rate" = 1e-4
+    [[arm]]
+    "model.tuning" = "frozen"
+    model.rank = 2
+    [sweep]
+    seed = [0, 1]
+    """
+    path = write_experiment(tmp_path, EXPERIMENT + text)
+    arms = {arm.name: arm.config for arm in load_experiment(path).arms}
+    assert list(arms) == ["all-weights_seed-0", "all-weights_seed-1", "frozen_rank-2_seed-0", "frozen_rank-2_seed-1"]
+    assert arms["frozen_rank-2_seed-1"].model.rank == 2 and arms["frozen_rank-2_seed-1"].train.learning_rate == 5e-4
+    assert arms["all-weights_seed-0"].train.learning_rate == 1e-4 and arms["all-weights_seed-0"].model.tuning == "live"
+    set_wins = load_experiment(path, ["train.learning_rate=2e-4", "seed=3", "name=other"]).arms
+    assert [(a.name, a.config.train.learning_rate) for a in set_wins] == [("all-weights", 2e-4), ("frozen_rank-2", 2e-4)]
+    assert {a.config.model.rank for a in load_experiment(path, ["model.rank=32"]).arms} == {32}  # written as a table, too
+
+
+def test_the_plan_of_solutions_counts_no_samples():
+    text = describe(load_experiment("methods", ["method.name=sft"]), Path("runs/x"))
+    assert "16 prompts x 1 samples = 16 completions" in text and "worked solutions" in text
+    assert "drawn again up to 4 rounds" in describe(load_experiment("methods", ["method.name=dapo"]), Path("runs/x"))
+    assert "frozen, adapter of rank 8 on all-linear" in describe(load_experiment("live-frozen"), Path("runs/x"))
+
+
+def test_a_reward_that_is_a_function_stands_alone(tmp_path):
+    (arm,) = load_experiment(write_experiment(tmp_path), ["reward=mine:f"]).arms
+    assert (arm.config.reward.function, arm.config.reward.correct) == ("mine:f", 0.0)
+    (arm,) = load_experiment(write_experiment(tmp_path), ["reward.function=mine:f"]).arms
+    assert (arm.config.reward.function, arm.config.reward.correct) == ("mine:f", 1.0)
+
+
+def test_a_preset_fills_the_method_and_is_overridden(tmp_path):
+    (arm,) = load_experiment(write_experiment(tmp_path), ["method.name=dapo", "method.rounds=2"]).arms
+    assert (arm.config.method.clip_high, arm.config.method.rounds, arm.config.method.average) == (0.28, 2, "tokens")
+    (arm,) = load_experiment(write_experiment(tmp_path), ["method.name=sft", "train.samples=1"]).arms
+    assert arm.config.method.loss == "likelihood"
 
 
 def test_missing_files_and_names(tmp_path):

@@ -13,16 +13,24 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from passus.errors import UsageError, nearest
 from passus.method import PRESETS, Method
 from passus.section import Section
-from passus.tasks import abacus, check_benchmark
+from passus.tasks import check_benchmark, check_task
 
 
 class ModelTable(Section):
     base: str
     """A shipped model (`nano/qwen3`), a folder in Hugging Face layout, a run (`RUN` or `RUN@step`), or a hub id."""
-    tuning: Literal["live"] = "live"
-    """`live`: all weights train."""
+    tuning: Literal["live", "frozen"] = "live"
+    """`live`: all weights train. `frozen`: the base stays as it is and a LoRA adapter trains."""
+    rank: int = Field(16, ge=1, le=1024)
+    """Of the adapter's matrices; frozen tuning only."""
+    alpha: float = Field(32.0, gt=0, le=1e4)
+    """The adapter's product is scaled by alpha / rank."""
+    targets: list[str] = Field(["all-linear"], min_length=1)
+    """Layers that get an adapter, by the end of their names (`q_proj`); `all-linear` is every one of the blocks."""
     prompt: str = "{question}"
     """How a question is put to the model; nano models know bare questions only, others must be told to use \\boxed{}."""
+    thinking: Literal["default", "on", "off"] = "default"
+    """The chat template's thinking switch, where it has one; the answer is taken after the thinking ends."""
 
     @field_validator("prompt")
     @classmethod
@@ -34,9 +42,9 @@ class ModelTable(Section):
 
 class TaskTable(Section):
     name: str = "abacus"
-    """Where training prompts and their verifier come from: `abacus` (all its tasks), or some: `abacus/add2+sub`."""
+    """Where training prompts and their verifier come from: `abacus` (all its tasks), some: `abacus/add2+sub`, or `gsm8k`."""
     limit: int = Field(0, ge=0)
-    """A finite training set of this many items, shuffled anew in every epoch; 0 draws new items for ever."""
+    """A finite training set of this many items, shuffled anew in every epoch; 0 takes all there are (abacus never ends)."""
 
 
 class RewardTable(Section):
@@ -48,6 +56,12 @@ class RewardTable(Section):
     """What a completion without an answer is worth."""
     truncated: float = Field(0.0, ge=-1e6, le=1e6)
     """What a completion that the token limit cut off is worth (see also method.mask_truncated)."""
+    format: float = Field(0.0, ge=-1e6, le=1e6)
+    """Added where a completion ends by itself with one \\boxed{...}, whatever is in it."""
+    function: str = ""
+    """`module:function` in TRL's signature, whose value is added; `reward = "module:function"` takes it alone."""
+    weight: float = Field(1.0, ge=-1e6, le=1e6)
+    """What the function's value is multiplied by."""
 
 
 class TrainTable(Section):
@@ -159,13 +173,25 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _possible(self) -> "Config":
-        abacus.parse_name(self.task.name)
+        check_task(self.task.name)
         for benchmark in self.eval.suite:
             check_benchmark(benchmark)
-        if self.train.samples < 2:
+        if self.train.samples < 2 and self.method.loss != "likelihood":
             raise ValueError(
                 f"train.samples = {self.train.samples}: {self.method.name} compares the samples of a prompt with each other; "
                 "write 2 or more (8 is usual)"
+            )
+        if self.method.loss == "likelihood" and (self.method.correction_cap or self.method.rounds > 1):
+            raise ValueError(
+                f"method.name = {self.method.name!r} shows solutions and samples nothing, so there is nothing to correct or "
+                "to draw again: write correction_cap = 0 and rounds = 1"
+            )
+        if self.model.targets != ["all-linear"] and "all-linear" in self.model.targets:
+            raise ValueError(f'model.targets = {self.model.targets}: write ["all-linear"] alone, or layers by name')
+        if self.method.anchor == "sampler" and self.method.correction_cap:
+            raise ValueError(
+                "method.correction_cap corrects the trainer's anchor for the sampler's log-probs; with method.anchor = "
+                '"sampler" there is nothing to correct: write anchor = "trainer", or correction_cap = 0'
             )
         if self.train.prompts % self.train.updates:
             raise ValueError(
@@ -180,14 +206,9 @@ MAY_CHANGE = ("name", "train.steps", "run.save_every", "run.keep", "chart.kind",
 
 NOT_YET = {
     "stage": "several stages in one experiment; run one experiment a stage, with model.base = RUN@step",
-    "model.tuning=frozen": "frozen models with an adapter; only `live` trains today",
     "task.weights": "unequal shares of tasks; tasks named in task.name have equal shares",
-    "task.max_prompt_tokens": "a filter on prompt length; abacus prompts are all short",
-    "method.dynamic_sampling": "drawing again for groups without signal; train/frac_reward_zero_std says how many there are",
-    "reward.function": "custom reward functions; the table verdict -> reward is there",
-    "reward.format": "a reward for the format alone; reward.unparseable sets what a missing answer is worth",
+    "task.max_prompt_tokens": "a filter on prompt length; a prompt that does not fit the context is refused at the start",
     "eval.stop": "stop strings; the model's end tokens stop it",
-    "eval.thinking": "a thinking switch; the chat template's default is used",
     "run.best": "keeping the best checkpoint by a rule; run.keep = 0 keeps them all",
     "chart.kind=grid": "grids; `curves` draws a panel for each benchmark",
     "chart.kind=heatmap": "heatmaps; `curves` is there",
@@ -199,7 +220,7 @@ def resolve(tables: Mapping[str, Any], source: str) -> Config:
     """Defaults filled in, the method's preset under its overrides, everything checked."""
     tables = dict(tables)
     if isinstance(tables.get("reward"), str):
-        tables["reward"] = {"function": tables["reward"]}
+        tables["reward"] = {"function": tables["reward"], "correct": 0.0}
     _refuse_not_yet(tables, source)
     method = tables.get("method", {})
     if isinstance(method, dict):

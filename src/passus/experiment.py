@@ -19,7 +19,7 @@ class Arm:
     name: str
     config: Config
     varied: dict[str, Any]
-    """The sweep's keys and this arm's values."""
+    """The keys of its [[arm]] table and of the sweep, with this arm's values."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,22 @@ def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{source} is not TOML: {error}") from None
+    tables["arm"] = _arms(tables.get("arm", [{}]), source)
     for override in overrides:
         _override(tables, override)
-    sweep = _sweep(tables.pop("sweep", {}), source)
+    listed = [(str(arm.pop("name", "")), arm) for arm in _arms(tables.pop("arm"), source)]
+    sweep = list(_sweep(tables.pop("sweep", {}), source))
     tables.setdefault("name", name)
     arms = []
-    for varied in sweep:
+    for (given, fixed), swept in itertools.product(listed, sweep):
+        varied = fixed | swept
         point = _copy(tables)
         for key, value in varied.items():
             _set(point, key, value)
         config = resolve(point, source)
         charts.check_y(config.chart.y)
-        arms.append(Arm(_arm_name(varied, config), config, varied))
+        parts = [slug(given), *([_arm_name(swept, config)] if swept else [])] if given else [_arm_name(varied, config)]
+        arms.append(Arm("_".join(parts), config, varied))
     names = [arm.name for arm in arms]
     for name in names:
         if names.count(name) > 1:
@@ -66,8 +70,15 @@ def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
 
 
 def shipped_experiments() -> list[str]:
+    """By name; those for real checkpoints begin with `real/`."""
     root = files("passus") / "experiments"
-    return sorted(entry.name.removesuffix(".toml") for entry in root.iterdir() if entry.name.endswith(".toml"))
+    folders = {"": root, "real/": root / "real"}
+    return [
+        prefix + name.removesuffix(".toml")
+        for prefix, folder in folders.items()
+        for name in sorted(entry.name for entry in folder.iterdir())
+        if name.endswith(".toml")
+    ]
 
 
 def _read(source: str) -> tuple[str, str]:
@@ -97,6 +108,8 @@ def _override(tables: dict[str, Any], override: str) -> None:
     except tomllib.TOMLDecodeError:
         value = text  # an unquoted word
     sweep = tables.setdefault("sweep", {})
+    for arm in tables["arm"] if key not in ("name", "arm") else []:
+        arm.pop(key, None)  # nor is it an arm's own
     if key.startswith("sweep.") and isinstance(sweep, dict):
         sweep[key.removeprefix("sweep.")] = value
         return
@@ -132,6 +145,22 @@ def _sweep(sweep: Any, source: str) -> Iterator[dict[str, Any]]:
                 f'{source}: the grid has no arms, because sweep."{key}" is empty', expected="at least one value a key"
             )
     return (dict(zip(sweep, point, strict=True)) for point in itertools.product(*sweep.values()))
+
+
+def _arms(arms: Any, source: str) -> list[dict[str, Any]]:
+    """{dotted key: value} of each [[arm]], its name included."""
+    if not isinstance(arms, list) or not all(isinstance(arm, dict) for arm in arms) or not arms:
+        raise UsageError(
+            f"{source}: arm = {arms!r}", expected="[[arm]] tables", write='[[arm]]\n         "model.base" = "nano/qwen3"'
+        )
+    return [_flat(arm) for arm in arms]
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return found
 
 
 def _arm_name(varied: dict[str, Any], config: Config) -> str:

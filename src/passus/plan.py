@@ -4,7 +4,7 @@ from pathlib import Path
 
 from passus.config import Config
 from passus.experiment import Experiment
-from passus.tasks import benchmark_items
+from passus.tasks import benchmark_size, gsm8k
 
 
 def describe(experiment: Experiment, out: Path) -> str:
@@ -17,16 +17,20 @@ def describe(experiment: Experiment, out: Path) -> str:
 
 def _arm(config: Config) -> list[str]:
     train, table = config.train, config.eval
-    rows = train.prompts * train.samples
+    samples = 1 if config.method.loss == "likelihood" else train.samples
+    rows = train.prompts * samples
     points = 1 + len({*range(table.every, train.steps + 1, table.every), train.steps})
     saves = len({*range(config.run.save_every, train.steps + 1, config.run.save_every), train.steps})
-    items = sum(len(benchmark_items(name, table.limit)) for name in table.suite)
-    data = f"{config.task.limit} items, again and again" if config.task.limit else "always new items"
+    items = sum(benchmark_size(name, table.limit) for name in table.suite)
+    finite = config.task.limit or (gsm8k.ITEMS["train"] if config.task.name == gsm8k.NAME else 0)
+    data = f"{finite} items, again and again" if finite else "always new items"
     return [
-        f"model     {config.model.base}, {config.model.tuning}, on {config.run.device}, {config.run.dtype}",
+        f"model     {config.model.base}, {_tuning(config)}, on {config.run.device}, {config.run.dtype}",
         "method    " + ", ".join(f"{key} {value}" for key, value in config.method),
         f"task      {config.task.name}, {data}",
-        f"a step    {train.prompts} prompts x {train.samples} samples = {rows} completions of up to {train.max_tokens} tokens",
+        f"a step    {train.prompts} prompts x {samples} samples = {rows} completions of up to {train.max_tokens} tokens"
+        + (f", drawn again up to {config.method.rounds} rounds" if config.method.rounds > 1 else "")
+        + (" (worked solutions)" if config.method.loss == "likelihood" else ""),
         f"an update {train.prompts // train.updates} prompts = {rows // train.updates} completions; "
         f"{train.updates} update(s) a step, micro-batches of at most {train.micro_tokens} tokens",
         f"training  {train.steps} steps = {train.steps * rows} completions, {train.steps * train.updates} updates, "
@@ -35,3 +39,8 @@ def _arm(config: Config) -> list[str]:
         f" = {items * table.samples * len(table.temperatures)} completions a point, {points} points",
         f"saving    {saves} checkpoints, " + (f"the last {config.run.keep} kept" if config.run.keep else "all kept"),
     ]
+
+
+def _tuning(config: Config) -> str:
+    model = config.model
+    return "live" if model.tuning == "live" else f"frozen, adapter of rank {model.rank} on {', '.join(model.targets)}"
