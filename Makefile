@@ -9,11 +9,6 @@ TORCH ?= default
 
 demo: $(VENV)/ready
 	$(BIN)/passus demo
-	@echo
-	@echo "Try these:"
-	@echo "  $(BIN)/passus show runs/demo/qwen3"
-	@echo "  $(BIN)/passus explain train.learning_rate"
-	@echo "  $(BIN)/passus plot runs/demo --y length --out length.png"
 
 test: $(VENV)/ready-test lint
 	$(BIN)/pytest -n 2 --dist worksteal

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -73,9 +75,15 @@ def run(
 
         return run_arm(loaded.arm(arm), folder / arm, say)
     code = launch.Runner(loaded, set_ or [], folder, jobs).run()
-    if code == 0 and (figure := _draw(folder, loaded)):
+    if code == 0:
+        try:
+            figure = _draw(folder, loaded)
+        except UsageError as error:  # the arms are done; what the file asks to see may not be in them
+            print(f"the figure was not drawn: {error}", file=sys.stderr)
+            figure = None
         _next(f"passus show {folder / loaded.arms[0].name}", f"passus ls {folder}", f"passus plot {folder} --out figure.pdf")
-        say(f"figure: {figure}")
+        if figure:
+            say(f"figure: {figure}")
     return code
 
 
@@ -84,79 +92,84 @@ def _check_jobs(jobs: int) -> None:
         raise UsageError(f"--jobs {jobs}", expected="1 or more")
 
 
-def _draw(folder: Path, experiment) -> Path | None:
-    """The experiment's figure, as .png and .svg; none, while there is nothing to draw."""
-    from passus import charts
+def _draw(folder: Path, experiment, formats: tuple[str, ...] = (".png", ".svg")) -> Path | None:
+    """The experiment's figure in these formats; none, while there is nothing to draw."""
+    from passus import charts, report
     from passus.experiment import slug
-    from passus.record import RunFolder, find_runs
+    from passus.record import find_runs
 
-    if not any(RunFolder(run).evals() for run in find_runs(folder)):
+    runs = [arm.path for arm in map(report.read_arm, find_runs(folder)) if arm.scores]
+    if not runs:
         return None
-    figure = folder / f"{slug(experiment.name)}.png"
-    for path in (figure, figure.with_suffix(".svg")):
-        charts.draw(charts.curves([folder], y=experiment.arms[0].config.chart.y, title=experiment.name), path)
-    return figure
+    paths = [folder / f"{slug(experiment.name)}{suffix}" for suffix in formats]
+    charts.draw(charts.curves(runs, y=experiment.arms[0].config.chart.y, title=experiment.name), *paths)
+    return paths[0]
 
 
 def _next(*commands: str) -> None:
     from passus.display import say
 
-    say("\n".join(["next:", *(f"  {command}" for command in commands)]))
+    # Installed by `make`, passus is in .venv/bin and not on the path: what is printed can be pasted all the same.
+    by_path = Path(sys.argv[0]).name == "passus" and not shutil.which("passus")
+    program = os.path.relpath(sys.argv[0]) if by_path else "passus"
+    say("\n".join(["next:", *(f"  {program}{command.removeprefix('passus')}" for command in commands)]))
 
 
 @app.command
 def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
-    """The `families` experiment on the shipped nano models, on this computer's CPU. The figure grows at every eval point.
+    """The `families` experiment on the shipped nano models, on this computer's CPU. Figure and page grow at every eval point.
 
     Parameters
     ----------
     out
-        Where the run folders and the figure go.
+        Where the run folders, the figure and report.html go.
     jobs
         Arms at a time. Default: as many as there are cores.
     """
-    from passus import config, launch
+    from passus import config, launch, report
     from passus.display import say
     from passus.experiment import load_experiment
 
     loaded = load_experiment("families")
     jobs = min(len(loaded.arms), config.default_threads()) if jobs is None else jobs
     _check_jobs(jobs)
-    figure = out / f"{loaded.name}.png"
-    say(f"{len(loaded.arms)} arm(s), {loaded.arms[0].config.train.steps} steps each; watch {figure}")
+    folders = [out / arm.name for arm in loaded.arms]
+    figure, page = out / f"{loaded.name}.png", out / "report.html"
+    say(f"{len(folders)} arm(s), {loaded.arms[0].config.train.steps} steps each; these grow as the arms learn:")
+    say(f"  figure: {figure}\n  report: {page}")
+    made = [f"passus demo --out {shlex.quote(str(out))} --jobs {jobs}"]
+    ahead = [f"passus show {shlex.quote(str(folders[0]))}", f"passus plot {shlex.quote(str(out))} --y length --out length.png"]
+    ahead.append("passus run families --set train.learning_rate=1e-4 --out runs/slower")
 
-    def redraw() -> None:
+    def redraw(live: bool = True) -> None:
         try:
-            _draw(out, loaded)
-        except (PassusError, OSError) as error:  # a figure that cannot be drawn must not end the arms
-            print(f"the figure was not drawn: {error}", file=sys.stderr)
+            report.write(folders, page, loaded.name, loaded.arms[0].config.chart.y, made, ahead, live=live)
+            _draw(out, loaded, (".png",) if live else (".png", ".svg"))
+        except (PassusError, OSError, ValueError) as error:  # what cannot be drawn must not end the arms
+            print(f"figure or report were not written: {error}", file=sys.stderr)
 
+    redraw()
     code = launch.Runner(loaded, [], out, jobs, on_eval=redraw).run()
+    redraw(live=False)
     if code == 0:
-        redraw()
-        _table(out)
-        slower = "passus run families --set train.learning_rate=1e-4 --out runs/slower"
-        _next(f"passus show {out / loaded.arms[0].name}", "passus explain", slower)
-        say(f"figure: {figure}")
+        _table(folders)
+        _next(*ahead)
     return code
 
 
-def _table(out: Path) -> None:
+def _table(folders: list[Path]) -> None:
     """First, last and best accuracy of every arm."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from passus.record import RunFolder, find_runs
+    from passus import report
 
-    table = Table("arm", "benchmark", "first", "last", "best (a maximum: biased upwards)")
-    for path in find_runs(out):
-        evals = RunFolder(path).evals()
-        for benchmark in dict.fromkeys(point["benchmark"] for point in evals):
-            points = [point for point in evals if point["benchmark"] == benchmark]
-            best = max(points, key=lambda point: point["acc"])
-            cells = (path.name, benchmark, _score(points[0]), _score(points[-1]), f"{_score(best)} at step {best['step']}")
-            table.add_row(*map(Text, cells))
+    table = Table("arm", "benchmark", "first", "last", "best", caption="Best is a maximum over eval points: biased upwards.")
+    for arm in map(report.read_arm, folders):
+        for scores in arm.scores:
+            shown = [f"{value}\n{interval}" for value, interval in report.cells(scores)]
+            table.add_row(*map(Text, (arm.path.name, scores.benchmark, *shown)))
     Console().print(table)
 
 
@@ -167,15 +180,15 @@ def _score(point: dict) -> str:
 @app.command
 def eval(
     model: str, *, suite: str, samples: int = 4, temperature: float = 1.0, max_tokens: int = 256, limit: int = 0, seed: int = 0,
-    device: Device = "auto", prompt: str = "{question}", out: Path | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    device: Device = "auto", prompt: str = "{question}", thinking: Literal["default", "on", "off"] = "default",
+    out: Path | None = None, json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:  # fmt: skip
     """Evaluate a model on benchmarks.
 
     Parameters
     ----------
     model
-        A shipped model, a folder, a run (RUN or RUN@step), or a hub id.
+        A shipped model, a folder, an adapter, a run (RUN or RUN@step), or a hub id.
     suite
         Benchmarks, separated by commas.
     samples
@@ -190,6 +203,8 @@ def eval(
         auto, cpu or cuda.
     prompt
         How a question is put to the model, as model.prompt in an experiment file.
+    thinking
+        The chat template's switch, as model.thinking in an experiment file.
     out
         A new folder for evals.jsonl and items/.
     json_
@@ -213,13 +228,13 @@ def eval(
 
     arm.prepare_process(config.default_threads())
     chosen = models.choose_device(device)
-    policy = models.load(model, chosen, models.choose_dtype("auto", chosen), prompt)
+    policy = models.load(model, chosen, models.choose_dtype("auto", chosen), prompt, thinking)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     for name in table.suite:
         policy.check_fit([policy.prompt(item, 0) for item in benchmark_items(name, limit)], max_tokens, "--max-tokens")
     with Console(stderr=True).status("evaluating"):
-        points, rows = evaluate(policy, Engine(policy.model, policy.end_tokens), table, max_tokens, seed, step=0)
+        points, rows = evaluate(policy, Engine(policy.sampling_model, policy.end_tokens), table, max_tokens, seed, step=0)
     if out is not None:
         RunFolder(out).write_rows("items", 0, rows)
         RunFolder(out).append_evals(points)
@@ -333,18 +348,44 @@ def plot(
 
 
 @app.command
+def export(model: str, *, out: Path, dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto") -> int:
+    """Write a trained model as a folder of its own, with its adapter merged in, for any tool that reads Hugging Face layout.
+
+    Parameters
+    ----------
+    model
+        A run (RUN or RUN@step), an adapter, or a model's folder.
+    out
+        A new folder.
+    dtype
+        Of the weights; auto is that of the base's.
+    """
+    from rich.console import Console
+
+    with Console(stderr=True).status("exporting"):
+        from passus.export import export as write
+
+        written = write(model, out, dtype)
+    print(f"model: {out} ({written})")
+    _next(f"passus eval {out} --suite abacus/add2")
+    return 0
+
+
+@app.command
 def pretrain(
-    *, family: str = "qwen3", out: Path, steps: int = 6000, texts: int = 512, learning_rate: float = 2e-3, seed: int = 0,
-    device: Device = "auto", workers: int = 2,
+    *, family: str = "qwen3", out: Path, start: Path | None = None, steps: int = 6000, texts: int = 512,
+    learning_rate: float = 2e-3, seed: int = 0, device: Device = "auto", workers: int = 2,
 ) -> int:  # fmt: skip
     """Make a shipped model again, and probe what it can do.
 
     Parameters
     ----------
     family
-        qwen3.
+        qwen3, llama3.2, smollm3, gemma3, qwen2.5 or mistral: architecture and misconceptions.
     out
         Where the model goes, in Hugging Face layout.
+    start
+        A pretrained model of the same family to go on from; give it another seed, for other texts.
     steps
         Updates.
     texts
@@ -356,5 +397,15 @@ def pretrain(
     """
     from passus.nano import pretrain as nano
 
-    nano.make(family, out, steps=steps, size=texts, learning_rate=learning_rate, seed=seed, device=device, workers=workers)
+    nano.make(
+        family,
+        out,
+        start=start,
+        steps=steps,
+        size=texts,
+        learning_rate=learning_rate,
+        seed=seed,
+        device=device,
+        workers=workers,
+    )
     return 0
