@@ -27,11 +27,15 @@ PLACES = [
     "write:metrics.jsonl",
 ]
 STEPS = 40
+FROZEN = ("model.tuning=frozen", "train.learning_rate=5e-3", "method.name=dapo", "method.kl_weight=0.01")
+"""Every other run: an adapter, its base as reference, and steps that use up more of the prompts than others."""
 
 
 def launch(folder: Path, seed: int, out: str, fault: str | None = None) -> subprocess.Popen:
     command = [sys.executable, "-m", "passus", "run", str(folder / "small.toml"), "--arm", "qwen3", "--out", out]
     command += ["--set", f"seed={seed}", "--set", f"train.steps={STEPS}"]
+    for setting in FROZEN if seed % 2 else ():
+        command += ["--set", setting]
     environment = os.environ | {"PASSUS_THREADS": "1", "OMP_NUM_THREADS": "1"} | ({"PASSUS_FAULT": fault} if fault else {})
     return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

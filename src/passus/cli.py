@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import shutil
 import sys
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -61,7 +60,7 @@ def run(
         Print the resolved arms and what follows from them; run nothing.
     """
     from passus import launch, plan
-    from passus.display import say
+    from passus.display import say, say_next
     from passus.experiment import load_experiment, slug
 
     loaded = load_experiment(experiment, set_ or [])
@@ -81,7 +80,7 @@ def run(
         except UsageError as error:  # the arms are done; what the file asks to see may not be in them
             print(f"the figure was not drawn: {error}", file=sys.stderr)
             figure = None
-        _next(f"passus show {folder / loaded.arms[0].name}", f"passus ls {folder}", f"passus plot {folder} --out figure.pdf")
+        say_next(f"passus show {folder / loaded.arms[0].name}", f"passus ls {folder}", f"passus plot {folder} --out figure.pdf")
         if figure:
             say(f"figure: {figure}")
     return code
@@ -106,15 +105,6 @@ def _draw(folder: Path, experiment, formats: tuple[str, ...] = (".png", ".svg"))
     return paths[0]
 
 
-def _next(*commands: str) -> None:
-    from passus.display import say
-
-    # Installed by `make`, passus is in .venv/bin and not on the path: what is printed can be pasted all the same.
-    by_path = Path(sys.argv[0]).name == "passus" and not shutil.which("passus")
-    program = os.path.relpath(sys.argv[0]) if by_path else "passus"
-    say("\n".join(["next:", *(f"  {program}{command.removeprefix('passus')}" for command in commands)]))
-
-
 @app.command
 def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     """The `families` experiment on the shipped nano models, on this computer's CPU. Figure and page grow at every eval point.
@@ -127,7 +117,7 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
         Arms at a time. Default: as many as there are cores.
     """
     from passus import config, launch, report
-    from passus.display import say
+    from passus.display import say, say_next
     from passus.experiment import load_experiment
 
     loaded = load_experiment("families")
@@ -153,7 +143,7 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     redraw(live=False)
     if code == 0:
         _table(folders)
-        _next(*ahead)
+        say_next(*ahead)
     return code
 
 
@@ -221,6 +211,7 @@ def eval(
     from rich.console import Console
 
     from passus import arm, models
+    from passus.display import say_next
     from passus.engine import Engine
     from passus.evaluate import evaluate
     from passus.record import RunFolder
@@ -245,12 +236,10 @@ def eval(
             many = f"{point['q']} items x {point['k']}"
             length = f"length {point['tokens_mean']:.1f}  truncated {point['truncated']:.3f}"
             print(f"{point['benchmark']}  accuracy {_score(point)}  {many}  {length}")
-    if not json_:
-        print(
-            f"rows: {out / 'items'}"
-            if out
-            else f"next:\n  passus eval {model} --suite {suite} --out scores   # keeps every completion"
-        )
+    if out is not None and not json_:
+        print(f"rows: {out / 'items'}")
+    elif not json_:
+        say_next(f"passus eval {model} --suite {suite} --out scores   # keeps every completion")
     return 0
 
 
@@ -339,11 +328,12 @@ def plot(
         Above the figure.
     """
     from passus import charts
+    from passus.display import say_next
 
     charts.draw(charts.curves(list(sources), x, y, title), out)
     print(f"figure: {out}")
     other = "accuracy" if y == "length" else "length"
-    _next(f"passus plot {' '.join(map(str, sources))} --y {other} --out {out.with_stem(f'{out.stem}-{other}')}")
+    say_next(f"passus plot {' '.join(map(str, sources))} --y {other} --out {out.with_stem(f'{out.stem}-{other}')}")
     return 0
 
 
@@ -362,12 +352,14 @@ def export(model: str, *, out: Path, dtype: Literal["auto", "float32", "bfloat16
     """
     from rich.console import Console
 
+    from passus.display import say_next
+
     with Console(stderr=True).status("exporting"):
         from passus.export import export as write
 
         written = write(model, out, dtype)
     print(f"model: {out} ({written})")
-    _next(f"passus eval {out} --suite abacus/add2")
+    say_next(f"passus eval {out} --suite abacus/add2")
     return 0
 
 

@@ -1,6 +1,7 @@
 """How an experiment stands: a live table in a terminal, a line for each new eval point elsewhere."""
 
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -16,6 +17,13 @@ def say(text: str) -> None:
         print(text, flush=True)
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (stands in for stdout until the end)
+
+
+def say_next(*commands: str) -> None:
+    """What to do next. Installed by `make`, passus is in .venv/bin and not on the path: it can be pasted all the same."""
+    by_path = Path(sys.argv[0]).name == "passus" and not shutil.which("passus")
+    program = os.path.relpath(sys.argv[0]) if by_path else "passus"
+    say("\n".join(["next:", *(f"  {program}{command.removeprefix('passus')}" for command in commands)]))
 
 
 class Display:

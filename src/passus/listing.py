@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from passus.display import say_next
 from passus.errors import PassusError, UsageError
 from passus.files import last_line
 from passus.grading import Verdict
@@ -34,7 +35,8 @@ def listing(folder: Path) -> list[dict]:
 
 def print_listing(rows: list[dict], folder: Path) -> None:
     if not rows:
-        print(f"no runs under {folder}\nnext:\n  passus run families")
+        print(f"no runs under {folder}")
+        say_next("passus run families")
         return
     table = Table("run", "state", "step", "benchmark", "accuracy")
     for row in rows:
@@ -45,7 +47,7 @@ def print_listing(rows: list[dict], folder: Path) -> None:
     for row in rows:
         if row["error"]:
             print(f"{row['run']}: {row['error']}")
-    print(f"next:\n  passus show {rows[0]['run']}")
+    say_next(f"passus show {rows[0]['run']}")
 
 
 def show_samples(run: Path, step: int | None, samples: int, verdict: str | None) -> None:
@@ -67,7 +69,8 @@ def show_samples(run: Path, step: int | None, samples: int, verdict: str | None)
             if key in row:
                 value = f"{row[key]:.3f}" if isinstance(row[key], float) else str(row[key])
                 console.print(Text(f"{key:>10}  "), Text(printable(value)), end="\n", sep="")
-    console.print(Text(f"\nnext:\n  passus show {run} --step {max(1, step // 2)} --verdict wrong"))
+    console.print()
+    say_next(f"passus show {run} --step {max(1, step // 2)} --verdict wrong")
 
 
 def printable(text: str) -> str:

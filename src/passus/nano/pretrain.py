@@ -27,6 +27,7 @@ from transformers import (
 )
 
 from passus import attention, batch, logprob, models
+from passus.display import say_next
 from passus.errors import UsageError, nearest
 from passus.nano import mind
 from passus.nano.probe import Probe, table
@@ -62,7 +63,8 @@ def make(
     probe = Probe(model.float(), tokenizer, mind.Mind(MINDS[family]))
     text = table(probe.tasks(), probe.lessons())
     (out / "probe.md").write_text(f"# What nano/{family} can do before RL\n\n{text}")
-    print(text + f"\nmodel: {out}\nnext:\n  passus eval {out} --suite abacus/add2")
+    print(text + f"\nmodel: {out}")
+    say_next(f"passus eval {out} --suite abacus/add2")
 
 
 def make_model(family: str, vocabulary: int):
