@@ -72,7 +72,7 @@ def test_missing_data_says_where_it_could_be(data):
 
 
 def test_the_plan_needs_no_data():
-    text = describe(load_experiment("real/gsm8k"), Path("runs/gsm8k"))
+    text = describe(load_experiment("real/gsm8k", ["model.base=nano/qwen3"]), Path("runs/gsm8k"))
     assert "16 prompts x 8 samples = 128 completions of up to 512 tokens" in text and "200 items x 2 samples" in text
 
 

@@ -409,3 +409,29 @@ def test_a_reference_that_has_changed_is_refused(tmp_path, nano):
 def test_a_run_on_a_run_is_labelled_by_what_it_began_with(reference, tmp_path):
     folder = run_small(tmp_path / "arm", model={"base": f"{reference.path}@4"}, train={"steps": 1})
     assert folder.meta()["model"]["label"] == "Qwen3-shaped, 0.8M, trained to 4"
+
+
+def test_when_memory_runs_out_micro_batches_become_smaller_and_the_result_is_the_same(reference, tmp_path, monkeypatch):
+    real = train.token_logprobs
+
+    def limited(run, packed):
+        if len(packed.tokens_T) > 150:
+            raise torch.OutOfMemoryError("of 150 tokens")
+        return real(run, packed)
+
+    monkeypatch.setattr(train, "token_logprobs", limited)
+    folder = run_small(tmp_path / "arm")
+    assert folder.metrics()[0]["train/micro_tokens"] < reference.metrics()[0]["train/micro_tokens"]
+    for mine, theirs in zip(folder.metrics(), reference.metrics(), strict=True):
+        assert mine["train/reward"] == theirs["train/reward"]
+        assert mine["train/grad_norm"] == pytest.approx(theirs["train/grad_norm"], rel=1e-3, abs=1e-6)
+
+
+def test_when_even_one_sequence_is_too_much_it_says_so(tmp_path, monkeypatch):
+    def never(run, packed):
+        raise torch.OutOfMemoryError("none left")
+
+    monkeypatch.setattr(train, "token_logprobs", never)
+    with pytest.raises(PassusError, match="memory ran out") as stopped:
+        run_small(tmp_path / "arm")
+    assert "frozen" in str(stopped.value) and len(RunFolder(tmp_path / "arm").evals()) == 2

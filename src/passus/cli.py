@@ -143,6 +143,7 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     redraw(live=False)
     if code == 0:
         _table(folders)
+        say(_phases(folders))
         say_next(*ahead)
     return code
 
@@ -161,6 +162,22 @@ def _table(folders: list[Path]) -> None:
             shown = [f"{value}\n{interval}" for value, interval in report.cells(scores)]
             table.add_row(*map(Text, (arm.path.name, scores.benchmark, *shown)))
     Console().print(table)
+
+
+def _phases(folders: list[Path]) -> str:
+    """Where the arms' time went."""
+    from passus.record import RunFolder
+
+    spent: dict[str, float] = {}
+    for run in map(RunFolder, folders):
+        rows = run.metrics()
+        for row in [*rows, *run.evals()]:
+            for phase in ("rollout", "grade", "update", "eval"):
+                spent[phase] = spent.get(phase, 0.0) + row.get(f"time/{phase}", 0.0)
+        spent["all"] = spent.get("all", 0.0) + (rows[-1]["time/elapsed"] if rows else 0.0)
+    known = sum(spent.values()) - spent["all"]
+    parts = [f"{phase} {seconds:.0f} s" for phase, seconds in spent.items() if phase != "all"]
+    return f"time of all arms: {', '.join(parts)}, recording and saving {max(0.0, spent['all'] - known):.0f} s"
 
 
 def _score(point: dict) -> str:
@@ -360,6 +377,54 @@ def export(model: str, *, out: Path, dtype: Literal["auto", "float32", "bfloat16
         written = write(model, out, dtype)
     print(f"model: {out} ({written})")
     say_next(f"passus eval {out} --suite abacus/add2")
+    return 0
+
+
+@app.command
+def bench(
+    workload: Literal["rollout", "train", "step"], *, model: str = "nano/qwen3", prompts: int = 16, samples: int = 8,
+    tokens: int = 16, repeats: int = 20, peer: str | None = None, device: Device = "auto", out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:  # fmt: skip
+    """Measure speed on stated work, with every completion at its full length.
+
+    Parameters
+    ----------
+    workload
+        rollout, train (one update on a rollout), or step (all of it).
+    model
+        A shipped model, a folder, or random weights of a released shape: shape:qwen3-0.6b, -1.7b, -4b.
+    prompts
+        P prompts a step.
+    samples
+        G samples a prompt.
+    tokens
+        New tokens of every completion.
+    repeats
+        Measurements; the median counts.
+    peer
+        trl: the same work by TRL with transformers' generate, in a process of its own.
+    device
+        auto, cpu or cuda.
+    out
+        A file to write the result to, as JSON.
+    json_
+        Print the result as JSON.
+    """
+    from passus import bench, config, models
+    from passus.files import write_text
+
+    if min(prompts, tokens, repeats) < 1 or samples < 2:
+        raise UsageError(
+            f"--prompts {prompts} --samples {samples} --tokens {tokens} --repeats {repeats}",
+            expected="1 or more, samples 2 or more",
+        )
+    chosen = models.choose_device(device)
+    work = bench.Work(workload, model, prompts, samples, tokens, repeats, chosen, config.default_threads())
+    result = bench.run(work, peer)
+    if out is not None:
+        write_text(out, json.dumps(result, indent=2) + "\n")
+    print(json.dumps(result) if json_ else bench.describe(result))
     return 0
 
 

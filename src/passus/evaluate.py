@@ -5,6 +5,7 @@ Items and noise are the same at every eval point of every arm with one seed, so 
 Shapes: Q items, K samples an item.
 """
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -26,8 +27,10 @@ def evaluate(
     columns: dict[str, list] = {name: [] for name in ROWS["items"]}
     for temperature in table.temperatures:
         for benchmark in table.suite:
+            started = time.monotonic()
             rows = list(_rows(policy, sampler, table, max_tokens, seed, benchmark, temperature))
-            points.append({"step": step, "benchmark": benchmark, "temperature": temperature} | point(rows))
+            numbers = point(rows) | {"time/eval": time.monotonic() - started}
+            points.append({"step": step, "benchmark": benchmark, "temperature": temperature} | numbers)
             for name in columns:
                 columns[name] += [row[name] for row in rows]
     return points, columns

@@ -4,6 +4,7 @@ Weights are read from safetensors only, and no code is ever taken from a checkpo
 quietly wrong (weights missing, an empty tokenizer, a template that drops the question, logits computed otherwise) is refused.
 """
 
+import copy
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -322,6 +323,25 @@ def _differs(base: str, policy: Policy, reason: str) -> UsageError:
         expected="a decoder without soft-capped or scaled logits, attention sinks, ALiBi or recurrence",
         write=f"a model of one of these families: {', '.join(FAMILIES.values())}",
     )
+
+
+def shape_of(base: str) -> Any:
+    """The text part of a model's configuration, without its weights."""
+    return _load_config(base, locate(base)).get_text_config()
+
+
+def empty(shape: Any, dtype: torch.dtype) -> Any:
+    return AutoModelForCausalLM.from_config(shape, dtype=dtype, attn_implementation=attention.NAME)
+
+
+def with_layers(shape: Any, layers: int) -> Any:
+    """The same shape with other than all its layers."""
+    few = copy.deepcopy(shape)
+    few.num_hidden_layers = layers
+    for name in ("layer_types", "no_rope_layers"):
+        if getattr(few, name, None):
+            setattr(few, name, getattr(few, name)[:layers])
+    return few
 
 
 def check_lengths(policy: Policy, config: Config) -> None:

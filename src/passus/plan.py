@@ -1,10 +1,14 @@
 """What an experiment will do, said before it does it: arms, and every batch size that follows from the few that are set."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 from passus.config import Config
+from passus.errors import UsageError
 from passus.experiment import Experiment
 from passus.tasks import benchmark_size, gsm8k
+
+LONG_PROMPT = 256
 
 
 def describe(experiment: Experiment, out: Path) -> str:
@@ -37,6 +41,7 @@ def _arm(config: Config) -> list[str]:
         f"learning rate {train.learning_rate:g} ({train.schedule}, warm-up {train.warmup})",
         f"eval      {', '.join(table.suite)}: {items} items x {table.samples} samples x {len(table.temperatures)} temperatures"
         f" = {items * table.samples * len(table.temperatures)} completions a point, {points} points",
+        *_memory(config),
         f"saving    {saves} checkpoints, " + (f"the last {config.run.keep} kept" if config.run.keep else "all kept"),
     ]
 
@@ -44,3 +49,19 @@ def _arm(config: Config) -> list[str]:
 def _tuning(config: Config) -> str:
     model = config.model
     return "live" if model.tuning == "live" else f"frozen, adapter of rank {model.rank} on {', '.join(model.targets)}"
+
+
+def _memory(config: Config) -> list[str]:
+    """What a GPU would have to hold. Small models on a CPU need no plan, and this one needs torch."""
+    if config.run.device == "cpu" or config.model.base.startswith("nano/"):
+        return []
+    import torch
+
+    from passus import memory
+
+    try:
+        found = memory.predict(config, LONG_PROMPT, torch.bfloat16)
+    except UsageError as error:
+        return [f"memory    not known: {str(error).splitlines()[0]}"]
+    terms = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in asdict(found).items() if size)
+    return [f"memory    {found.peak / 1e9:.0f} GB at the peak on CUDA in bf16 (prompts of {LONG_PROMPT} tokens): {terms}"]

@@ -62,6 +62,7 @@ METRICS = {
     "train/grad_norm": Metric("", "norm of the gradient before clipping, averaged over the step's updates"),
     "train/learning_rate": Metric("", "at the step's last update"),
     "train/skipped_updates": Metric("updates", "updates skipped because loss or gradient was not finite"),
+    "train/micro_tokens": Metric("tokens", "of a micro-batch; falls below train.micro_tokens when memory runs out"),
     "train/num_tokens": Metric("tokens", "prompt and completion tokens since the run began"),
     "sampling/sampling_logp_difference/mean": Metric("nats", "|trainer's log-prob - sampler's| of the drawn tokens, mean"),
     "sampling/sampling_logp_difference/p99": Metric("nats", "the same, 99th percentile"),
@@ -76,6 +77,7 @@ METRICS = {
     "time/rollout": Metric("s", "generation"),
     "time/grade": Metric("s", "grading"),
     "time/update": Metric("s", "log-probs, loss, backward, optimizer"),
+    "time/eval": Metric("s", "of an eval point: generation and grading of one benchmark (in evals.jsonl)"),
     "time/step": Metric("s", "the whole step, without evaluation and saving"),
     "eval/<benchmark>/acc": Metric(
         "share", "mean over items of the share of K samples that are correct, with ci_low, ci_high (95 %)"

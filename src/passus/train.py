@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -37,6 +37,8 @@ from passus.sampler import Rollout, SamplingParams
 from passus.tasks import Item, solution_of, training_items
 
 STOP_AFTER_SKIPPED = 3  # updates in a row
+SMALLEST_MICRO_BATCH = 64  # tokens; a longer sequence goes alone
+T = TypeVar("T")
 
 
 @dataclass
@@ -55,6 +57,8 @@ class Run:
     check_stop: Callable[[], None]
     started: float
     """When this sitting began, less the time of earlier ones."""
+    micro_tokens: int = 0
+    """Of a micro-batch; less than train.micro_tokens once memory has run out."""
 
     @property
     def shows_solutions(self) -> bool:
@@ -103,7 +107,10 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     folder.start(config, policy.describe(config.model.base), progress.step if saved else None)
     engine = Engine(policy.sampling_model, policy.end_tokens, interrupt=check_stop)
     started = time.monotonic() - progress.elapsed
-    return Run(config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started)
+    return Run(
+        config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started,
+        config.train.micro_tokens,
+    )  # fmt: skip
 
 
 def load_reference(config: Config, folder: RunFolder) -> Any:
@@ -170,7 +177,7 @@ def take_step(run: Run) -> None:
         | of_rollout
         | scored.metrics
         | metrics.of_updates(updates)
-        | {"time/elapsed": run.progress.elapsed}
+        | {"time/elapsed": run.progress.elapsed, "train/micro_tokens": run.micro_tokens}
         | times.metrics()
     )
 
@@ -243,10 +250,10 @@ def experience(run: Run, used: Groups) -> Experience:
     if method.anchor == "sampler":
         seen.anchor_NL = seen.sampled_NL
     elif run.config.train.updates > 1 or (method.kl_weight and method.kl == "k1"):
-        seen.anchor_NL = all_logprobs(run, seen)
+        seen.anchor_NL = within_memory(run, lambda: all_logprobs(run, seen))
     if method.kl_weight:
         with run.policy.reference(run.reference):
-            seen.reference_NL = all_logprobs(run, seen)
+            seen.reference_NL = within_memory(run, lambda: all_logprobs(run, seen))
     return seen
 
 
@@ -266,8 +273,42 @@ def learn(run: Run, seen: Experience, step: int) -> list[Update]:
     return [one_update(run, seen, list(rows[u * share : (u + 1) * share]), (step - 1) * updates + u) for u in range(updates)]
 
 
+def within_memory(run: Run, work: Callable[[], T]) -> T:
+    """Try again with micro-batches half the size when memory runs out; nothing has been applied by then."""
+    while True:
+        try:
+            return work()
+        except torch.OutOfMemoryError as error:
+            run.optimizer.zero_grad()
+            if run.micro_tokens <= SMALLEST_MICRO_BATCH:
+                raise out_of_memory(run) from error
+        run.micro_tokens = max(SMALLEST_MICRO_BATCH, run.micro_tokens // 2)
+        if run.policy.model.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+
+def out_of_memory(run: Run) -> PassusError:
+    train = run.config.train
+    return PassusError(
+        f"memory ran out with micro-batches of {run.micro_tokens} tokens, in step {run.progress.step + 1}; "
+        f"last checkpoint: {checkpoint.latest(run.folder.checkpoints) or 'none yet'}",
+        expected="room for one sequence of the longest kind",
+        write=f'train.max_tokens below {train.max_tokens}, or model.tuning = "frozen"',
+    )
+
+
 def one_update(run: Run, seen: Experience, rows: list[int], number: int) -> Update:
-    """Loss and gradient over micro-batches, normalised over the whole update, then the optimizer's step."""
+    """Loss and gradient, then the optimizer's step, unless they are not finite."""
+    update = within_memory(run, lambda: add_gradients(run, seen, rows, number))
+    if math.isfinite(update.total("loss")):
+        update.norm, update.applied = run.optimizer.step(number)
+    run.optimizer.zero_grad()
+    run.progress.skipped_in_a_row = 0 if update.applied else run.progress.skipped_in_a_row + 1
+    return update
+
+
+def add_gradients(run: Run, seen: Experience, rows: list[int], number: int) -> Update:
+    """Loss and gradient over micro-batches, normalised over the whole update."""
     train, method = run.config.train, run.config.method
     update = Update(learning_rate(train, number))
     lengths_n = torch.tensor([len(seen.completions_N[row]) for row in rows], device=seen.counts_N.device)
@@ -286,10 +327,6 @@ def one_update(run: Run, seen: Experience, rows: list[int], number: int) -> Upda
             if has_signal:
                 loss.backward()
             update.add(sums, None if run.shows_solutions else seen_C.logp_C - seen.sampled_NL[packed.row_C, packed.offset_C])
-    if math.isfinite(update.total("loss")):
-        update.norm, update.applied = run.optimizer.step(number)
-    run.optimizer.zero_grad()
-    run.progress.skipped_in_a_row = 0 if update.applied else run.progress.skipped_in_a_row + 1
     return update
 
 
@@ -311,7 +348,7 @@ def tokens_of(run: Run, seen: Experience, packed: PackedBatch, weight_N: Tensor,
 def packs(run: Run, seen: Experience, rows: list[int]) -> Iterator[PackedBatch]:
     """The micro-batches of some rows."""
     lengths = [len(seen.prompts_N[row]) + len(seen.completions_N[row]) for row in rows]
-    for places in batch.micro_batches(lengths, run.config.train.micro_tokens):
+    for places in batch.micro_batches(lengths, run.micro_tokens):
         yield batch.pack([rows[i] for i in places], seen.prompts_N, seen.completions_N, run.policy.model.device)
 
 
