@@ -326,8 +326,12 @@ def _differs(base: str, policy: Policy, reason: str) -> UsageError:
 
 
 def shape_of(base: str) -> Any:
-    """The text part of a model's configuration, without its weights."""
-    return _load_config(base, locate(base)).get_text_config()
+    """The text part of a model's configuration, without its weights; nothing is downloaded for it."""
+    folder = locate(base)
+    try:
+        return AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True).get_text_config()
+    except (*BAD_FILES, StrictDataclassError) as error:
+        raise UsageError(f"{base} is not on this machine yet, or cannot be read: {_reason(error)}") from None
 
 
 def empty(shape: Any, dtype: torch.dtype) -> Any:

@@ -62,6 +62,6 @@ def _memory(config: Config) -> list[str]:
     try:
         found = memory.predict(config, LONG_PROMPT, torch.bfloat16)
     except UsageError as error:
-        return [f"memory    not known: {str(error).splitlines()[0]}"]
+        return [f"memory    not known: {str(error).splitlines()[0][:120]}"]
     terms = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in asdict(found).items() if size)
     return [f"memory    {found.peak / 1e9:.0f} GB at the peak on CUDA in bf16 (prompts of {LONG_PROMPT} tokens): {terms}"]
