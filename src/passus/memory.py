@@ -53,7 +53,8 @@ def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Memory:
         model = models.empty(shape, dtype)
     parameters = sum(p.numel() for p in model.parameters())
     frozen = config.model.tuning == "frozen"
-    trained = _adapter_parameters(model, config.model.rank) if frozen else parameters
+    rank = config.model.rank if frozen else 0
+    trained = _adapter_parameters(model, rank) if frozen else parameters
     masters = 0 if frozen or dtype == torch.float32 else 4 * trained
     longest = prompt_tokens + config.train.max_tokens
     tokens = max(config.train.micro_tokens, longest)
@@ -64,21 +65,28 @@ def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Memory:
         optimizer=8 * trained + masters,
         gradients=(4 if frozen else size) * trained + masters,  # and once more in float32, as the update begins
         reference=size * parameters if config.method.kl_weight and not frozen else 0,
-        activations=int(tokens * saved_per_token(shape, dtype)),
+        activations=int(tokens * saved_per_token(shape, dtype, rank)),
         logits=LOGIT_COPIES * 4 * chunk * shape.vocab_size,
         cache=min(rows, 512) * attention.KeyValueCache.row_bytes(shape, longest, dtype),
     )
 
 
-def saved_per_token(shape: Any, dtype: torch.dtype) -> float:
-    """Bytes that the backward pass keeps of each token, all layers together: from models of one and two layers."""
-    one, two = (_saved(models.with_layers(shape, n), dtype) for n in (1, 2))
+def saved_per_token(shape: Any, dtype: torch.dtype, rank: int = 0) -> float:
+    """Bytes that the backward pass keeps of each token, all layers together: from models of one and two layers.
+
+    With a rank, the model has adapters, which keep float32 copies of their inputs, on frozen weights, which keep nothing.
+    """
+    one, two = (_saved(models.with_layers(shape, n), dtype, rank) for n in (1, 2))
     return (one + (shape.num_hidden_layers - 1) * (two - one)) / PROBE_TOKENS
 
 
-def _saved(shape: Any, dtype: torch.dtype) -> int:
+def _saved(shape: Any, dtype: torch.dtype, rank: int) -> int:
     with torch.device("meta"):
         model = models.empty(shape, dtype)
+        if rank:
+            from peft import LoraConfig, get_peft_model
+
+            model = get_peft_model(model, LoraConfig(r=rank, target_modules="all-linear")).base_model.model
         tokens = torch.zeros(1, PROBE_TOKENS, dtype=torch.long)
     own = {p.untyped_storage()._cdata for p in model.parameters()}
     kept: dict[int, tuple[int, Tensor]] = {}
