@@ -220,7 +220,7 @@ def test_no_pad_token(tmp_path):
     assert policy.tokenizer.pad_token is None and policy.end_tokens == [256]
     asked = [policy.prompt(question(text), i) for i, text in enumerate(["1", "a longer question"])]
     rollout = Engine(policy.model, policy.end_tokens).generate(asked, SamplingParams(2, 5, 0, "x"))
-    assert len(policy.texts(rollout.tokens)) == len(policy.answers(rollout.tokens)) == 4
+    assert len(policy.answers(rollout.tokens, policy.texts(rollout.tokens))) == 4
 
 
 @pytest.mark.parametrize("outside", [41, 151645, -1])
@@ -330,7 +330,8 @@ def thinker(special=(), added=(), template=None, prompt="{question}", thinking="
 
 
 def answers(policy: Policy, *texts: str) -> list[str]:
-    return policy.answers([policy.tokenizer(text + "<eos>", add_special_tokens=False)["input_ids"] for text in texts])
+    tokens = [policy.tokenizer(text + "<eos>", add_special_tokens=False)["input_ids"] for text in texts]
+    return policy.answers(tokens, policy.texts(tokens))
 
 
 @pytest.mark.parametrize("marks", [{"special": THINK}, {"added": THINK}, {}], ids=["special", "added", "plain"])
@@ -372,7 +373,7 @@ def test_answers_with_each_thinking_switch(name):
     for thinking in ("default", "on", "off"):
         policy = Policy(None, tokenizer, [], thinking=thinking)
         done, cut = (tokenizer(t, add_special_tokens=False)["input_ids"] for t in ("7<|im_end|>", "<think>7"))
-        assert policy.answers([done, cut]) == ["7", ""]
+        assert policy.answers([done, cut], policy.texts([done, cut])) == ["7", ""]
         assert policy.texts([done]) == ["7"]
 
 

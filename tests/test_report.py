@@ -228,6 +228,7 @@ def test_demo_keeps_figure_and_page_up_to_date(tmp_path, monkeypatch, capsys):
     assert said.index(str(out / "families.png")) < said.index("biased") and said.index(str(out / "report.html")) < said.index(
         "biased"
     )
+    assert "time of all arms: rollout" in said
     _, _, ahead = said.partition("next:\n")
     assert len(ahead.splitlines()) == 3 and all(line.startswith("  passus ") for line in ahead.splitlines())
     page = Page(out / "report.html")

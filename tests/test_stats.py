@@ -73,3 +73,12 @@ def test_majority():
     answers = [["7", "7", "8"], ["1", "2", None], ["3", "4", "4"], [None, None, None]]
     correct = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 0], [0, 0, 0]])
     assert stats.maj_at_k(answers, correct) == pytest.approx((1 + 0.5 + 0 + 0) / 4)
+
+
+def test_the_interval_over_runs_is_students():
+    from scipy import stats as scipy_stats
+
+    values = [0.61, 0.70, 0.64]
+    got = stats.interval_over_runs(values)
+    low, high = scipy_stats.t.interval(0.95, 2, loc=np.mean(values), scale=scipy_stats.sem(values))
+    assert (got.low, got.high) == pytest.approx((low, high)) and got.mean == pytest.approx(0.65)

@@ -90,14 +90,7 @@ def attach(model: Any, table: ModelTable, base: str, path: str, seed: int) -> Ad
 
     `base` is the base's name in the experiment, `path` the folder or hub id behind it.
     """
-    from peft import LoraConfig
-
-    targets: Any = table.targets[0] if table.targets == ["all-linear"] else table.targets
-    alpha: Any = table.alpha  # PEFT says int and takes both
-    settings = LoraConfig(
-        r=table.rank, lora_alpha=alpha, target_modules=targets, task_type="CAUSAL_LM", base_model_name_or_path=path
-    )  # fmt: skip
-    adapter = _wrap(model, settings, base, f"model.targets = {table.targets}")
+    adapter = _wrap(model, settings_of(table), base, f"model.targets = {table.targets}")
     adapter.wrapped.peft_config["default"].base_model_name_or_path = path
     # PEFT draws the first matrices on the model's device; drawn here, they are the same on every device.
     generator = torch.Generator().manual_seed(seed)
@@ -108,6 +101,15 @@ def attach(model: Any, table: ModelTable, base: str, path: str, seed: int) -> Ad
             parameter.data.copy_(drawn)
     adapter.refresh()
     return adapter
+
+
+def settings_of(table: ModelTable) -> Any:
+    """PEFT's, for an adapter as the experiment file describes it."""
+    from peft import LoraConfig
+
+    targets: Any = table.targets[0] if table.targets == ["all-linear"] else table.targets
+    alpha: Any = table.alpha  # PEFT says int and takes both
+    return LoraConfig(r=table.rank, lora_alpha=alpha, target_modules=targets, task_type="CAUSAL_LM")
 
 
 def load(model: Any, folder: Path) -> Adapter:

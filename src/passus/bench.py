@@ -96,7 +96,7 @@ def describe(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _timed(work: Work, action: Callable[[], None]) -> Callable[[int], list[float]]:
+def _timed(work: Work, action: Callable[[], object]) -> Callable[[int], list[float]]:
     """Warm up now; then measure as often as asked."""
     for _ in range(WARM_UP):
         action()
@@ -127,7 +127,7 @@ def _step(work: Work, base: str, folder: Path) -> Callable[[int], list[float]]:
 
 def _rollout(work: Work, base: str, folder: Path) -> Callable[[int], list[float]]:
     prepared = _prepare(work, base, folder)
-    return _timed(work, lambda: void(train.draw_groups(prepared, 1, train.Times())))
+    return _timed(work, lambda: train.draw_groups(prepared, 1, train.Times()))
 
 
 def _train(work: Work, base: str, folder: Path) -> Callable[[int], list[float]]:
@@ -136,11 +136,7 @@ def _train(work: Work, base: str, folder: Path) -> Callable[[int], list[float]]:
     drawn = train.draw_groups(prepared, 1, train.Times())
     seen = train.experience(prepared, drawn)
     seen.advantage_N = torch.tensor(coin(drawn.rollout.tokens), device=seen.counts_N.device) * 2 - 1
-    return _timed(work, lambda: void(train.learn(prepared, seen, 1)))
-
-
-def void(_: Any) -> None:
-    """For its time, not for what it gives."""
+    return _timed(work, lambda: train.learn(prepared, seen, 1))
 
 
 WORKLOADS = {"step": _step, "rollout": _rollout, "train": _train}

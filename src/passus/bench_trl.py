@@ -39,7 +39,7 @@ def main() -> None:
     dtype = torch.bfloat16 if work.device == "cuda" else torch.float32
     model = AutoModelForCausalLM.from_pretrained(work.model, dtype=dtype)
     items = training_items("abacus/add4", 0, 0, 0, work.prompts * (work.repeats + WARM_UP + 2))
-    data = Dataset.from_list([{"prompt": f"<q>{item.question}<a>"} for _, item in items])
+    data = Dataset.from_list([{"prompt": [{"role": "user", "content": item.question}]} for _, item in items])
     settings = GRPOConfig(
         output_dir=tempfile.mkdtemp(), per_device_train_batch_size=work.prompts * work.samples, num_generations=work.samples,
         max_completion_length=work.tokens, generation_kwargs={"min_new_tokens": work.tokens}, temperature=1.0, top_k=0,

@@ -263,13 +263,10 @@ def _mean(members: list[Series]) -> Series:
 
 
 def _mean_point(points: list[Point]) -> Point:
-    import numpy as np
-    from scipy.special import stdtrit
+    from passus.stats import interval_over_runs
 
-    ys, n = np.array([p.y for p in points]), len(points)
-    half = float(stdtrit(n - 1, 0.975) * ys.std(ddof=1) / np.sqrt(n))
-    mean = float(ys.mean())
-    return Point(float(np.mean([p.x for p in points])), mean, mean - half, mean + half, points[0].step)
+    over = interval_over_runs([p.y for p in points])
+    return Point(sum(p.x for p in points) / len(points), over.mean, over.low, over.high, points[0].step)
 
 
 def _note(series: list[Series]) -> str:

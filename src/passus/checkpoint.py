@@ -51,7 +51,7 @@ def save(checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Prog
         policy.tokenizer.save_pretrained(temporary)
         save_file({name: t.detach().cpu().contiguous() for name, t in optimizer.tensors().items()}, temporary / OPTIMIZER)
         fault("save:optimizer")
-        files = {path.name: _fingerprint(path) for path in sorted(temporary.iterdir()) if path.is_file()}
+        files = {path.name: _fingerprint(path) for path in sorted(temporary.iterdir())}
         for name in files:
             fsync(temporary / name)
         body = {"progress": asdict(progress), "files": files}

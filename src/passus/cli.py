@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -59,7 +58,7 @@ def run(
     dry_run
         Print the resolved arms and what follows from them; run nothing.
     """
-    from passus import launch, plan
+    from passus import launch, plan, report
     from passus.display import say, say_next
     from passus.experiment import load_experiment, slug
 
@@ -76,7 +75,7 @@ def run(
     code = launch.Runner(loaded, set_ or [], folder, jobs).run()
     if code == 0:
         try:
-            figure = _draw(folder, loaded)
+            figure = report.draw(folder, loaded)
         except UsageError as error:  # the arms are done; what the file asks to see may not be in them
             print(f"the figure was not drawn: {error}", file=sys.stderr)
             figure = None
@@ -91,20 +90,6 @@ def _check_jobs(jobs: int) -> None:
         raise UsageError(f"--jobs {jobs}", expected="1 or more")
 
 
-def _draw(folder: Path, experiment, formats: tuple[str, ...] = (".png", ".svg")) -> Path | None:
-    """The experiment's figure in these formats; none, while there is nothing to draw."""
-    from passus import charts, report
-    from passus.experiment import slug
-    from passus.record import find_runs
-
-    runs = [arm.path for arm in map(report.read_arm, find_runs(folder)) if arm.scores]
-    if not runs:
-        return None
-    paths = [folder / f"{slug(experiment.name)}{suffix}" for suffix in formats]
-    charts.draw(charts.curves(runs, y=experiment.arms[0].config.chart.y, title=experiment.name), *paths)
-    return paths[0]
-
-
 @app.command
 def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     """The `families` experiment on the shipped nano models, on this computer's CPU. Figure and page grow at every eval point.
@@ -116,72 +101,11 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     jobs
         Arms at a time. Default: as many as there are cores.
     """
-    from passus import config, launch, report
-    from passus.display import say, say_next
-    from passus.experiment import load_experiment
+    from passus import demo
 
-    loaded = load_experiment("families")
-    jobs = min(len(loaded.arms), config.default_threads()) if jobs is None else jobs
-    _check_jobs(jobs)
-    folders = [out / arm.name for arm in loaded.arms]
-    figure, page = out / f"{loaded.name}.png", out / "report.html"
-    say(f"{len(folders)} arm(s), {loaded.arms[0].config.train.steps} steps each; these grow as the arms learn:")
-    say(f"  figure: {figure}\n  report: {page}")
-    made = [f"passus demo --out {shlex.quote(str(out))} --jobs {jobs}"]
-    ahead = [f"passus show {shlex.quote(str(folders[0]))}", f"passus plot {shlex.quote(str(out))} --y length --out length.png"]
-    ahead.append("passus run families --set train.learning_rate=1e-4 --out runs/slower")
-
-    def redraw(live: bool = True) -> None:
-        try:
-            report.write(folders, page, loaded.name, loaded.arms[0].config.chart.y, made, ahead, live=live)
-            _draw(out, loaded, (".png",) if live else (".png", ".svg"))
-        except (PassusError, OSError, ValueError) as error:  # what cannot be drawn must not end the arms
-            print(f"figure or report were not written: {error}", file=sys.stderr)
-
-    redraw()
-    code = launch.Runner(loaded, [], out, jobs, on_eval=redraw).run()
-    redraw(live=False)
-    if code == 0:
-        _table(folders)
-        say(_phases(folders))
-        say_next(*ahead)
-    return code
-
-
-def _table(folders: list[Path]) -> None:
-    """First, last and best accuracy of every arm."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from passus import report
-
-    table = Table("arm", "benchmark", "first", "last", "best", caption="Best is a maximum over eval points: biased upwards.")
-    for arm in map(report.read_arm, folders):
-        for scores in arm.scores:
-            shown = [f"{value}\n{interval}" for value, interval in report.cells(scores)]
-            table.add_row(*map(Text, (arm.path.name, scores.benchmark, *shown)))
-    Console().print(table)
-
-
-def _phases(folders: list[Path]) -> str:
-    """Where the arms' time went."""
-    from passus.record import RunFolder
-
-    spent: dict[str, float] = {}
-    for run in map(RunFolder, folders):
-        rows = run.metrics()
-        for row in [*rows, *run.evals()]:
-            for phase in ("rollout", "grade", "update", "eval"):
-                spent[phase] = spent.get(phase, 0.0) + row.get(f"time/{phase}", 0.0)
-        spent["all"] = spent.get("all", 0.0) + (rows[-1]["time/elapsed"] if rows else 0.0)
-    known = sum(spent.values()) - spent["all"]
-    parts = [f"{phase} {seconds:.0f} s" for phase, seconds in spent.items() if phase != "all"]
-    return f"time of all arms: {', '.join(parts)}, recording and saving {max(0.0, spent['all'] - known):.0f} s"
-
-
-def _score(point: dict) -> str:
-    return f"{point['acc']:.3f} [{point['ci_low']:.3f}, {point['ci_high']:.3f}]"
+    if jobs is not None:
+        _check_jobs(jobs)
+    return demo.run(out, jobs)
 
 
 @app.command
@@ -228,7 +152,7 @@ def eval(
     from rich.console import Console
 
     from passus import arm, models
-    from passus.display import say_next
+    from passus.display import say_next, score
     from passus.engine import Engine
     from passus.evaluate import evaluate
     from passus.record import RunFolder
@@ -252,7 +176,7 @@ def eval(
         else:
             many = f"{point['q']} items x {point['k']}"
             length = f"length {point['tokens_mean']:.1f}  truncated {point['truncated']:.3f}"
-            print(f"{point['benchmark']}  accuracy {_score(point)}  {many}  {length}")
+            print(f"{point['benchmark']}  accuracy {score(point)}  {many}  {length}")
     if out is not None and not json_:
         print(f"rows: {out / 'items'}")
     elif not json_:

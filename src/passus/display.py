@@ -19,6 +19,11 @@ def say(text: str) -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (stands in for stdout until the end)
 
 
+def score(point: dict) -> str:
+    """An eval point's accuracy with its interval, as it is written everywhere."""
+    return f"{point['acc']:.3f} [{point['ci_low']:.3f}, {point['ci_high']:.3f}]"
+
+
 def say_next(*commands: str) -> None:
     """What to do next. Installed by `make`, passus is in .venv/bin and not on the path: it can be pasted all the same."""
     by_path = Path(sys.argv[0]).name == "passus" and not shutil.which("passus")
@@ -81,9 +86,7 @@ class Display:
         row = last_line(path / "metrics.jsonl") or {}
         points = last_step(path / "evals.jsonl")
         step = row.get("step", 0)
-        scores = [f"{p['acc']:.3f} [{p['ci_low']:.3f}, {p['ci_high']:.3f}]" for p in points]
-        if len(scores) > 1:
-            scores = [f"{p['benchmark']} {score}" for p, score in zip(points, scores, strict=True)]
+        scores = [score(p) if len(points) == 1 else f"{p['benchmark']} {score(p)}" for p in points]
         return {
             "state": state_of(path).get("state", "waiting"),
             "step": f"{step}/{steps}",

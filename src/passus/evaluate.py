@@ -44,8 +44,9 @@ def _rows(
         table.samples, max_tokens, seed, f"eval/{benchmark}", temperature=temperature, top_p=table.top_p, top_k=table.top_k
     )
     rollout = sampler.generate([policy.prompt(item, item.index) for item in items], params)
-    answers = policy.answers(rollout.tokens)
-    for n, text in enumerate(policy.texts(rollout.tokens)):
+    texts = policy.texts(rollout.tokens)
+    answers = policy.answers(rollout.tokens, texts)
+    for n, text in enumerate(texts):
         item = items[n // table.samples]
         graded = grade(answers[n], item.gold, truncated=not rollout.finished[n])
         yield {

@@ -38,7 +38,7 @@ class Groups:
     def choose(self, prompts: int) -> list[int]:
         """Which groups the updates take: mixed ones first, then others to fill up, in the order they were drawn."""
         mixed = self.mixed()
-        others = [d for d in range(len(self.items_D)) if d not in set(mixed)]
+        others = sorted(set(range(len(self.items_D))) - set(mixed))
         return sorted((mixed + others)[:prompts])
 
     def pick(self, groups: Sequence[int]) -> "Groups":

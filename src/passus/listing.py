@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from passus.display import say_next
+from passus.display import say_next, score
 from passus.errors import PassusError, UsageError
 from passus.files import last_line
 from passus.grading import Verdict
@@ -40,9 +40,9 @@ def print_listing(rows: list[dict], folder: Path) -> None:
         return
     table = Table("run", "state", "step", "benchmark", "accuracy")
     for row in rows:
-        score = f"{row['acc']:.3f} [{row['ci_low']:.3f}, {row['ci_high']:.3f}]" if row["acc"] is not None else ""
+        shown = score(row) if row["acc"] is not None else ""
         step = f"{row['step']}/{row['steps']}" if row["steps"] else ""
-        table.add_row(*map(Text, (row["run"], row["state"], step, row["benchmark"] or "", score)))
+        table.add_row(*map(Text, (row["run"], row["state"], step, row["benchmark"] or "", shown)))
     Console().print(table)
     for row in rows:
         if row["error"]:

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from passus import attention, models
-from passus.config import Config
+from passus.adapter import settings_of
+from passus.config import Config, ModelTable
 from passus.logprob import CHUNK
 
 PROBE_TOKENS = 256
@@ -49,12 +50,12 @@ def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Memory:
     """For prompts of at most `prompt_tokens`; completions run to max_tokens at worst."""
     shape = models.shape_of(config.model.base)
     size = dtype.itemsize
-    with torch.device("meta"):
-        model = models.empty(shape, dtype)
-    parameters = sum(p.numel() for p in model.parameters())
     frozen = config.model.tuning == "frozen"
-    rank = config.model.rank if frozen else 0
-    trained = _adapter_parameters(model, rank) if frozen else parameters
+    table = config.model if frozen else None
+    sizes = {name: p.numel() for name, p in _empty(shape, dtype, table).named_parameters()}
+    added = sum(count for name, count in sizes.items() if "lora_" in name)
+    parameters = sum(sizes.values()) - added
+    trained = added if frozen else parameters
     masters = 0 if frozen or dtype == torch.float32 else 4 * trained
     longest = prompt_tokens + config.train.max_tokens
     tokens = max(config.train.micro_tokens, longest)
@@ -65,29 +66,35 @@ def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Memory:
         optimizer=8 * trained + masters,
         gradients=(4 if frozen else size) * trained + masters,  # and once more in float32, as the update begins
         reference=size * parameters if config.method.kl_weight and not frozen else 0,
-        activations=int(tokens * saved_per_token(shape, dtype, rank)),
+        activations=int(tokens * saved_per_token(shape, dtype, table)),
         logits=LOGIT_COPIES * 4 * chunk * shape.vocab_size,
         cache=min(rows, 512) * attention.KeyValueCache.row_bytes(shape, longest, dtype),
     )
 
 
-def saved_per_token(shape: Any, dtype: torch.dtype, rank: int = 0) -> float:
+def saved_per_token(shape: Any, dtype: torch.dtype, table: ModelTable | None = None) -> float:
     """Bytes that the backward pass keeps of each token, all layers together: from models of one and two layers.
 
-    With a rank, the model has adapters, which keep float32 copies of their inputs, on frozen weights, which keep nothing.
+    With a table, the model has its adapters, which keep float32 copies of their inputs, on frozen weights, which keep none.
     """
-    one, two = (_saved(models.with_layers(shape, n), dtype, rank) for n in (1, 2))
+    one, two = (_saved(models.with_layers(shape, n), dtype, table) for n in (1, 2))
     return (one + (shape.num_hidden_layers - 1) * (two - one)) / PROBE_TOKENS
 
 
-def _saved(shape: Any, dtype: torch.dtype, rank: int) -> int:
+def _empty(shape: Any, dtype: torch.dtype, table: ModelTable | None) -> Any:
+    """A model without storage, with adapters if a table describes them."""
     with torch.device("meta"):
         model = models.empty(shape, dtype)
-        if rank:
-            from peft import LoraConfig, get_peft_model
+        if table is None:
+            return model
+        from peft import get_peft_model
 
-            model = get_peft_model(model, LoraConfig(r=rank, target_modules="all-linear")).base_model.model
-        tokens = torch.zeros(1, PROBE_TOKENS, dtype=torch.long)
+        return get_peft_model(model, settings_of(table)).base_model.model
+
+
+def _saved(shape: Any, dtype: torch.dtype, table: ModelTable | None) -> int:
+    model = _empty(shape, dtype, table)
+    tokens = torch.zeros(1, PROBE_TOKENS, dtype=torch.long, device="meta")
     own = {p.untyped_storage()._cdata for p in model.parameters()}
     kept: dict[int, tuple[int, Tensor]] = {}
 
@@ -115,9 +122,3 @@ class _Fused(torch.autograd.Function):
         out = torch.empty_like(query)
         ctx.save_for_backward(query, key, value, out, query.new_empty(query.shape[:-1], dtype=torch.float32))
         return out
-
-
-def _adapter_parameters(model: Any, rank: int) -> int:
-    """Of an adapter on every linear layer of the blocks."""
-    linear = [m for m in model.get_decoder().modules() if isinstance(m, torch.nn.Linear)]
-    return sum(rank * (m.in_features + m.out_features) for m in linear)

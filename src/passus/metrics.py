@@ -71,7 +71,7 @@ def of_rollout(drawn: Groups, rewards_PG: Tensor, prompts: int) -> dict[str, flo
         "train/grader_error": share(Verdict.ERROR),
         "train/completions/mean_length": float(lengths.mean()),
         "train/completions/min_length": float(lengths.min()),
-        "train/completions/p95_length": float(torch.quantile(lengths[:1_000_000], 0.95)),
+        "train/completions/p95_length": _percentile(lengths, 0.95),
         "train/completions/max_length": float(lengths.max()),
         "train/step_tokens": float(drawn.tokens),
     }

@@ -131,15 +131,12 @@ def load_trainable(table: ModelTable, device: str, dtype: str, seed: int, saved:
     policy = load(table.base, device, dtype, table.prompt, table.thinking)
     folder = locate(table.base)
     path = str(Path(folder).resolve()) if Path(folder).is_dir() else folder
-    policy.adapter = adapter.attach(policy.model, table, _lasting(table.base), path, seed)
+    # Shipped models are found by name on any machine; of others the path must mean the same from any folder.
+    base = table.base if table.base.startswith(SHIPPED) else path
+    policy.adapter = adapter.attach(policy.model, table, base, path, seed)
     if saved:
         policy.adapter.restore(saved)
     return policy
-
-
-def _lasting(base: str) -> str:
-    """A base's name that means the same from any folder."""
-    return base if base.startswith(SHIPPED) or not Path(locate(base)).is_dir() else str(Path(locate(base)).resolve())
 
 
 def _load_config(base: str, folder: str) -> Any:
@@ -218,7 +215,8 @@ def _unloadable(base: str, folder: str, reason: str) -> UsageError:
 def _check_shape(base: str, config: Any) -> None:
     kinds = set(getattr(config, "layer_types", None) or [])
     odd = [f"{kind} layers" for kind in sorted(kinds - {"full_attention", "sliding_attention"})]
-    odd += ["soft-capped logits"] if getattr(config, "final_logit_softcapping", None) else []
+    capped = {"final_logit_softcapping": "soft-capped logits", "attn_logit_softcapping": "soft-capped attention"}
+    odd += [words for name, words in capped.items() if getattr(config, name, None)]
     needed = ("num_key_value_heads", "num_hidden_layers", "max_position_embeddings")
     odd += [f"no {name}" for name in needed if not getattr(config, name, None)]
     if odd:

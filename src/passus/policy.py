@@ -176,16 +176,21 @@ class Policy:
     def texts(self, completions: Sequence[Sequence[int]], *, special: bool = False) -> list[str]:
         return self.tokenizer.batch_decode(completions, skip_special_tokens=not special, clean_up_tokenization_spaces=False)
 
-    def answers(self, completions: Sequence[Sequence[int]]) -> list[str]:
-        """What each completion says after its thinking; nothing where the thinking never ended."""
-        marked = self.texts(completions, special=True)  # the marks of thinking may be special tokens
-        return [self._answer(m, text) for m, text in zip(marked, self.texts(completions), strict=True)]
+    def answers(self, completions: Sequence[Sequence[int]], texts: Sequence[str]) -> list[str]:
+        """What each completion, given as tokens and as text, says after its thinking; nothing where that never ended."""
+        marked = self.texts(completions, special=True) if self._marks_are_special else texts
+        return [self._answer(m, text) for m, text in zip(marked, texts, strict=True)]
 
     def _answer(self, marked: str, text: str) -> str:
         _, closed, said = marked.rpartition(CLOSE)
         if OPEN in said or (self._prompt_opens_thinking and not closed):
             return ""
         return self._special.sub("", said) if closed else text
+
+    @cached_property
+    def _marks_are_special(self) -> bool:
+        """Then a text without special tokens does not show where thinking ends."""
+        return any(self._special.fullmatch(mark) for mark in (OPEN, CLOSE))
 
     @cached_property
     def _special(self) -> re.Pattern[str]:

@@ -16,11 +16,12 @@ from typing import Any
 import passus
 from passus import charts
 from passus.errors import PassusError
+from passus.experiment import Experiment, slug
 from passus.files import last_line, write_atomic
 from passus.grading import BOX, Verdict, grade
 from passus.listing import printable
 from passus.lock import state_of
-from passus.record import RunFolder
+from passus.record import RunFolder, find_runs
 from passus.tasks import Item, benchmark_items
 
 LONGEST = 600
@@ -114,6 +115,16 @@ def write(
     page = PAGE.format(title=_text(title), reload=reload, style=STYLE, body="\n".join(parts))
     out.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(out, lambda target: target.write_text(page, encoding="utf-8"), durable=False)
+
+
+def draw(folder: Path, experiment: Experiment, formats: Sequence[str] = (".png", ".svg")) -> Path | None:
+    """The experiment's figure beside its arms, in these formats; none, while there is nothing to draw."""
+    drawable = [arm.path for arm in map(read_arm, find_runs(folder)) if arm.scores]
+    if not drawable:
+        return None
+    paths = [folder / f"{slug(experiment.name)}{suffix}" for suffix in formats]
+    charts.draw(charts.curves(drawable, y=experiment.arms[0].config.chart.y, title=experiment.name), *paths)
+    return paths[0]
 
 
 def _text(value: object) -> str:

@@ -40,6 +40,14 @@ def interval(correct_QK: np.ndarray, level: float = 0.95) -> Interval:
     return _wilson(p, min(items / spread, items * samples), float(stdtrit(items - 1, tail)))
 
 
+def interval_over_runs(values: Sequence[float], level: float = 0.95) -> Interval:
+    """The mean of a number over runs with several seeds, with its t interval."""
+    ys = np.asarray(values, dtype=float)
+    mean = float(ys.mean())
+    half = float(stdtrit(len(ys) - 1, (1 + level) / 2) * ys.std(ddof=1) / np.sqrt(len(ys)))
+    return Interval(mean, mean - half, mean + half)
+
+
 def _wilson(p: float, n: float, z: float) -> Interval:
     shrink = 1 + z * z / n
     centre = (p + z * z / (2 * n)) / shrink

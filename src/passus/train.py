@@ -23,6 +23,7 @@ from passus.adapter import fingerprint_of
 from passus.batch import PackedBatch
 from passus.checkpoint import Progress
 from passus.config import Config
+from passus.display import score
 from passus.engine import Engine
 from passus.errors import PassusError, Stop, UsageError
 from passus.evaluate import evaluate
@@ -208,7 +209,8 @@ def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Gr
         run.policy.refresh()
         rollout = shown_solutions(run, items) if run.shows_solutions else run.engine.generate(asked, params)
     with times("grade"):
-        texts, answers = run.policy.texts(rollout.tokens), run.policy.answers(rollout.tokens)
+        texts = run.policy.texts(rollout.tokens)
+        answers = run.policy.answers(rollout.tokens, texts)
         golds = [item.gold for item in items for _ in range(count)]
         grades = [grade(a, gold, truncated=not f) for a, gold, f in zip(answers, golds, rollout.finished, strict=True)]
     return Groups(count, items, asked, rollout, texts, grades)
@@ -381,8 +383,7 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
     run.folder.write_rows("items", step, rows)
     run.folder.append_evals(points)
     for p in points:
-        score = f"{p['acc']:.3f} [{p['ci_low']:.3f}, {p['ci_high']:.3f}]"
-        say(f"step {step}/{config.train.steps}  {p['benchmark']}  accuracy {score}  length {p['tokens_mean']:.1f}")
+        say(f"step {step}/{config.train.steps}  {p['benchmark']}  accuracy {score(p)}  length {p['tokens_mean']:.1f}")
 
 
 def save(run: Run) -> None:

@@ -1,0 +1,63 @@
+"""The demo: `families` on the shipped models, with a figure and a page that grow as the arms learn."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from passus import config, launch, report
+from passus.display import say, say_next
+from passus.errors import PassusError
+from passus.experiment import load_experiment
+from passus.record import RunFolder
+
+
+def run(out: Path, jobs: int | None) -> int:
+    loaded = load_experiment("families")
+    jobs = jobs or min(len(loaded.arms), config.default_threads())
+    folders = [out / arm.name for arm in loaded.arms]
+    page = out / "report.html"
+    say(f"{len(folders)} arm(s), {loaded.arms[0].config.train.steps} steps each; these grow as the arms learn:")
+    say(f"  figure: {out / loaded.name}.png\n  report: {page}")
+    made = [f"passus demo --out {shlex.quote(str(out))} --jobs {jobs}"]
+    ahead = [f"passus show {shlex.quote(str(folders[0]))}", f"passus plot {shlex.quote(str(out))} --y length --out length.png"]
+    ahead.append("passus run families --set train.learning_rate=1e-4 --out runs/slower")
+
+    def redraw(live: bool = True) -> None:
+        try:
+            report.write(folders, page, loaded.name, loaded.arms[0].config.chart.y, made, ahead, live=live)
+            report.draw(out, loaded, (".png",) if live else (".png", ".svg"))
+        except (PassusError, OSError, ValueError) as error:  # what cannot be drawn must not end the arms
+            print(f"figure or report were not written: {error}", file=sys.stderr)
+
+    redraw()
+    code = launch.Runner(loaded, [], out, jobs, on_eval=redraw).run()
+    redraw(live=False)
+    if code == 0:
+        _print_scores(folders)
+        say(phases(folders))
+        say_next(*ahead)
+    return code
+
+
+def _print_scores(folders: list[Path]) -> None:
+    """First, last and best accuracy of every arm."""
+    table = Table("arm", "benchmark", "first", "last", "best", caption="Best is a maximum over eval points: biased upwards.")
+    for arm in map(report.read_arm, folders):
+        for scores in arm.scores:
+            shown = [f"{value}\n{interval}" for value, interval in report.cells(scores)]
+            table.add_row(*map(Text, (arm.path.name, scores.benchmark, *shown)))
+    Console().print(table)
+
+
+def phases(folders: list[Path]) -> str:
+    """Where the arms' time went."""
+    runs = [RunFolder(folder) for folder in folders]
+    rows = [row for run in runs for row in [*run.metrics(), *run.evals()]]
+    spent = {phase: sum(row.get(f"time/{phase}", 0.0) for row in rows) for phase in ("rollout", "grade", "update", "eval")}
+    whole = sum(row["time/elapsed"] for run in runs for row in run.metrics()[-1:])
+    spent["recording and saving"] = max(0.0, whole - sum(spent.values()))
+    return "time of all arms: " + ", ".join(f"{phase} {seconds:.0f} s" for phase, seconds in spent.items())
