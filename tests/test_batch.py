@@ -10,7 +10,8 @@ def rows(n=9):
     def ids(low, high):
         return torch.randint(2, 41, (int(torch.randint(low, high, (1,), generator=g)),), generator=g).tolist()
 
-    return [ids(1, 8) for _ in range(n)], [ids(1, 20) for _ in range(n)]
+    prompts = [ids(1, 8) for _ in range(n // 3)] * 3  # three completions each, not side by side
+    return prompts, [ids(1, 20) for _ in range(n)]
 
 
 def packed_gradient(model, prompts, completions, budget):
@@ -59,6 +60,19 @@ def test_packed_equals_padded_in_values_and_gradients():
                 torch.testing.assert_close(mine, theirs, atol=2e-5, rtol=1e-4)
             for mine, theirs in zip(gradient, expected_gradient, strict=True):
                 torch.testing.assert_close(mine, theirs, atol=2e-3, rtol=1e-3)
+
+
+def test_a_prompt_lies_in_a_pack_once():
+    prompts, completions = rows()
+    packed = batch.pack(list(range(9)), prompts, completions, torch.device("cpu"))
+    assert len(packed.tokens_T) == sum(map(len, prompts[:3])) + sum(map(len, completions))
+    for row in range(9):
+        mine = packed.row_C == row
+        assert packed.targets_C[mine].tolist() == completions[row]
+        assert packed.offset_C[mine].tolist() == list(range(len(completions[row])))
+        seen = [*prompts[row], *completions[row]]
+        assert packed.tokens_T[packed.predicts_C[mine]].tolist() == seen[len(prompts[row]) - 1 : -1]
+        assert packed.positions_T[packed.predicts_C[mine]].tolist() == list(range(len(prompts[row]) - 1, len(seen) - 1))
 
 
 def test_micro_batches_keep_to_the_budget_and_lose_nobody():

@@ -13,7 +13,9 @@ K key-value heads, D head width.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers import AttentionInterface
@@ -93,27 +95,41 @@ class DecodePlan:
 
 @dataclass
 class PackedPlan:
-    """N sequences end to end in one row of T tokens: packed for the linear layers, padded for the attention.
+    """N sequences in one row of T tokens: packed for the linear layers, padded for the attention.
 
     Neighbours of like length are padded together (give the sequences sorted by length). A dense T x T mask would be several
     times slower on a CPU. Padding stands on the right, so causal attention never looks at it from a real token.
+
+    Sequences lie end to end, unless `places` says where the tokens of each are: then a prompt that several begin with lies
+    there once, goes through the linear layers once, and is only read by the attention of each.
     """
 
     lengths_N: list[int]
     device: torch.device
     captured: list[tuple[Tensor, Tensor]] | None = None
     """Give an empty list to collect each layer's (keys, values), [T, K, D] both: prefill."""
+    places: list[np.ndarray] | None = None
+    """Of each sequence, the index into T of its tokens."""
 
     def __post_init__(self) -> None:
         self.blocks = [_Block(lengths, self.device) for lengths in _alike(self.lengths_N)]
         self.tokens = [sum(block.lengths) for block in self.blocks]
+        if self.places is not None:
+            flat = np.concatenate(self.places)
+            self.gather = torch.from_numpy(flat).to(self.device)
+            # Of a token that several sequences share, the first one's output is taken: they are all the same.
+            _, first = np.unique(flat, return_index=True)
+            self.first_T = torch.from_numpy(first).to(self.device)
 
     def attend(self, layer: int, query_1HTD: Tensor, key_1KTD: Tensor, value_1KTD: Tensor, scale: float, window: int | None):
         query_THD, key_TKD, value_TKD = (x[0].transpose(0, 1) for x in (query_1HTD, key_1KTD, value_1KTD))
         if self.captured is not None:
             self.captured.append((key_TKD, value_TKD))
+        if self.places is not None:
+            query_THD, key_TKD, value_TKD = (x.index_select(0, self.gather) for x in (query_THD, key_TKD, value_TKD))
         parts = zip(self.blocks, *(x.split(self.tokens) for x in (query_THD, key_TKD, value_TKD)), strict=True)
-        return torch.cat([block.attend(q, k, v, scale, window) for block, q, k, v in parts])[None]
+        out_THD = torch.cat([block.attend(q, k, v, scale, window) for block, q, k, v in parts])
+        return (out_THD if self.places is None else out_THD.index_select(0, self.first_T))[None]
 
 
 PAD_AT_MOST = 1.3
@@ -141,23 +157,33 @@ class _Block:
         slots_ML = torch.arange(len(lengths) * self.longest, device=device).view(len(lengths), self.longest)
         is_token_ML = torch.arange(self.longest, device=device) < torch.tensor(lengths, device=device)[:, None]
         self.slots_T = slots_ML[is_token_ML]
-        self._visible: dict[int | None, Tensor] = {}
+        self._visible: dict[Any, Tensor] = {}
 
     def attend(self, query_THD: Tensor, key_TKD: Tensor, value_TKD: Tensor, scale: float, window: int | None) -> Tensor:
-        groups = query_THD.shape[1] // key_TKD.shape[1]
-        query_MHLD = self._pad(query_THD)
-        key_MHLD, value_MHLD = (self._pad(x).repeat_interleave(groups, dim=1) for x in (key_TKD, value_TKD))
+        query_MHLD, key_MKLD, value_MKLD = (self._pad(x) for x in (query_THD, key_TKD, value_TKD))
         window = window if window is not None and window < self.longest else None
         if self.longest < FUSED_FROM and self.device.type == "cpu":
-            scores = (query_MHLD * scale) @ key_MHLD.transpose(2, 3)
-            out_MHLD = scores.masked_fill(~self._mask(window), float("-inf")).softmax(-1) @ value_MHLD
+            out_MHLD = self._plain(query_MHLD * scale, key_MKLD, value_MKLD, window)
         else:
             mask = self._mask(window) if window is not None else None
             out_MHLD = torch.nn.functional.scaled_dot_product_attention(
-                query_MHLD, key_MHLD, value_MHLD, attn_mask=mask, is_causal=mask is None, scale=scale
+                query_MHLD, key_MKLD, value_MKLD, attn_mask=mask, is_causal=mask is None, scale=scale, enable_gqa=True
             )
         out_SHD = out_MHLD.transpose(1, 2).flatten(0, 1)
         return out_SHD if self.even else out_SHD[self.slots_T]
+
+    def _plain(self, query_MHLD: Tensor, key_MKLD: Tensor, value_MKLD: Tensor, window: int | None) -> Tensor:
+        """The G query heads of a key-value head stand one below the other, so that no key is repeated."""
+        rows, heads, longest, width = query_MHLD.shape
+        query_MKGD = query_MHLD.reshape(rows, key_MKLD.shape[1], -1, width)
+        scores = (query_MKGD @ key_MKLD.transpose(2, 3)).view(rows, heads, longest, longest)
+        shares = scores.masked_fill_(self._hidden(window), float("-inf")).softmax(-1)
+        return (shares.view(rows, key_MKLD.shape[1], -1, longest) @ value_MKLD).view(rows, heads, longest, width)
+
+    def _hidden(self, window: int | None) -> Tensor:
+        if ("not", window) not in self._visible:
+            self._visible["not", window] = ~self._mask(window)
+        return self._visible["not", window]
 
     def _pad(self, x_THD: Tensor) -> Tensor:
         _, heads, width = x_THD.shape
@@ -175,6 +201,76 @@ class _Block:
         return self._visible[window]
 
 
+@dataclass
+class VarlenPlan:
+    """N sequences end to end in T tokens, by torch's variable-length attention: training on CUDA.
+
+    T, N and `longest` are the same in every micro-batch of a run, so that a compiled layer is compiled once: what is missing is
+    filled with tokens that nobody reads and sequences without tokens.
+    """
+
+    cumulative_N1: Tensor
+    """Where each sequence begins, int32, with T at the end."""
+    longest: int
+
+    @classmethod
+    def fill(cls, lengths: list[int], tokens: int, sequences: int, longest: int, device: torch.device) -> "VarlenPlan":
+        """The tokens that are missing become sequences of their own, no longer than the longest."""
+        missing = tokens - sum(lengths)
+        filled = [*lengths, *([longest] * (missing // longest)), *([missing % longest] if missing % longest else [])]
+        if len(filled) > sequences:
+            raise ValueError(f"{len(filled)} sequences do not fit {sequences}")
+        ends = np.cumsum([0, *filled, *([0] * (sequences - len(filled)))])
+        return cls(torch.from_numpy(ends.astype(np.int32)).to(device), longest)
+
+    def attend(self, layer: int, query_1HTD: Tensor, key_1KTD: Tensor, value_1KTD: Tensor, scale: float, window: int | None):
+        from torch.nn.attention.varlen import varlen_attn
+
+        query_THD, key_TKD, value_TKD = (x[0].transpose(0, 1).contiguous() for x in (query_1HTD, key_1KTD, value_1KTD))
+        group = query_THD.shape[1] // key_TKD.shape[1]
+        ends = self.cumulative_N1
+        return varlen_attn(
+            query_THD, key_TKD.repeat_interleave(group, 1), value_TKD.repeat_interleave(group, 1), ends, ends, self.longest,
+            self.longest, scale=scale, window_size=(window - 1 if window else -1, 0),
+        )[None]  # fmt: skip
+
+
+NO_WINDOW = 1 << 30
+
+
+@torch.library.custom_op("passus::decode_attention", mutates_args=("keys_SKLD", "values_SKLD"), device_types="cpu")
+def decode_attention(
+    query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, keys_SKLD: Tensor, values_SKLD: Tensor, positions_B: Tensor,
+    scale: float, window: int,
+) -> Tensor:  # fmt: skip
+    """[B, 1, H, D]: each row's new token, which is written into its row of the cache, against what lies there before it.
+
+    This is the plain form, for tests; on CUDA it is a kernel (kernels.py).
+    """
+    plan = DecodePlan(KeyValueCache([keys_SKLD], [values_SKLD]), positions_B, keys_SKLD.shape[2])
+    return plan.attend(0, query_BH1D, key_BK1D, value_BK1D, scale, window).contiguous()
+
+
+@decode_attention.register_fake
+def _(query_BH1D, key_BK1D, value_BK1D, keys_SKLD, values_SKLD, positions_B, scale, window):
+    rows, heads, _, width = query_BH1D.shape
+    return query_BH1D.new_empty(rows, 1, heads, width)
+
+
+@dataclass
+class SlotPlan:
+    """One new token for each of the first B rows of caches that hang on the attention modules themselves.
+
+    Found by a layer's number, as `DecodePlan` does, they would make a compiled layer another one for every layer.
+    """
+
+    positions_B: Tensor
+
+    def attend(self, module: Any, query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, scale: float, window: int | None):
+        keys, values = module.cached_keys, module.cached_values
+        return decode_attention(query_BH1D, key_BK1D, value_BK1D, keys, values, self.positions_B, scale, window or NO_WINDOW)
+
+
 def _attention(
     module, query, key, value, attention_mask, scaling=None, sliding_window=None, plan=None, softcap=None, s_aux=None, **_
 ):
@@ -182,7 +278,8 @@ def _attention(
         raise TypeError("attention 'passus' was called without plan=: pass a DecodePlan or a PackedPlan to the model")
     if softcap is not None or s_aux is not None:
         raise NotImplementedError("its attention has soft-capped scores or sinks, which passus does not compute")
-    return plan.attend(module.layer_idx, query, key, value, scaling, sliding_window), None
+    layer = module if isinstance(plan, SlotPlan) else module.layer_idx
+    return plan.attend(layer, query, key, value, scaling, sliding_window), None
 
 
 AttentionInterface.register(NAME, _attention)

@@ -39,21 +39,30 @@ def micro_batches(lengths_N: Sequence[int], budget: int) -> list[list[int]]:
 
 
 def pack(rows: list[int], prompts: Sequence[list[int]], completions: Sequence[list[int]], device: torch.device) -> PackedBatch:
-    """`prompts` and `completions` are those of the whole update; `rows` picks from them."""
+    """`prompts` and `completions` are those of the whole update; `rows` picks from them. A prompt lies there once, however many
+    completions it has."""
+    shared = list(dict.fromkeys(tuple(prompts[row]) for row in rows))
+    starts = dict(zip(shared, np.cumsum([0, *map(len, shared)])[:-1].tolist(), strict=True))
+    heads = sum(map(len, shared))
+    begins = np.array([starts[tuple(prompts[row])] for row in rows])
     before = np.array([len(prompts[row]) for row in rows])
     after = np.array([len(completions[row]) for row in rows])
-    lengths = before + after
-    total = int(lengths.sum())
-    tokens = np.fromiter(chain.from_iterable(part for row in rows for part in (prompts[row], completions[row])), int, total)
-    starts = np.cumsum(lengths) - lengths
-    positions = np.arange(total) - np.repeat(starts, lengths)
-    offsets = np.arange(int(after.sum())) - np.repeat(np.cumsum(after) - after, after)
-    predicts = np.repeat(starts + before - 1, after) + offsets
+    own = heads + np.cumsum(after) - after  # where each completion begins
+    everything = chain(chain.from_iterable(shared), chain.from_iterable(completions[row] for row in rows))
+    tokens = np.fromiter(everything, int, heads + int(after.sum()))
+    offsets = np.arange(int(after.sum())) - np.repeat(own - heads, after)
+    positions = np.concatenate([*(np.arange(len(prompt)) for prompt in shared), np.repeat(before, after) + offsets])
+    # The token before: within the completion, or the prompt's last.
+    predicts = np.where(offsets > 0, np.repeat(own, after) + offsets - 1, np.repeat(begins + before - 1, after))
+    places = [
+        np.concatenate([np.arange(b, b + p), np.arange(o, o + c)])
+        for b, p, o, c in zip(begins, before, own, after, strict=True)
+    ]
 
     def tensor(values: np.ndarray) -> Tensor:
         return torch.from_numpy(values).to(device)
 
     return PackedBatch(
-        tensor(tokens), tensor(positions), PackedPlan(lengths.tolist(), device), tensor(predicts), tensor(tokens[predicts + 1]),
-        tensor(np.repeat(rows, after)), tensor(offsets),
+        tensor(tokens), tensor(positions), PackedPlan((before + after).tolist(), device, places=places), tensor(predicts),
+        tensor(tokens[heads:]), tensor(np.repeat(rows, after)), tensor(offsets),
     )  # fmt: skip

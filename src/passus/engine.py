@@ -194,11 +194,37 @@ def draw(logits_BV: Tensor, uniform_B: Tensor, params: SamplingParams) -> tuple[
     if params.temperature == 0:
         tokens_B = logps_BV.argmax(-1)
     else:
-        cumulative_BV = truncate(logps_BV.exp(), params.top_p, params.top_k).double().cumsum(-1)
-        threshold_B1 = (uniform_B * cumulative_BV[:, -1])[:, None]
-        tokens_B = torch.searchsorted(cumulative_BV, threshold_B1, right=True)[:, 0]
-        tokens_B = tokens_B.clamp(max=logits_BV.shape[1] - 1)  # NaN logits; the update that follows will be skipped
+        tokens_B = invert(truncate(logps_BV.exp(), params.top_p, params.top_k), uniform_B)
     return tokens_B, logps_BV.gather(1, tokens_B[:, None])[:, 0]
+
+
+SEARCH_BLOCK = 1024
+
+
+def invert(weights_BV: Tensor, uniform_B: Tensor) -> Tensor:
+    """Where the running sum of each row's weights passes its uniform share of the total.
+
+    In two steps, over sums of blocks and then within one block: a running sum over a vocabulary of 150,000 would cost more
+    than the head's product.
+    """
+    vocabulary = weights_BV.shape[1]
+    if vocabulary <= SEARCH_BLOCK:
+        cumulative_BV = weights_BV.double().cumsum(-1)
+        found_B1 = torch.searchsorted(cumulative_BV, uniform_B[:, None] * cumulative_BV[:, -1:], right=True)
+        return found_B1[:, 0].clamp(max=vocabulary - 1)
+    padded_BV = torch.nn.functional.pad(weights_BV, (0, -vocabulary % SEARCH_BLOCK))
+    blocks_BNW = padded_BV.view(len(weights_BV), -1, SEARCH_BLOCK)
+    sums_BN = blocks_BNW.sum(-1, dtype=torch.float64).cumsum(-1)
+    threshold_B1 = uniform_B[:, None] * sums_BN[:, -1:]
+    block_B1 = torch.searchsorted(sums_BN, threshold_B1, right=True).clamp(max=blocks_BNW.shape[1] - 1)
+    before_B1 = torch.where(block_B1 > 0, sums_BN.gather(1, (block_B1 - 1).clamp(min=0)), 0.0)
+    chosen_BW = blocks_BNW.gather(1, block_B1[:, :, None].expand(-1, -1, SEARCH_BLOCK))[:, 0]
+    within_BW = before_B1 + chosen_BW.double().cumsum(-1)
+    # The two sums round differently: a threshold just below a block's end may lie above all of the block.
+    last_B1 = SEARCH_BLOCK - 1 - (chosen_BW.flip(-1) > 0).int().argmax(-1, keepdim=True)
+    place_B1 = torch.searchsorted(within_BW, threshold_B1, right=True).minimum(last_B1)
+    # NaN weights: some token; the update that follows will be skipped.
+    return (block_B1 * SEARCH_BLOCK + place_B1)[:, 0].clamp(max=vocabulary - 1)
 
 
 def truncate(probs_BV: Tensor, top_p: float, top_k: int) -> Tensor:

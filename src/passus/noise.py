@@ -7,6 +7,7 @@ a batch nor a resume can change it.
 """
 
 import zlib
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,7 +23,7 @@ def stream_key(name: str) -> int:
     return zlib.crc32(name.encode())
 
 
-def philox(counter: tuple[Tensor, Tensor, Tensor, Tensor], key: tuple[int, int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def philox(counter: tuple[Tensor, Tensor, Tensor, Tensor], key: tuple[Any, Any]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Ten rounds over int64 tensors that hold 32-bit words; the tensors broadcast."""
     c0, c1, c2, c3 = counter
     k0, k1 = key
@@ -32,6 +33,12 @@ def philox(counter: tuple[Tensor, Tensor, Tensor, Tensor], key: tuple[int, int])
         c0, c1, c2, c3 = ((p1 >> 32) & _MASK) ^ c1 ^ k0, p1 & _MASK, ((p0 >> 32) & _MASK) ^ c3 ^ k1, p0 & _MASK
         k0, k1 = (k0 + _W0) & _MASK, (k1 + _W1) & _MASK
     return c0, c1, c2, c3
+
+
+def uniform_at(key: tuple[Tensor, Tensor], step: Tensor, item_B: Tensor, sample_B: Tensor, position_B: Tensor) -> Tensor:
+    """One uniform number for each row, all on the device: what a captured decode step draws with."""
+    high, low, _, _ = philox((step.expand_as(item_B), item_B, sample_B, position_B), key)
+    return ((high >> 5) * 2**26 + (low >> 6)).double() * 2.0**-53
 
 
 def uniforms(seed: int, stream: str, step: int, item_N: Tensor, sample_N: Tensor, positions: int) -> Tensor:

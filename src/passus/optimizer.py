@@ -21,7 +21,7 @@ class Optimizer:
         self.has_masters = any(p.dtype != torch.float32 for p in self.weights)
         self.masters = [p.detach().float().clone() for p in self.weights] if self.has_masters else self.weights
         self.adam = torch.optim.AdamW(
-            self.masters, lr=0.0, betas=(train.betas[0], train.betas[1]), weight_decay=train.weight_decay
+            self.masters, lr=0.0, betas=(train.betas[0], train.betas[1]), weight_decay=train.weight_decay, fused=True
         )
 
     def step(self, update: int) -> tuple[float, bool]:

@@ -1,0 +1,48 @@
+"""Slots without graphs, on a CPU, against the engine: same draws, same log-probs, whatever waits for what."""
+
+import pytest
+import torch
+
+from conftest import tiny_model, with_passus
+from passus.engine import Engine
+from passus.sampler import Prompt, SamplingParams
+from passus.slots import SlotEngine
+
+FAMILIES = ["qwen3", "smollm3", "gemma3+windows", "mistral+windows"]
+
+
+def prompts(n=7):
+    g = torch.Generator().manual_seed(4)
+    return [Prompt(tuple(torch.randint(2, 41, (1 + 3 * (i % 4),), generator=g).tolist()), i) for i in range(n)]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("slots", [512, 5])
+def test_slots_draw_what_the_engine_draws(family, slots):
+    model = with_passus(tiny_model(family))
+    engine, slotted = Engine(model, [1, 7]), SlotEngine(model, [1, 7], slots=slots, graphs=False)
+    for step in (1, 2):  # the second rollout finds the slots of the first
+        params = SamplingParams(3, 21, seed=5, stream="train", step=step, temperature=0.8)
+        mine, theirs = slotted.generate(prompts(), params), engine.generate(prompts(), params)
+        assert mine.tokens == theirs.tokens and mine.finished == theirs.finished
+        for a, b in zip(mine.logps, theirs.logps, strict=True):
+            torch.testing.assert_close(torch.tensor(a), torch.tensor(b), atol=1e-4, rtol=1e-4)
+    assert any(theirs.finished) and not all(theirs.finished)
+
+
+@pytest.mark.parametrize("sampling", [{"temperature": 0.0}, {"top_p": 0.7}, {"top_k": 3}])
+def test_greedy_and_truncated(sampling):
+    model = with_passus(tiny_model("qwen3"))
+    params = SamplingParams(2, 12, seed=0, stream="eval/x", **sampling)
+    assert (
+        SlotEngine(model, [1], graphs=False).generate(prompts(), params).tokens
+        == Engine(model, [1]).generate(prompts(), params).tokens
+    )
+
+
+def test_slots_grow_when_a_rollout_needs_more():
+    model = with_passus(tiny_model("llama3.2"))
+    slotted = SlotEngine(model, [1], graphs=False)
+    for n, most in ((2, 5), (6, 40), (3, 8)):
+        params = SamplingParams(2, most, seed=1, stream="train", step=n)
+        assert slotted.generate(prompts(n), params).tokens == Engine(model, [1]).generate(prompts(n), params).tokens
