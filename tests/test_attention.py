@@ -65,10 +65,10 @@ def test_long_sequences_take_the_fused_path_to_the_same_result(window):
     lengths = [200, 230]
     query, key, value = torch.randn(1, 4, 430, 16), torch.randn(1, 2, 430, 16), torch.randn(1, 2, 430, 16)
     plan = PackedPlan(lengths, torch.device("cpu"))
-    fused = plan.attend(0, query, key, value, 0.25, window)
+    fused = plan.attend(None, query, key, value, 0.25, window)
     attention.FUSED_FROM, before = 1000, attention.FUSED_FROM
     try:
-        plain = plan.attend(0, query, key, value, 0.25, window)
+        plain = plan.attend(None, query, key, value, 0.25, window)
     finally:
         attention.FUSED_FROM = before
     torch.testing.assert_close(fused, plain, atol=1e-5, rtol=1e-4)

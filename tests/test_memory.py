@@ -6,6 +6,7 @@ import torch
 from folders import nano_folder, small_model
 from passus import memory, models
 from passus.attention import PackedPlan
+from passus.errors import UsageError
 from passus.experiment import load_experiment
 from passus.plan import describe
 from small import small_config
@@ -28,7 +29,8 @@ def test_what_the_backward_pass_keeps(family):
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         plan = PackedPlan([memory.PROBE_TOKENS], torch.device("cpu"))
         policy.decoder(tokens, position_ids=torch.arange(256)[None], use_cache=False, plan=plan)
-    real = sum(size for size, _ in kept.values()) / memory.PROBE_TOKENS
+    layers = policy.text_config.num_hidden_layers
+    real = sum(size for size, _ in kept.values()) / memory.PROBE_TOKENS / layers
     predicted = memory.saved_per_token(models.shape_of(f"nano/{family}"), torch.float32)
     assert predicted == pytest.approx(real, rel=0.25)  # plain attention and masks keep more than fused attention does
 
@@ -36,7 +38,7 @@ def test_what_the_backward_pass_keeps(family):
 def test_the_dry_run_says_it(tmp_path):
     base = nano_folder(tmp_path / "model", small_model("qwen3"))
     text = describe(load_experiment("real/gsm8k", [f"model.base={base}"]), tmp_path)
-    assert "GB at the peak on CUDA" in text and "activations" in text
+    assert "GB at the peak on CUDA" in text and "activations" in text and "24 GB card: " in text
     assert "memory    not known" in describe(load_experiment("real/gsm8k", [f"model.base={tmp_path}/none"]), tmp_path)
     assert "memory" not in describe(load_experiment("families"), tmp_path)
 
@@ -54,6 +56,54 @@ def test_the_terms_of_a_plan(tmp_path):
     assert plan(method={"kl_weight": 0.1}).reference == 2 * parameters
     frozen = plan(model={"tuning": "frozen", "rank": 4})
     assert frozen.optimizer < live.optimizer and frozen.weights > live.weights
-    assert plan(train={"micro_tokens": 4096}).activations == pytest.approx(plan(train={"micro_tokens": 8192}).activations / 2)
-    assert live.cache == 16 * 2 * 2 * 2 * 34 * 8 * 2  # rows x layers x (keys, values) x heads x positions x width x bytes
-    assert live.peak == max(live.training, live.rollout)
+    assert live.row == 2 * 2 * 2 * 34 * 8 * 2  # layers x (keys, values) x heads x positions x width x bytes
+    assert live.cache == 16 * live.row
+    assert live.training(4096) - live.training(2048) == 2048 * 2 * live.token
+
+
+NEED = memory.Need(
+    weights=2_000, optimizer=12_000, reference=0, gradients=2_000, widened=4_000, token=2, input=1, layers=10, logits=1_000,
+    row=10, rows=100, longest=50, filled=True,
+)  # fmt: skip
+
+
+def card(bytes_):
+    """The size of a card that has so many bytes to use."""
+    return round((bytes_ + memory.CUDA_ITSELF) / memory.FILL) + 2
+
+
+def test_fitting_gives_up_speed_in_order(monkeypatch):
+    """By hand: 17,000 bytes in any case, 20 a token with all activations kept, 12 with all computed again, 1,000 of caches."""
+    monkeypatch.setattr(memory, "SMALL_MICRO_BATCH", 200)
+
+    def found(room):
+        return memory.fit(NEED, card(17_000 + room), 800)
+
+    assert found(17_000) == memory.Fit(800, 0, False, 1_000, 17_000 + 16_000 + 1_000)
+    assert found(16_500) == memory.Fit(400, 0, False, 1_000, 17_000 + 8_000 + 1_000)
+    assert found(4_500) == memory.Fit(200, 0, True, 1_000, 17_000 + 4_000)
+    some = found(3_900)  # 20 x 200 = 4000 do not fit; each layer computed again saves 1 a token, and one must be there whole
+    assert (some.micro_tokens, some.recomputed, some.releases) == (200, 3, True)
+    assert found(3_000).recomputed == 7 and found(3_000).micro_tokens == 200
+    assert found(2_990) is None  # the update's float32 gradients need 3,000 of what activations and logits had
+    for room in range(3_000, 20_000, 333):
+        laid_out = found(room)
+        assert laid_out.peak <= 17_000 + room and laid_out.cache >= NEED.row
+
+
+def test_what_cannot_fit_is_refused_with_what_would(monkeypatch):
+    monkeypatch.setattr(memory, "CUDA_ITSELF", 0)
+    long = memory.Need(**{**vars(NEED), "longest": 4_000, "row": 800, "widened": 0})
+    config = small_config(train={"max_tokens": 3_990})
+    with pytest.raises(UsageError, match=r"train.max_tokens = 997"):
+        memory.fit_or_refuse(config, long, round((17_000 + 13_000) / memory.FILL))
+    with pytest.raises(UsageError, match="frozen"):
+        memory.fit_or_refuse(config, long, 5_000)
+
+
+def test_without_a_compiled_layer_nothing_is_computed_again():
+    plain = memory.Need(**{**vars(NEED), "filled": False})
+    assert all(
+        memory.fit(plain, card(17_000 + room), 800) in (None,) or not memory.fit(plain, card(17_000 + room), 800).recomputed
+        for room in range(2_000, 20_000, 500)
+    )

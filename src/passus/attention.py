@@ -12,15 +12,19 @@ Shapes: B rows of a decode batch, N sequences of a pack, T tokens, L longest seq
 K key-value heads, D head width.
 """
 
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.attention.varlen import varlen_attn
 from transformers import AttentionInterface
 
 NAME = "passus"
+GROUPED = "enable_gqa" in inspect.signature(varlen_attn).parameters
+"""Newer torch asks whether query heads are meant to share a key-value head; older torch just does it."""
 
 
 @dataclass
@@ -32,12 +36,16 @@ class KeyValueCache:
 
     @classmethod
     def empty(cls, config, rows: int, slots: int, device: torch.device, dtype: torch.dtype) -> "KeyValueCache":
-        shape = (rows, config.num_key_value_heads, slots, _head_dim(config))
-
         def layers() -> list[Tensor]:
+            shape = cls.shape(config, rows, slots)
             return [torch.zeros(shape, device=device, dtype=dtype) for _ in range(config.num_hidden_layers)]
 
         return cls(layers(), layers())
+
+    @staticmethod
+    def shape(config, rows: int, slots: int) -> tuple[int, int, int, int]:
+        """Of one layer's keys, or values."""
+        return rows, config.num_key_value_heads, slots, _head_dim(config)
 
     @staticmethod
     def row_bytes(config, slots: int, dtype: torch.dtype) -> int:
@@ -68,8 +76,14 @@ class DecodePlan:
         self.bias_BS = self._bias(self.slots_S <= self.positions_B[:, None])
         self._windows: dict[int, Tensor] = {}
 
-    def attend(self, layer: int, query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, scale: float, window: int | None):
-        keys, values = self.cache.keys[layer], self.cache.values[layer]
+    def attend(self, module: Any, query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, scale: float, window: int | None):
+        keys, values = self.cache.keys[module.layer_idx], self.cache.values[module.layer_idx]
+        return self.attend_to(keys, values, query_BH1D, key_BK1D, value_BK1D, scale, window)
+
+    def attend_to(
+        self, keys: Tensor, values: Tensor, query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, scale: float,
+        window: int | None,
+    ) -> Tensor:  # fmt: skip
         keys[self.rows_B, :, self.positions_B] = key_BK1D[:, :, 0]
         values[self.rows_B, :, self.positions_B] = value_BK1D[:, :, 0]
         bias_BS = self.bias_BS if window is None or window >= self.longest else self._window(window)
@@ -121,7 +135,7 @@ class PackedPlan:
             _, first = np.unique(flat, return_index=True)
             self.first_T = torch.from_numpy(first).to(self.device)
 
-    def attend(self, layer: int, query_1HTD: Tensor, key_1KTD: Tensor, value_1KTD: Tensor, scale: float, window: int | None):
+    def attend(self, module: Any, query_1HTD: Tensor, key_1KTD: Tensor, value_1KTD: Tensor, scale: float, window: int | None):
         query_THD, key_TKD, value_TKD = (x[0].transpose(0, 1) for x in (query_1HTD, key_1KTD, value_1KTD))
         if self.captured is not None:
             self.captured.append((key_TKD, value_TKD))
@@ -223,16 +237,15 @@ class VarlenPlan:
         ends = np.cumsum([0, *filled, *([0] * (sequences - len(filled)))])
         return cls(torch.from_numpy(ends.astype(np.int32)).to(device), longest)
 
-    def attend(self, layer: int, query_1HTD: Tensor, key_1KTD: Tensor, value_1KTD: Tensor, scale: float, window: int | None):
-        from torch.nn.attention.varlen import varlen_attn
-
+    def attend(self, module: Any, query_1HTD: Tensor, key_1KTD: Tensor, value_1KTD: Tensor, scale: float, window: int | None):
         query_THD, key_TKD, value_TKD = (x[0].transpose(0, 1).contiguous() for x in (query_1HTD, key_1KTD, value_1KTD))
-        group = query_THD.shape[1] // key_TKD.shape[1]
+        grouped: dict[str, Any] = {"enable_gqa": True} if GROUPED else {}
         ends = self.cumulative_N1
-        return varlen_attn(
-            query_THD, key_TKD.repeat_interleave(group, 1), value_TKD.repeat_interleave(group, 1), ends, ends, self.longest,
-            self.longest, scale=scale, window_size=(window - 1 if window else -1, 0),
-        )[None]  # fmt: skip
+        out_THD: Any = varlen_attn(
+            query_THD, key_TKD, value_TKD, ends, ends, self.longest, self.longest, scale=scale,
+            window_size=(window - 1 if window else -1, 0), **grouped,
+        )  # fmt: skip
+        return out_THD[None]
 
 
 NO_WINDOW = 1 << 30
@@ -247,8 +260,8 @@ def decode_attention(
 
     This is the plain form, for tests; on CUDA it is a kernel (kernels.py).
     """
-    plan = DecodePlan(KeyValueCache([keys_SKLD], [values_SKLD]), positions_B, keys_SKLD.shape[2])
-    return plan.attend(0, query_BH1D, key_BK1D, value_BK1D, scale, window).contiguous()
+    plan = DecodePlan(KeyValueCache([], []), positions_B, keys_SKLD.shape[2])
+    return plan.attend_to(keys_SKLD, values_SKLD, query_BH1D, key_BK1D, value_BK1D, scale, window).contiguous()
 
 
 @decode_attention.register_fake
@@ -278,8 +291,7 @@ def _attention(
         raise TypeError("attention 'passus' was called without plan=: pass a DecodePlan or a PackedPlan to the model")
     if softcap is not None or s_aux is not None:
         raise NotImplementedError("its attention has soft-capped scores or sinks, which passus does not compute")
-    layer = module if isinstance(plan, SlotPlan) else module.layer_idx
-    return plan.attend(layer, query, key, value, scaling, sliding_window), None
+    return plan.attend(module, query, key, value, scaling, sliding_window), None
 
 
 AttentionInterface.register(NAME, _attention)

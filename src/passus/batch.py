@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from passus.attention import PackedPlan
+from passus.attention import PackedPlan, VarlenPlan
 
 
 @dataclass
@@ -17,7 +17,7 @@ class PackedBatch:
 
     tokens_T: Tensor
     positions_T: Tensor
-    plan: PackedPlan
+    plan: PackedPlan | VarlenPlan
     predicts_C: Tensor
     """Index into T of the token whose hidden state predicts each completion token."""
     targets_C: Tensor
@@ -36,6 +36,71 @@ def micro_batches(lengths_N: Sequence[int], budget: int) -> list[list[int]]:
             batches.append([])
         batches[-1].append(row)
     return batches
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a micro-batch on CUDA is filled up to, so that few shapes are compiled and none later."""
+
+    tokens: int
+    rows: int
+    """Sequences of one's own, at most."""
+    longest: int
+
+    def plan(self, lengths: list[int], device: torch.device) -> VarlenPlan:
+        return VarlenPlan.fill(lengths, self.tokens, self.rows + self.tokens // self.longest + 1, self.longest, device)
+
+
+SMALL_SHARE = 8
+"""The smaller of the two shapes has this part of the larger one's tokens."""
+
+
+def shapes(micro_tokens: int, longest: int) -> tuple[Shape, Shape]:
+    """A large one and a small one for what remains. `longest` is rounded up to a power of two, so that it seldom changes."""
+    longest = 1 << (longest - 1).bit_length()
+    large = max(micro_tokens, longest)
+    small = max(-(-large // SMALL_SHARE // 128) * 128, longest)
+    # Rows of an eighth of the longest still fill a micro-batch.
+    return tuple(Shape(tokens, max(8, 8 * tokens // longest), longest) for tokens in (large, small))  # type: ignore[return-value]
+
+
+def deal(lengths_N: Sequence[int], large: Shape, small: Shape) -> list[tuple[list[int], Shape]]:
+    """Row numbers per micro-batch of one of two shapes, longest rows first."""
+    dealt: list[tuple[list[int], Shape]] = []
+    left, room = sum(lengths_N), 0
+    for row in sorted(range(len(lengths_N)), key=lambda i: -lengths_N[i]):
+        if not dealt or lengths_N[row] > room or len(dealt[-1][0]) == dealt[-1][1].rows:
+            shape = large if 2 * left > large.tokens else small
+            dealt.append(([], shape))
+            room = shape.tokens
+        dealt[-1][0].append(row)
+        left, room = left - lengths_N[row], room - lengths_N[row]
+    return dealt
+
+
+def pack_filled(
+    rows: list[int], prompts: Sequence[list[int]], completions: Sequence[list[int]], shape: Shape, device: torch.device
+) -> PackedBatch:
+    """As `pack`, for CUDA: sequences end to end, each with its own prompt, filled up to a shape."""
+    before = np.array([len(prompts[row]) for row in rows])
+    after = np.array([len(completions[row]) for row in rows])
+    lengths = before + after
+    starts = np.cumsum(lengths) - lengths
+    everything = chain.from_iterable(chain(prompts[row], completions[row]) for row in rows)
+    tokens, positions = np.zeros(shape.tokens, int), np.zeros(shape.tokens, int)
+    used = int(lengths.sum())
+    tokens[:used] = np.fromiter(everything, int, used)
+    positions[:used] = np.arange(used) - np.repeat(starts, lengths)
+    offsets = np.arange(int(after.sum())) - np.repeat(np.cumsum(after) - after, after)
+    targets = np.repeat(starts + before, after) + offsets
+
+    def tensor(values: np.ndarray) -> Tensor:
+        return torch.from_numpy(values).to(device, non_blocking=True)
+
+    return PackedBatch(
+        tensor(tokens), tensor(positions), shape.plan(lengths.tolist(), device), tensor(targets - 1), tensor(tokens[targets]),
+        tensor(np.repeat(rows, after)), tensor(offsets),
+    )  # fmt: skip
 
 
 def pack(rows: list[int], prompts: Sequence[list[int]], completions: Sequence[list[int]], device: torch.device) -> PackedBatch:

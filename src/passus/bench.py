@@ -2,7 +2,8 @@
 
 Lengths are forced on both sides: every completion has exactly the stated number of tokens, since a model that stops early makes
 any trainer look fast. Times are medians after a warm-up. A peer runs in a process of its own between two halves of our own
-measurements, so that a machine that slows down slows both.
+measurements, so that a machine that slows down slows both. On a device whose rates are known (floor.py), the share of the floor
+stands beside the time.
 """
 
 import json
@@ -13,17 +14,20 @@ import tempfile
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from passus import arm, config, models, train
+import passus
+from passus import arm, config, floor, models, train
 from passus.config import Config
 from passus.errors import PassusError, UsageError, nearest
 from passus.record import RunFolder
+from passus.sampler import Prompt, SamplingParams
+from passus.tasks import training_items
 
 QWEN3 = {
     "shape:qwen3-0.6b": dict(hidden_size=1024, intermediate_size=3072, num_hidden_layers=28, num_attention_heads=16),
@@ -32,6 +36,7 @@ QWEN3 = {
 }
 """Released sizes, with random weights."""
 WARM_UP = 3
+TASK = "abacus/add4"
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,19 @@ class Work:
     repeats: int
     device: str
     threads: int
+    prompt_tokens: int = 0
+    """Of random prompts; 0 for the questions of a task."""
+    spread: int = 1
+    """How many times longer the longest completion is than the shortest, one length a prompt."""
+    micro_tokens: int = 16384
     learning_rate: float = 1e-5
+
+    @property
+    def lengths_P(self) -> list[int]:
+        """New tokens for each prompt: from all of them down to their part, in equal steps, longest and shortest mixed."""
+        low, steps = self.tokens / self.spread, max(1, self.prompts - 1)
+        lengths = [round(low + (self.tokens - low) * i / steps) for i in range(self.prompts)]
+        return [lengths[i * 7 % self.prompts] for i in range(self.prompts)] if self.prompts % 7 else lengths
 
 
 def coin(completion_ids: Sequence[Sequence[int]], **_: Any) -> list[float]:
@@ -57,89 +74,174 @@ def coin(completion_ids: Sequence[Sequence[int]], **_: Any) -> list[float]:
 
 def run(work: Work, peer: str | None) -> dict[str, Any]:
     """The result as `--json` prints it."""
-    if peer not in (None, "trl"):
-        raise UsageError(f"--peer {peer}", expected="trl", write=nearest(str(peer), ["trl"]))
-    if peer and work.workload != "step":
-        raise UsageError(f"--peer {peer} with workload {work.workload}", expected="step: what both have")
+    _check(work, peer)
     arm.prepare_process(work.threads)
     with tempfile.TemporaryDirectory() as folder:
-        base = _model(work.model, Path(folder))
+        base = _model(work, Path(folder))
+        started = time.perf_counter()
         measured = WORKLOADS[work.workload](work, base, Path(folder))
-        first = measured(work.repeats // 2 if peer else work.repeats)
+        warm_up = time.perf_counter() - started
+        first = measured.seconds(work.repeats // 2 if peer else work.repeats)
         theirs = _peer(work, base) if peer else None
-        seconds = first + (measured(work.repeats - work.repeats // 2) if peer else [])
+        seconds = first + (measured.seconds(work.repeats - work.repeats // 2) if peer else [])
     median = statistics.median(seconds)
-    rows = work.prompts * work.samples
     found = {
         "workload": work.workload, "model": work.model, "device": _device(work), "seconds": median,
-        "tokens_per_second": rows * work.tokens / median, "prompts": work.prompts, "samples": work.samples,
-        "tokens": work.tokens, "repeats": work.repeats, "spread": [min(seconds), max(seconds)],
-        "versions": {name: version(name) for name in ("passus", "torch", "transformers")},
+        "tokens_per_second": measured.tokens / median, "tokens_counted": measured.counted, "prompts": work.prompts,
+        "samples": work.samples, "tokens": work.tokens, "prompt_tokens": work.prompt_tokens, "spread": work.spread,
+        "repeats": work.repeats, "range": [min(seconds), max(seconds)],
+        "versions": {"passus": passus.__version__} | {name: version(name) for name in ("torch", "transformers")},
     }  # fmt: skip
     if work.device == "cuda":
-        found["peak_gb"] = torch.cuda.max_memory_allocated() / 1e9
+        found |= _on_cuda(measured, median, warm_up)
     if theirs:
         found |= {"peer": theirs, "ratio": theirs["seconds"] / median}
     return found
 
 
+def _check(work: Work, peer: str | None) -> None:
+    if peer not in (None, "trl"):
+        raise UsageError(f"--peer {peer}", expected="trl", write=nearest(str(peer), ["trl"]))
+    if peer and (work.workload != "step" or work.prompt_tokens):
+        raise UsageError(f"--peer {peer} with workload {work.workload}", expected="step on questions: what both have")
+    if work.spread > 1 and work.workload != "rollout":
+        raise UsageError(f"--spread {work.spread} with workload {work.workload}", expected="rollout")
+    if work.prompt_tokens and work.workload == "step":
+        raise UsageError(f"--prompt-tokens {work.prompt_tokens} with workload step", expected="rollout or train")
+
+
+def _on_cuda(measured: "Measured", seconds: float, warm_up: float) -> dict[str, Any]:
+    """What a GPU adds: memory, compiling, and how far from the floor it is."""
+    from passus import compiled
+
+    found: dict[str, Any] = {
+        "peak_gb": torch.cuda.max_memory_allocated() / 1e9, "warm_up_seconds": warm_up, "graphs": compiled.graphs(),
+    }  # fmt: skip
+    device = floor.device()
+    if device:
+        least = measured.read_bytes / device.bytes_per_second + measured.flops / device.flops
+        found |= {"floor_seconds": least, "share_of_floor": least / seconds}
+        if measured.flops and not measured.read_bytes:
+            found |= {
+                "mfu_790": measured.flops / seconds / device.flops,
+                "mfu_989": measured.flops / seconds / device.sheet_flops,
+            }
+    return found
+
+
 def describe(result: dict[str, Any]) -> str:
-    low, high = result["spread"]
+    low, high = result["range"]
     lines = [
         f"{result['workload']}, {result['model']}, {result['device']}: "
-        f"{result['prompts']} prompts x {result['samples']} samples of {result['tokens']} tokens",
+        f"{result['prompts']} prompts x {result['samples']} samples of {result['tokens']} tokens"
+        + (f", spread 1:{result['spread']}" if result["spread"] > 1 else ""),
         f"  passus  {result['seconds']:.4f} s (median of {result['repeats']}; {low:.4f} to {high:.4f}), "
-        f"{result['tokens_per_second']:,.0f} new tokens a second",
+        f"{result['tokens_per_second']:,.0f} {result['tokens_counted']} a second",
     ]
+    if "share_of_floor" in result:
+        lines.append(f"  floor   {result['floor_seconds']:.4f} s: {result['share_of_floor']:.0%} of it reached")
+    if "mfu_790" in result:
+        lines.append(f"  MFU     {result['mfu_790']:.1%} of 790 TFLOP/s, {result['mfu_989']:.1%} of 989")
+    if "peak_gb" in result:
+        lines.append(
+            f"  memory  {result['peak_gb']:.1f} GB; {result['graphs']} graphs compiled, {result['warm_up_seconds']:.0f} s to warm up"
+        )
     if "peer" in result:
         lines.append(f"  {result['peer']['name']}  {result['peer']['seconds']:.4f} s: {result['ratio']:.2f} times as long")
     return "\n".join(lines)
 
 
-def _timed(work: Work, action: Callable[[], object]) -> Callable[[int], list[float]]:
-    """Warm up now; then measure as often as asked."""
-    for _ in range(WARM_UP):
-        action()
+@dataclass
+class Measured:
+    """Work that has warmed up."""
 
-    def measured(repeats: int) -> list[float]:
-        seconds = []
+    action: Callable[[], object]
+    tokens: int
+    counted: str
+    read_bytes: float = 0.0
+    flops: float = 0.0
+
+    def __post_init__(self) -> None:
+        for _ in range(WARM_UP):
+            self.action()
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
+
+    def seconds(self, repeats: int) -> list[float]:
+        found = []
         for _ in range(repeats):
-            _wait(work)
+            _wait()
             started = time.perf_counter()
-            action()
-            _wait(work)
-            seconds.append(time.perf_counter() - started)
-        return seconds
-
-    return measured
+            self.action()
+            _wait()
+            found.append(time.perf_counter() - started)
+        return found
 
 
-def _wait(work: Work) -> None:
-    if work.device == "cuda":
+def _wait() -> None:
+    if torch.cuda.is_available():
         torch.cuda.synchronize()
 
 
-def _step(work: Work, base: str, folder: Path) -> Callable[[int], list[float]]:
+def _step(work: Work, base: str, folder: Path) -> Measured:
     """Prompts to record: all of take_step."""
     prepared = _prepare(work, base, folder)
-    return _timed(work, lambda: train.take_step(prepared))
+    prompts_N, tokens_N = _lengths(work, [len(prompt.tokens) for prompt in _prompts(work, prepared)])
+    model = prepared.policy.model
+    return Measured(
+        lambda: train.take_step(prepared), sum(tokens_N), "new tokens", floor.decode_bytes(model, prompts_N, tokens_N),
+        floor.training_flops(model, prompts_N, tokens_N),
+    )  # fmt: skip
 
 
-def _rollout(work: Work, base: str, folder: Path) -> Callable[[int], list[float]]:
+def _rollout(work: Work, base: str, folder: Path) -> Measured:
     prepared = _prepare(work, base, folder)
-    return _timed(work, lambda: train.draw_groups(prepared, 1, train.Times()))
+    prompts = _prompts(work, prepared)
+    params = SamplingParams(work.samples, work.tokens, 0, "train", 1)
+    prompts_N, tokens_N = _lengths(work, [len(prompt.tokens) for prompt in prompts])
+    read = floor.decode_bytes(prepared.policy.model, prompts_N, tokens_N)
+    return Measured(lambda: prepared.engine.generate(prompts, params), sum(tokens_N), "new tokens", read)
 
 
-def _train(work: Work, base: str, folder: Path) -> Callable[[int], list[float]]:
-    """Log-probs, loss, backward and optimizer on one rollout."""
+def _train(work: Work, base: str, folder: Path) -> Measured:
+    """Log-probs, loss, backward and optimizer on completions of random tokens."""
     prepared = _prepare(work, base, folder)
-    drawn = train.draw_groups(prepared, 1, train.Times())
-    seen = train.experience(prepared, drawn)
-    seen.advantage_N = torch.tensor(coin(drawn.rollout.tokens), device=seen.counts_N.device) * 2 - 1
-    return _timed(work, lambda: train.learn(prepared, seen, 1))
+    generator = torch.Generator().manual_seed(1)
+    prompts_N = [list(prompt.tokens) for prompt in _prompts(work, prepared) for _ in range(work.samples)]
+    most = min(100, prepared.policy.vocabulary)
+    drawn = torch.randint(2, most, (len(prompts_N), work.tokens), generator=generator)
+    where = prepared.policy.model.device
+    completions_N = drawn.tolist()
+    seen = train.Experience(
+        prompts_N, completions_N, torch.zeros(drawn.shape, device=where), torch.ones(len(prompts_N), device=where),
+        torch.tensor(coin(completions_N), device=where) * 2 - 1,
+    )  # fmt: skip
+    lengths = [len(prompt) for prompt in prompts_N]
+    flops = floor.training_flops(prepared.policy.model, lengths, [work.tokens] * len(lengths))
+    packed = sum(lengths) + work.tokens * len(lengths)
+    return Measured(lambda: train.learn(prepared, seen, 1), packed, "prompt and new tokens", flops=flops)
 
 
 WORKLOADS = {"step": _step, "rollout": _rollout, "train": _train}
+
+
+def _lengths(work: Work, prompts_P: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Tokens of prompt and of completion of every row."""
+    prompts_N = [n for n in prompts_P for _ in range(work.samples)]
+    return prompts_N, [n for n in work.lengths_P for _ in range(work.samples)]
+
+
+def _prompts(work: Work, prepared: train.Run) -> list[Prompt]:
+    if not work.prompt_tokens:
+        found = [prepared.policy.prompt(item, number) for number, item in training_items(TASK, 0, 0, 0, work.prompts)]
+    else:
+        generator = torch.Generator().manual_seed(0)
+        most = min(100, prepared.policy.vocabulary)
+        drawn = torch.randint(2, most, (work.prompts, work.prompt_tokens), generator=generator)
+        found = [Prompt(tuple(row), number) for number, row in enumerate(drawn.tolist())]
+    if work.spread == 1:
+        return found
+    return [replace(prompt, most=most) for prompt, most in zip(found, work.lengths_P, strict=True)]
 
 
 def _prepare(work: Work, base: str, folder: Path) -> train.Run:
@@ -151,10 +253,10 @@ def _prepare(work: Work, base: str, folder: Path) -> train.Run:
 def _config(work: Work, base: str) -> Config:
     dtype = models.choose_dtype("auto", work.device)
     tables = {
-        "model": {"base": base}, "task": {"name": "abacus/add4"}, "reward": "passus.bench:coin",
+        "model": {"base": base}, "task": {"name": TASK}, "reward": "passus.bench:coin",
         "train": {"prompts": work.prompts, "samples": work.samples, "max_tokens": work.tokens,
-                  "learning_rate": work.learning_rate, "steps": 10**6},
-        "eval": {"suite": ["abacus/add4"]},
+                  "learning_rate": work.learning_rate, "steps": 10**6, "micro_tokens": work.micro_tokens},
+        "eval": {"suite": [TASK]},
         "run": {"device": work.device, "dtype": dtype, "threads": work.threads},
     }  # fmt: skip
     return config.resolve(tables, "passus bench")
@@ -165,8 +267,9 @@ def _new(folder: Path) -> Path:
     return folder
 
 
-def _model(name: str, folder: Path) -> str:
+def _model(work: Work, folder: Path) -> str:
     """The model's name, or a folder with a model of that shape and random weights."""
+    name = work.model
     if not name.startswith("shape:"):
         return name
     if name not in QWEN3:
@@ -178,7 +281,8 @@ def _model(name: str, folder: Path) -> str:
         **QWEN3[name], num_key_value_heads=8, head_dim=128, vocab_size=151936, max_position_embeddings=40960,
         tie_word_embeddings=True, pad_token_id=0, eos_token_id=1, bos_token_id=None,
     )  # fmt: skip
-    AutoModelForCausalLM.from_config(settings, dtype=torch.bfloat16).save_pretrained(folder / "model")
+    with torch.device(work.device):
+        AutoModelForCausalLM.from_config(settings, dtype=torch.bfloat16).save_pretrained(folder / "model")
     models.load("nano/qwen3", "cpu", "float32").tokenizer.save_pretrained(folder / "model")
     return str(folder / "model")
 

@@ -17,7 +17,7 @@ from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
-from passus.bench import WARM_UP, Work, coin
+from passus.bench import TASK, WARM_UP, Work, coin
 from passus.tasks import training_items
 
 
@@ -38,7 +38,7 @@ def main() -> None:
     tokenizer = AutoTokenizer.from_pretrained(work.model)
     dtype = torch.bfloat16 if work.device == "cuda" else torch.float32
     model = AutoModelForCausalLM.from_pretrained(work.model, dtype=dtype)
-    items = training_items("abacus/add4", 0, 0, 0, work.prompts * (work.repeats + WARM_UP + 2))
+    items = training_items(TASK, 0, 0, 0, work.prompts * (work.repeats + WARM_UP + 2))
     data = Dataset.from_list([{"prompt": [{"role": "user", "content": item.question}]} for _, item in items])
     settings = GRPOConfig(
         output_dir=tempfile.mkdtemp(), per_device_train_batch_size=work.prompts * work.samples, num_generations=work.samples,

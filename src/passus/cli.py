@@ -153,7 +153,6 @@ def eval(
 
     from passus import arm, models
     from passus.display import say_next, score
-    from passus.engine import Engine
     from passus.evaluate import evaluate
     from passus.record import RunFolder
     from passus.tasks import benchmark_items
@@ -166,7 +165,7 @@ def eval(
     for name in table.suite:
         policy.check_fit([policy.prompt(item, 0) for item in benchmark_items(name, limit)], max_tokens, "--max-tokens")
     with Console(stderr=True).status("evaluating"):
-        points, rows = evaluate(policy, Engine(policy.sampling_model, policy.end_tokens), table, max_tokens, seed, step=0)
+        points, rows = evaluate(policy, policy.sampler(), table, max_tokens, seed, step=0)
     if out is not None:
         RunFolder(out).write_rows("items", 0, rows)
         RunFolder(out).append_evals(points)
@@ -307,7 +306,7 @@ def export(model: str, *, out: Path, dtype: Literal["auto", "float32", "bfloat16
 @app.command
 def bench(
     workload: Literal["rollout", "train", "step"], *, model: str = "nano/qwen3", prompts: int = 16, samples: int = 8,
-    tokens: int = 16, repeats: int = 20, peer: str | None = None, device: Device = "auto", out: Path | None = None,
+    tokens: int = 16, prompt_tokens: int = 0, spread: int = 1, micro_tokens: int = 16384, repeats: int = 20, peer: str | None = None, device: Device = "auto", out: Path | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:  # fmt: skip
     """Measure speed on stated work, with every completion at its full length.
@@ -324,6 +323,12 @@ def bench(
         G samples a prompt.
     tokens
         New tokens of every completion.
+    prompt_tokens
+        Of random prompts, for rollout and train; 0 for the questions of a task.
+    spread
+        For rollout: how many times longer the longest completion is than the shortest.
+    micro_tokens
+        Tokens of a micro-batch.
     repeats
         Measurements; the median counts.
     peer
@@ -338,13 +343,31 @@ def bench(
     from passus import bench, config, models
     from passus.files import write_text
 
-    if min(prompts, tokens, repeats) < 1 or samples < 2:
+    if (
+        min(prompts, tokens, repeats, spread, micro_tokens) < 1
+        or samples < 2
+        or not 0 <= prompt_tokens <= 4096
+        or spread > tokens
+    ):
         raise UsageError(
-            f"--prompts {prompts} --samples {samples} --tokens {tokens} --repeats {repeats}",
-            expected="1 or more, samples 2 or more",
+            f"--prompts {prompts} --samples {samples} --tokens {tokens} --prompt-tokens {prompt_tokens} --spread {spread} "
+            f"--micro-tokens {micro_tokens} --repeats {repeats}",
+            expected="1 or more, samples 2 or more, prompt tokens from 0 to 4096, a spread no larger than the tokens",
         )
     chosen = models.choose_device(device)
-    work = bench.Work(workload, model, prompts, samples, tokens, repeats, chosen, config.default_threads())
+    work = bench.Work(
+        workload,
+        model,
+        prompts,
+        samples,
+        tokens,
+        repeats,
+        chosen,
+        config.default_threads(),
+        prompt_tokens,
+        spread,
+        micro_tokens,
+    )
     result = bench.run(work, peer)
     if out is not None:
         write_text(out, json.dumps(result, indent=2) + "\n")

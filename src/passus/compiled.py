@@ -5,37 +5,72 @@ given to all of them. Layers that differ (windows, no positions) are told apart 
 torch's default limit of 8 variants counts decode and training together and, once hit, falls back to plain execution without a
 word; here it is raised, and hitting it is an error.
 
-Prefill runs plain: its lengths change from one rollout to the next, and every change would be compiled anew.
+Decode is compiled for any number of rows, training for the two shapes of a micro-batch. Prefill runs plain: its lengths change
+from one rollout to the next, and every change would be compiled anew.
 """
 
+from functools import partial
 from types import MethodType
 from typing import Any
 
 import torch
 from torch._dynamo.utils import counters
+from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_files
+from torch.utils.checkpoint import checkpoint
 
-from passus.attention import SlotPlan
+from passus import projections
+from passus.attention import SlotPlan, VarlenPlan
 
 VARIANTS = 64
 
 
-def compile_decode(model: Any) -> None:
-    """In decode steps, every layer's forward is the one compiled function of its class."""
+def accelerate(model: Any) -> None:
+    """Common buffers for weights that are multiplied together, and compiled layers. A second call changes nothing."""
+    if not any(isinstance(module, projections.Slice) for module in model.modules()):
+        projections.share(model)
+        compile_layers(model)
+
+
+def compile_layers(model: Any) -> None:
+    """From here on every layer's forward is the one compiled function of its class, in decode steps and in training."""
     torch._dynamo.config.recompile_limit = VARIANTS
     torch._dynamo.config.fail_on_recompile_limit_hit = True
     made: dict[type, Any] = {}
     for layer in model.get_decoder().layers:
         kind = type(layer)
         if kind not in made:
-            made[kind] = _switch(kind.forward, torch.compile(kind.forward, fullgraph=True, dynamic=False))
+            made[kind] = _by_plan(kind.forward)
         layer.forward = MethodType(made[kind], layer)
 
 
-def _switch(plain: Any, compiled: Any) -> Any:
+class _MergeProducts(CustomGraphPass):
+    def __call__(self, graph: torch.fx.Graph) -> None:
+        projections.merge_equal_products(graph)
+
+    def uuid(self) -> Any:
+        """Lets compiled code be kept on disk, until the pass changes."""
+        return get_hash_for_files((projections.__file__,))
+
+
+def _by_plan(plain: Any) -> Any:
+    options: dict[str, Any] = {"post_grad_custom_pre_pass": _MergeProducts()}
+    decode = torch.compile(plain, fullgraph=True, dynamic=True, options=options)
+    training = torch.compile(plain, fullgraph=True, dynamic=False)
+
     def forward(self: Any, *args: Any, plan: Any = None, **given: Any) -> Any:
-        return (compiled if isinstance(plan, SlotPlan) else plain)(self, *args, plan=plan, **given)
+        chosen = {SlotPlan: decode, VarlenPlan: training}.get(type(plan), plain)
+        if torch.is_grad_enabled() and getattr(self, "recomputed", False):
+            again = partial(chosen, self, plan=plan, **given)
+            return checkpoint(again, *args, use_reentrant=False, preserve_rng_state=False)
+        return chosen(self, *args, plan=plan, **given)
 
     return forward
+
+
+def recompute(model: Any, layers: int) -> None:
+    """Activations of the first so many layers are computed again in the backward pass, and not kept."""
+    for number, layer in enumerate(model.get_decoder().layers):
+        layer.recomputed = number < layers
 
 
 def graphs() -> int:

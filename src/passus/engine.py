@@ -8,6 +8,7 @@ prefilled is all before it, and there is one way to draw a token, not two.
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 import torch
 from torch import Tensor
@@ -33,8 +34,17 @@ class _Row:
     number: int
     """Its place in the rollout."""
     prompt: int
+    most: int
     tokens: list[int] = field(default_factory=list)
     logps: list[float] = field(default_factory=list)
+
+
+def cache_budget(device: torch.device) -> float:
+    """Bytes for keys and values."""
+    if device.type != "cuda":
+        return CACHE_BYTES_ON_CPU
+    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return CACHE_SHARE_ON_CUDA * (torch.cuda.mem_get_info(device)[0] + unused)
 
 
 class Engine:
@@ -42,10 +52,14 @@ class Engine:
 
     def __init__(self, model, end_tokens: Sequence[int], slots: int = 512, interrupt: Callable[[], None] = lambda: None):
         self.model, self.end_tokens, self.slots, self.interrupt = model, frozenset(end_tokens), slots, interrupt
+        self.cache_bytes: int | None = None
 
     @torch.inference_mode()
     def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout:
         return _Generation(self, prompts, params).run()
+
+    def release(self) -> None:
+        """Nothing is kept between rollouts."""
 
 
 class _Generation:
@@ -58,7 +72,8 @@ class _Generation:
         self.device, self.dtype = engine.model.device, engine.model.dtype
         self.read_every = _read_every(self.device)
         total = len(prompts) * params.samples
-        self.all = [_Row(n, n // params.samples) for n in range(total)]
+        most = [prompt.most or params.max_tokens for prompt in prompts]
+        self.all = [_Row(n, n // params.samples, most[n // params.samples]) for n in range(total)]
         self.waiting = deque(self.all)
         self.active: list[_Row] = []
         longest = max((len(p.tokens) for p in prompts), default=0) + params.max_tokens
@@ -73,10 +88,7 @@ class _Generation:
 
     def _affordable(self, longest: int) -> int:
         """Rows whose keys and values fit the memory set apart for them; the others wait their turn."""
-        budget: float = CACHE_BYTES_ON_CPU
-        if self.device.type == "cuda":
-            unused = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
-            budget = CACHE_SHARE_ON_CUDA * (torch.cuda.mem_get_info(self.device)[0] + unused)
+        budget = self.engine.cache_bytes or cache_budget(self.device)
         return max(1, int(budget // KeyValueCache.row_bytes(self.config, longest, self.dtype)))
 
     def run(self) -> Rollout:
@@ -97,12 +109,12 @@ class _Generation:
         if not entering:
             return
         self._prefill(sorted({row.prompt for row in entering} - self.prefilled.keys()))
-        for row in entering:
-            length = len(self.prompts[row.prompt].tokens) - 1
-            for layer, (key_TKD, value_TKD) in enumerate(self.prefilled.get(row.prompt, [])):
-                self.cache.keys[layer][len(self.active), :, :length] = key_TKD.transpose(0, 1)
-                self.cache.values[layer][len(self.active), :, :length] = value_TKD.transpose(0, 1)
-            self.active.append(row)
+        for prompt, group in groupby(entering, key=lambda row: row.prompt):
+            length, first = len(self.prompts[prompt].tokens) - 1, len(self.active)
+            self.active += group
+            for layer, (key_TKD, value_TKD) in enumerate(self.prefilled.get(prompt, [])):
+                self.cache.keys[layer][first : len(self.active), :, :length] = key_TKD.transpose(0, 1)
+                self.cache.values[layer][first : len(self.active), :, :length] = value_TKD.transpose(0, 1)
         still_needed = {self.waiting[0].prompt} if self.waiting else set()
         self.prefilled = {p: kv for p, kv in self.prefilled.items() if p in still_needed}
         last = [self.prompts[row.prompt].tokens[-1] for row in entering]
@@ -166,7 +178,7 @@ class _Generation:
             for tokens, logps in zip(tokens_RB, logps_RB, strict=True):
                 row.tokens.append(tokens[place])
                 row.logps.append(logps[place])
-                if tokens[place] in self.engine.end_tokens or len(row.tokens) == self.params.max_tokens:
+                if tokens[place] in self.engine.end_tokens or len(row.tokens) == row.most:
                     ended.append(place)
                     break
         if ended:

@@ -1,11 +1,18 @@
-"""Kernels for CUDA, in Triton: decode attention that writes the new token into the cache and reads the valid part only.
+"""Kernels for CUDA, in Triton: decode attention, the draw of a token, and log-probs with their gradient.
 
-One program for each row and key-value head: its G query heads share every key that is loaded. The softmax runs along with the
-loads (Milakov and Gimelshein 2018), beginning with the new token, which is in registers anyway. Products of float32 are asked
-for in IEEE precision, since Triton's default rounds them to 10 bits.
+Decode attention writes the new token into the cache and reads the valid part only. One program for each row and key-value head:
+its G query heads share every key that is loaded. The softmax runs along with the loads (Milakov and Gimelshein 2018), beginning
+with the new token, which is in registers anyway. Products of float32 are asked for in IEEE precision, since Triton's default
+rounds them to 10 bits.
 
-Shapes: B rows, H query heads, K key-value heads, G = H / K, S cache slots a row, D head width.
+Over a vocabulary of 150,000, what counts is how often the logits are read. The draw reads them once for the sums of blocks, and
+then one block of each row; log-prob and entropy take one pass, and their gradient overwrites the logits.
+
+Shapes: B rows, T tokens, V vocabulary, N blocks of it, S slots, H query heads, K key-value heads, G = H / K, L positions of a
+cache, D head width.
 """
+
+from typing import Any
 
 import torch
 import triton
@@ -14,12 +21,12 @@ from torch import Tensor
 
 from passus.attention import decode_attention
 
-BLOCK = 64
+MANY = 512
 
 
 @triton.jit
 def _decode(
-    query, key, value, keys, values, out, positions, scale, window, query_row, query_head, key_row, key_head, cache_row,
+    query, key, value, keys, values, out, positions, scale, window, query_row, query_head, key_row, key_head, value_row, value_head, cache_row,
     cache_head, out_row, out_head, heads: tl.constexpr, padded: tl.constexpr, width: tl.constexpr, wide: tl.constexpr,
     block: tl.constexpr, precision: tl.constexpr,
 ):  # fmt: skip
@@ -30,7 +37,7 @@ def _decode(
     query_at = query + row * query_row + (kv_head * heads + g[:, None]) * query_head + d[None, :]
     q = tl.load(query_at, mask=in_group[:, None] & in_width[None, :], other=0.0)
     new_key = tl.load(key + row * key_row + kv_head * key_head + d, mask=in_width, other=0.0)
-    new_value = tl.load(value + row * key_row + kv_head * key_head + d, mask=in_width, other=0.0)
+    new_value = tl.load(value + row * value_row + kv_head * value_head + d, mask=in_width, other=0.0)
     cache = row * cache_row + kv_head * cache_head
     tl.store(keys + cache + position * width + d, new_key, mask=in_width)
     tl.store(values + cache + position * width + d, new_value, mask=in_width)
@@ -64,14 +71,150 @@ def _(
 ) -> Tensor:  # fmt: skip
     rows, heads, _, width = query_BH1D.shape
     kv_heads = key_BK1D.shape[1]
-    key_BK1D, value_BK1D = key_BK1D.contiguous(), value_BK1D.contiguous()
+    assert query_BH1D.stride(3) == key_BK1D.stride(3) == value_BK1D.stride(3) == 1
     out_B1HD = query_BH1D.new_empty(rows, 1, heads, width)
     group = heads // kv_heads
+    wide = max(16, triton.next_power_of_2(width))
+    # Measured on an H200: few programs want large loads and many warps, many programs small ones.
+    block_bytes, warps = (8192, 1) if rows * kv_heads >= MANY else (16384, 4)
+    block = max(16, min(128, block_bytes // (wide * query_BH1D.element_size())))
     _decode[(rows, kv_heads)](
         query_BH1D, key_BK1D, value_BK1D, keys_SKLD, values_SKLD, out_B1HD, positions_B, scale, window,
-        query_BH1D.stride(0), query_BH1D.stride(1), key_BK1D.stride(0), key_BK1D.stride(1), keys_SKLD.stride(0),
+        query_BH1D.stride(0), query_BH1D.stride(1), key_BK1D.stride(0), key_BK1D.stride(1), value_BK1D.stride(0), value_BK1D.stride(1), keys_SKLD.stride(0),
         keys_SKLD.stride(1), out_B1HD.stride(0), out_B1HD.stride(2), heads=group,
-        padded=max(16, triton.next_power_of_2(group)), width=width, wide=max(16, triton.next_power_of_2(width)), block=BLOCK,
-        precision="ieee" if query_BH1D.dtype == torch.float32 else "tf32", num_warps=4,
+        padded=max(16, triton.next_power_of_2(group)), width=width, wide=wide, block=block,
+        precision="ieee" if query_BH1D.dtype == torch.float32 else "tf32", num_warps=warps,
+        num_stages=3,
     )  # fmt: skip
     return out_B1HD
+
+
+DRAW_BLOCK = 2048
+
+
+@triton.jit
+def _block_sums(logits, largest, sums, vocabulary, sharpness, blocks: tl.constexpr, block: tl.constexpr):
+    row, n = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    v = n * block + tl.arange(0, block)
+    x = tl.load(logits + row * vocabulary + v, mask=v < vocabulary, other=float("-inf")).to(tl.float32) * sharpness
+    high = tl.max(x, axis=0)
+    tl.store(largest + row * blocks + n, high)
+    tl.store(sums + row * blocks + n, tl.sum(tl.exp(x - high), axis=0))
+
+
+@triton.jit
+def _draw(
+    logits, largest, sums, key, step, item, sample, feed, position, drawn, tokens, logps, tick, vocabulary, sharpness, slots,
+    last_position, blocks: tl.constexpr, padded: tl.constexpr, block: tl.constexpr,
+):  # fmt: skip
+    row = tl.program_id(0).to(tl.int64)
+    count = tl.load(drawn + row)
+    high, low, _, _ = tl.philox(
+        tl.load(key), tl.load(step).to(tl.uint32), tl.load(item + row).to(tl.uint32), tl.load(sample + row).to(tl.uint32),
+        count.to(tl.uint32),
+    )  # fmt: skip
+    uniform = ((high >> 5).to(tl.int64) * 67108864 + (low >> 6).to(tl.int64)).to(tl.float64) * (1.0 / 9007199254740992.0)
+
+    n = tl.arange(0, padded)
+    highs = tl.load(largest + row * blocks + n, mask=n < blocks, other=float("-inf"))
+    highest = tl.max(highs, axis=0)
+    weights = tl.load(sums + row * blocks + n, mask=n < blocks, other=0.0).to(tl.float64) * tl.exp(highs - highest)
+    upto = tl.cumsum(weights, axis=0)
+    total = tl.sum(weights, axis=0)
+    threshold = uniform * total
+    chosen = tl.minimum(tl.sum((upto <= threshold).to(tl.int32), axis=0), blocks - 1)
+    before = tl.sum(tl.where(n == chosen - 1, upto, 0.0), axis=0)
+
+    i = tl.arange(0, block)
+    v = chosen * block + i
+    x = tl.load(logits + row * vocabulary + v, mask=v < vocabulary, other=float("-inf")).to(tl.float32) * sharpness
+    shares = tl.exp(x - highest).to(tl.float64)
+    within = before + tl.cumsum(shares, axis=0)
+    # Sums over the block round otherwise than along it: the threshold may lie above all of it.
+    last = tl.max(tl.where(shares > 0, i, 0), axis=0)
+    place = tl.minimum(tl.sum((within <= threshold).to(tl.int32), axis=0), last)
+    token = (chosen * block + place).to(tl.int64)
+    logit = tl.sum(tl.where(i == place, x, 0.0), axis=0)
+    tl.store(feed + row, token)
+    tl.store(position + row, tl.minimum(tl.load(position + row) + 1, last_position))  # rows past their end go nowhere
+    tl.store(drawn + row, count + 1)
+    at = tl.load(tick) * slots + row
+    tl.store(tokens + at, token)
+    tl.store(logps + at, logit - highest - tl.log(total).to(tl.float32))
+
+
+def draw(logits_BV: Tensor, temperature: float, state: Any) -> None:
+    """Draw a token for each row and advance the state (slots.State) by it."""
+    rows, vocabulary = logits_BV.shape
+    blocks = triton.cdiv(vocabulary, DRAW_BLOCK)
+    largest_BN = logits_BV.new_empty(rows, blocks, dtype=torch.float32)
+    sums_BN = torch.empty_like(largest_BN)
+    _block_sums[(rows, blocks)](logits_BV, largest_BN, sums_BN, vocabulary, 1 / temperature, blocks=blocks, block=DRAW_BLOCK)
+    _draw[(rows,)](
+        logits_BV, largest_BN, sums_BN, state.key, state.step, state.item_S, state.sample_S, state.feed_S, state.position_S,
+        state.drawn_S, state.tokens_RS, state.logps_RS, state.tick, vocabulary, 1 / temperature, len(state.feed_S),
+        state.length - 1, blocks=blocks, padded=triton.next_power_of_2(blocks), block=DRAW_BLOCK, num_warps=8,
+    )  # fmt: skip
+
+
+WIDE = 4096
+
+
+@triton.jit
+def _statistics(logits, targets, logp, entropy, normaliser, vocabulary, sharpness, block: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    lane = tl.arange(0, block)
+    # Each lane keeps its own running maximum, sum and weighted sum; they meet at the end.
+    largest = tl.full([block], -1e30, tl.float32)
+    total, weighted = tl.zeros([block], tl.float32), tl.zeros([block], tl.float32)
+    for start in range(0, vocabulary, block):
+        seen = start + lane < vocabulary
+        x = tl.load(logits + row * vocabulary + start + lane, mask=seen, other=float("-inf")).to(tl.float32) * sharpness
+        higher = tl.maximum(largest, x)
+        shrink, share = tl.exp(largest - higher), tl.exp(x - higher)
+        total = total * shrink + share
+        weighted = weighted * shrink + tl.where(seen, share * x, 0.0)
+        largest = higher
+    highest = tl.max(largest, axis=0)
+    shrink = tl.exp(largest - highest)
+    sum_of_all = tl.sum(total * shrink, axis=0)
+    logsumexp = highest + tl.log(sum_of_all)
+    target = tl.load(logits + row * vocabulary + tl.load(targets + row)).to(tl.float32) * sharpness
+    tl.store(logp + row, target - logsumexp)
+    tl.store(normaliser + row, logsumexp)
+    tl.store(entropy + row, logsumexp - tl.sum(weighted * shrink, axis=0) / sum_of_all)
+
+
+def statistics(logits_TV: Tensor, targets_T: Tensor, temperature: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Log-prob of each target, entropy and log of the normaliser, [T] in float32."""
+    tokens, vocabulary = logits_TV.shape
+    found = logits_TV.new_empty(3, tokens, dtype=torch.float32)
+    block = min(WIDE, triton.next_power_of_2(vocabulary))
+    _statistics[(tokens,)](logits_TV, targets_T, *found, vocabulary, 1 / temperature, block=block, num_warps=8)
+    return found[0], found[1], found[2]
+
+
+@triton.jit
+def _logit_gradient(logits, targets, normaliser, entropy, by_logp, by_entropy, vocabulary, sharpness, block: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    v = tl.program_id(1) * block + tl.arange(0, block)
+    at = logits + row * vocabulary + v
+    logp = tl.load(at, mask=v < vocabulary, other=float("-inf")).to(tl.float32) * sharpness - tl.load(normaliser + row)
+    share = tl.exp(logp)
+    is_target = (v == tl.load(targets + row)).to(tl.float32)
+    gradient = tl.load(by_logp + row) * (is_target - share)
+    gradient -= tl.load(by_entropy + row) * share * (logp + tl.load(entropy + row))
+    tl.store(at, (gradient * sharpness).to(logits.dtype.element_ty), mask=v < vocabulary)
+
+
+def logit_gradient_(
+    logits_TV: Tensor, targets_T: Tensor, normaliser_T: Tensor, entropy_T: Tensor, by_logp_T: Tensor, by_entropy_T: Tensor,
+    temperature: float,
+) -> None:  # fmt: skip
+    """Overwrite logits by their gradient, from those of log-prob and entropy."""
+    tokens, vocabulary = logits_TV.shape
+    block = min(WIDE, triton.next_power_of_2(vocabulary))
+    _logit_gradient[(tokens, triton.cdiv(vocabulary, block))](
+        logits_TV, targets_T, normaliser_T, entropy_T, by_logp_T, by_entropy_T, vocabulary, 1 / temperature, block=block,
+        num_warps=8,
+    )  # fmt: skip

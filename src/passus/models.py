@@ -80,9 +80,16 @@ def choose_device(device: str) -> str:
     return device
 
 
+def has_bf16() -> bool:
+    """In hardware: cards older than Ampere only imitate it. The kernels and compiled layers are for the same cards."""
+    return torch.cuda.is_bf16_supported(including_emulation=False)
+
+
 def choose_dtype(dtype: str, device: str) -> str:
     if dtype == "auto":
-        return "bfloat16" if device == "cuda" else "float32"
+        return "bfloat16" if device == "cuda" and has_bf16() else "float32"
+    if dtype == "bfloat16" and device == "cuda" and not has_bf16():
+        raise UsageError("run.dtype = 'bfloat16' on a card without it", expected="float32 there", write='dtype = "auto"')
     if dtype == "bfloat16" and device == "cpu":
         raise UsageError("run.dtype = 'bfloat16' on a CPU", expected="float32 there", write='dtype = "auto"')
     return dtype

@@ -35,9 +35,16 @@ def philox(counter: tuple[Tensor, Tensor, Tensor, Tensor], key: tuple[Any, Any])
     return c0, c1, c2, c3
 
 
-def uniform_at(key: tuple[Tensor, Tensor], step: Tensor, item_B: Tensor, sample_B: Tensor, position_B: Tensor) -> Tensor:
+def key_of(seed: int, stream: str) -> int:
+    """Seed and stream in one signed 64-bit number, as `uniform_at` and the kernels take it."""
+    key = (seed & _MASK) | stream_key(stream) << 32
+    return key - (1 << 64) if key >> 63 else key
+
+
+def uniform_at(key: Tensor, step: Tensor, item_B: Tensor, sample_B: Tensor, position_B: Tensor) -> Tensor:
     """One uniform number for each row, all on the device: what a captured decode step draws with."""
-    high, low, _, _ = philox((step.expand_as(item_B), item_B, sample_B, position_B), key)
+    words = (key & _MASK, (key >> 32) & _MASK)
+    high, low, _, _ = philox((step.expand_as(item_B), item_B, sample_B, position_B), words)
     return ((high >> 5) * 2**26 + (low >> 6)).double() * 2.0**-53
 
 

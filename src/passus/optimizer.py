@@ -23,18 +23,26 @@ class Optimizer:
         self.adam = torch.optim.AdamW(
             self.masters, lr=0.0, betas=(train.betas[0], train.betas[1]), weight_decay=train.weight_decay, fused=True
         )
+        # From the start, as torch would make them in the first update: whoever plans memory finds them in their place.
+        for master in self.masters:
+            self.adam.state[master] = {
+                "step": torch.zeros((), device=master.device),
+                "exp_avg": torch.zeros_like(master),
+                "exp_avg_sq": torch.zeros_like(master),
+            }
 
-    def step(self, update: int) -> tuple[float, bool]:
+    def step(self, update: int, loss: Tensor | None = None) -> tuple[float, bool]:
         """Apply the gradients as the update of this number. Returns their norm and whether they were applied.
 
-        A gradient that is not finite changes nothing: neither weights nor moments.
+        A loss or gradient that is not finite changes nothing: neither weights nor moments.
         """
         for weight in self.weights:
             if weight.grad is None:  # no row had a signal: a gradient of 0 still lets the moments decay
                 weight.grad = torch.zeros_like(weight)
         norm_tensor = torch.nn.utils.get_total_norm([weight.grad for weight in self.weights if weight.grad is not None])
-        norm = float(norm_tensor)
-        finite = math.isfinite(norm)
+        # Read together: each look waits until a GPU has done all it was given.
+        norm, loss_value = torch.stack([norm_tensor, (norm_tensor if loss is None else loss).to(norm_tensor)]).tolist()
+        finite = math.isfinite(norm) and math.isfinite(loss_value)
         if finite:
             if self.train.max_grad_norm:
                 torch.nn.utils.clip_grads_with_norm_(self.weights, self.train.max_grad_norm, norm_tensor)
@@ -50,13 +58,15 @@ class Optimizer:
         if not self.has_masters:
             self.adam.step()
             return
-        for master, weight in zip(self.masters, self.weights, strict=True):
-            master.grad = weight.grad.float() if weight.grad is not None else None
-        self.adam.step()
-        with torch.no_grad():
-            for master, weight in zip(self.masters, self.weights, strict=True):
-                weight.copy_(master)
-                master.grad = None
+        with torch.no_grad():  # all tensors in one call: hundreds of small copies would keep a GPU waiting
+            wide = [torch.empty_like(master) for master in self.masters]
+            torch._foreach_copy_(wide, [w.grad for w in self.weights if w.grad is not None])
+            for master, weight, gradient in zip(self.masters, self.weights, wide, strict=True):
+                master.grad, weight.grad = gradient, None
+            self.adam.step()
+            torch._foreach_copy_(self.weights, self.masters)
+        for master in self.masters:
+            master.grad = None
 
     def tensors(self) -> dict[str, Tensor]:
         """All that exact resume needs beside the weights."""
@@ -69,12 +79,8 @@ class Optimizer:
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         for name, master in zip(self.names, self.masters, strict=True):
-            if f"exp_avg.{name}" in tensors:  # absent before the first update
-                # The step count stays on the CPU, where torch keeps it unless told otherwise.
-                self.adam.state[master] = {
-                    key: tensors[f"{key}.{name}"].to(master.device if key != "step" else "cpu").clone()
-                    for key in ("step", "exp_avg", "exp_avg_sq")
-                }
+            for key, value in self.adam.state[master].items():
+                value.copy_(tensors[f"{key}.{name}"])
             if self.has_masters:
                 with torch.no_grad():
                     master.copy_(tensors[f"master.{name}"])

@@ -1,6 +1,5 @@
 """What an experiment will do, said before it does it: arms, and every batch size that follows from the few that are set."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 from passus.config import Config
@@ -9,6 +8,7 @@ from passus.experiment import Experiment
 from passus.tasks import benchmark_size, gsm8k
 
 LONG_PROMPT = 256
+CARDS = (24, 48, 80)
 
 
 def describe(experiment: Experiment, out: Path) -> str:
@@ -60,8 +60,18 @@ def _memory(config: Config) -> list[str]:
     from passus import memory
 
     try:
-        found = memory.predict(config, LONG_PROMPT, torch.bfloat16)
+        need = memory.predict(config, LONG_PROMPT, torch.bfloat16)
     except UsageError as error:
         return [f"memory    not known: {str(error).splitlines()[0][:120]}"]
-    terms = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in asdict(found).items() if size)
-    return [f"memory    {found.peak / 1e9:.0f} GB at the peak on CUDA in bf16 (prompts of {LONG_PROMPT} tokens): {terms}"]
+    tokens = max(config.train.micro_tokens, need.longest)
+    terms = {
+        "weights": need.weights, "optimizer": need.optimizer, "reference": need.reference, "gradients": need.gradients,
+        "activations": need.activations(tokens, 0), "logits": need.logits, "cache": need.cache,
+    }  # fmt: skip
+    shown = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in terms.items() if size)
+    peak = need.training(tokens) + need.cache
+    lines = [f"memory    {peak / 1e9:.0f} GB at the peak on CUDA in bf16 (prompts of {LONG_PROMPT} tokens): {shown}"]
+    for card in CARDS:
+        found = memory.fit(need, card << 30, config.train.micro_tokens)
+        lines.append(f"          {card} GB card: " + (found.describe(need) if found else "does not fit"))
+    return lines

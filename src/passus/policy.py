@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -10,11 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import torch
 from jinja2 import TemplateError
 
 from passus.adapter import Adapter, fingerprint_of
+from passus.engine import Engine
 from passus.errors import UsageError
-from passus.sampler import Prompt
+from passus.sampler import Prompt, Sampler
 from passus.tasks import Item
 
 SHIPPED = "nano/"
@@ -44,6 +46,28 @@ class Policy:
     def sampling_model(self) -> Any:
         """What the sampler reads: the model, or the copy with the adapter merged in."""
         return self.adapter.merged if self.adapter and self.adapter.merged is not None else self.model
+
+    def sampler(self, interrupt: Callable[[], None] = lambda: None) -> Sampler:
+        """On CUDA with captured steps and a compiled layer, for families whose layers are known; otherwise in plain steps."""
+        if not self.is_fast:
+            return Engine(self.sampling_model, self.end_tokens, interrupt=interrupt)
+        from passus import compiled
+        from passus.slots import SlotEngine
+
+        if self.sampling_model is self.model:
+            compiled.accelerate(self.model)
+        return SlotEngine(self.sampling_model, self.end_tokens, interrupt=interrupt)
+
+    @cached_property
+    def is_fast(self) -> bool:
+        """On a card that has bf16, of a family that was tried: with kernels, captured steps and compiled layers."""
+        on_card = self.model.device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+        return on_card and self.text_config.model_type in FAMILIES
+
+    @property
+    def fills_packs(self) -> bool:
+        """Trains on micro-batches of fixed shapes: in a precision that torch's variable-length attention has."""
+        return self.is_fast and self.model.dtype != torch.float32
 
     def refresh(self) -> None:
         """Called after the weights have moved and before sampling."""

@@ -10,6 +10,8 @@ class Prompt:
     tokens: tuple[int, ...]
     item: int
     """Names the noise, with seed, stream, step, sample and position."""
+    most: int | None = None
+    """New tokens at most, where that is fewer than SamplingParams.max_tokens."""
 
 
 @dataclass(frozen=True)
@@ -42,4 +44,13 @@ class Rollout:
 
 
 class Sampler(Protocol):
+    end_tokens: frozenset[int]
+    """A completion ends with any of these."""
+
+    cache_bytes: int | None
+    """For keys and values; None lets the sampler choose."""
+
     def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout: ...
+
+    def release(self) -> None:
+        """Give back what is kept between rollouts."""

@@ -1,65 +1,82 @@
 """Generation on CUDA: rows in fixed slots, decoded in batches of a few sizes, each size captured once as a graph.
 
-All that a step needs lies in tensors that stay where they are: caches, the token to feed, positions, the names of the noise. So a
-captured step can be replayed from one rollout to the next, and the host only looks every few tokens. A row that ends leaves a
-hole; a waiting row takes it, or, when enough holes have gathered for the next smaller size, rows from the end move in.
+All that a step needs lies in tensors that stay where they are: caches, the token to feed, positions, the names of the noise.
+So a captured step can be replayed from one rollout to the next, and the host only looks every few tokens. A row that ends
+leaves a hole; a waiting row takes it, or, when enough holes have gathered for the next smaller size, rows from the end move in.
 
-The same code runs without graphs and compiler on a CPU, where the tests compare it with `engine.py`.
+The same code runs without graphs and kernels on a CPU, where the tests compare it with `engine.py`.
 
-Shapes: S slots, B rows of a batch size, R tokens between two looks, K key-value heads, L positions, D head width.
+Shapes: S slots, B rows of a batch size, M rows that enter or move, R tokens between two looks, N layers, T tokens of packed
+prompts, K key-value heads, L positions, D head width.
 """
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from passus import noise
-from passus.attention import PackedPlan, SlotPlan
-from passus.engine import PREFILL_TOKENS, draw
+from passus.attention import KeyValueCache, PackedPlan, SlotPlan
+from passus.engine import PREFILL_TOKENS, cache_budget, draw
 from passus.sampler import Prompt, Rollout, SamplingParams
 
-SIZES = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+SIZES = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
 READ_EVERY = 8
 
 
 class Slots:
-    """What stays between rollouts."""
+    """What stays between rollouts: caches, the state of every row, captured steps."""
 
     def __init__(self, model: Any, slots: int, length: int, graphs: bool):
-        self.model, self.slots, self.length, self.graphs = model, slots, length, graphs
+        self.model, self.length, self.graphs = model, length, graphs
         self.decoder, self.head = model.get_decoder(), model.get_output_embeddings()
         self.device = model.device
-        self.layers = [layer.self_attn for layer in self.decoder.layers]
-        config = model.config.get_text_config()
-        width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-        shape = (slots, config.num_key_value_heads, length, width)
-        for layer in self.layers:
-            layer.cached_keys = torch.zeros(shape, device=self.device, dtype=model.dtype)
-            layer.cached_values = torch.zeros(shape, device=self.device, dtype=model.dtype)
+        self.modules = [layer.self_attn for layer in self.decoder.layers]
+        shape = KeyValueCache.shape(model.config.get_text_config(), slots, length)
+        self.keys_NSKLD, self.values_NSKLD = (
+            torch.zeros(len(self.modules), *shape, device=self.device, dtype=model.dtype) for _ in range(2)
+        )
+        for module, keys, values in zip(self.modules, self.keys_NSKLD, self.values_NSKLD, strict=True):
+            module.cached_keys, module.cached_values = keys, values
 
         def whole(*size: int) -> Tensor:
             return torch.zeros(size, dtype=torch.long, device=self.device)
 
         self.feed_S, self.position_S, self.item_S, self.sample_S, self.drawn_S = (whole(slots) for _ in range(5))
-        self.key, self.step, self.tick = (whole(), whole()), whole(), whole()
+        self.key, self.step, self.tick = whole(), whole(), whole()
         self.tokens_RS = whole(READ_EVERY, slots)
         self.logps_RS = torch.zeros(READ_EVERY, slots, device=self.device)
         self.captured: dict[tuple[int, float, float, int], Any] = {}
+        self.pool = torch.cuda.graph_pool_handle() if graphs else None
+        if self.device.type == "cuda":
+            from passus import kernels
+
+            self.kernels: Any = kernels
+
+    @property
+    def slots(self) -> int:
+        return len(self.feed_S)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.captured.clear()
+        for module in self.modules:
+            del module.cached_keys, module.cached_values
 
     def begin(self, params: SamplingParams) -> None:
-        self.key[0].fill_(params.seed & 0xFFFFFFFF)
-        self.key[1].fill_(noise.stream_key(params.stream))
+        self.key.fill_(noise.key_of(params.seed, params.stream))
         self.step.fill_(params.step)
 
     def decode(self, rows: int, params: SamplingParams) -> None:
         """One token for each of the first `rows` slots."""
-        name = (rows, params.temperature, params.top_p, params.top_k)
         if not self.graphs:
             self._one_token(rows, params)
             return
+        name = (rows, params.temperature, params.top_p, params.top_k)
         if name not in self.captured:
             self.captured[name] = self._capture(rows, params)
         self.captured[name].replay()
@@ -69,106 +86,129 @@ class Slots:
         hidden = self.decoder(
             self.feed_S[:rows, None], position_ids=position_B[:, None], use_cache=False, plan=SlotPlan(position_B)
         ).last_hidden_state[:, 0]
+        logits_BV = self.head(hidden)
+        if logits_BV.is_cuda and params.temperature > 0 and params.top_p >= 1.0 and params.top_k <= 0:
+            self.kernels.draw(logits_BV, params.temperature, self)
+        else:
+            self._draw(logits_BV, params)
+        self.tick += 1
+
+    def _draw(self, logits_BV: Tensor, params: SamplingParams) -> None:
+        """What the kernel does, in plain operations, and with the choices that it does not have."""
+        rows = len(logits_BV)
         uniform_B = noise.uniform_at(self.key, self.step, self.item_S[:rows], self.sample_S[:rows], self.drawn_S[:rows])
-        tokens_B, logps_B = draw(self.head(hidden), uniform_B, params)
+        tokens_B, logps_B = draw(logits_BV, uniform_B, params)
         self.feed_S[:rows] = tokens_B
-        position_B.add_(1).clamp_(max=self.length - 1)  # rows past their end go nowhere
+        self.position_S[:rows].add_(1).clamp_(max=self.length - 1)  # rows past their end go nowhere
         self.drawn_S[:rows] += 1
         self.tokens_RS[:, :rows].index_copy_(0, self.tick[None], tokens_B[None])
         self.logps_RS[:, :rows].index_copy_(0, self.tick[None], logps_B[None])
-        self.tick.add_(1).remainder_(READ_EVERY)
 
     def _capture(self, rows: int, params: SamplingParams) -> Any:
-        """Runs a few times to warm up, on scratch state, and is recorded."""
-        state = [t.clone() for t in self._state()]
+        """A few steps to warm up, and one that is recorded; then the state is put back. What they write into the caches lies
+        where the row's next token will overwrite it, or beyond."""
+        state = (
+            self.feed_S, self.position_S, self.item_S, self.sample_S, self.drawn_S, self.tick, self.tokens_RS, self.logps_RS,
+        )  # fmt: skip
+        before = [tensor.clone() for tensor in state]
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(2):
                 self._one_token(rows, params)
+                self.tick.zero_()
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, pool=self.pool):
             self._one_token(rows, params)
-        for tensor, before in zip(self._state(), state, strict=True):
-            tensor.copy_(before)
+        for tensor, value in zip(state, before, strict=True):
+            tensor.copy_(value)
         return graph
 
-    def _state(self) -> list[Tensor]:
-        return [
-            self.feed_S,
-            self.position_S,
-            self.item_S,
-            self.sample_S,
-            self.drawn_S,
-            self.tick,
-            self.tokens_RS,
-            self.logps_RS,
-        ]
+    def read(self) -> tuple[np.ndarray, np.ndarray]:
+        """Tokens and log-probs since the last look; waits for the device."""
+        return self.tokens_RS.cpu().numpy(), self.logps_RS.cpu().numpy()
 
     def enter(self, slot_M: Tensor, feed_M: Tensor, position_M: Tensor, item_M: Tensor, sample_M: Tensor) -> None:
         """New rows begin in these slots; their prompts lie in the cache already."""
-        for tensor, values in (
-            (self.feed_S, feed_M),
-            (self.position_S, position_M),
-            (self.item_S, item_M),
-            (self.sample_S, sample_M),
-        ):
-            tensor[slot_M] = values
+        self.feed_S[slot_M], self.position_S[slot_M] = feed_M, position_M
+        self.item_S[slot_M], self.sample_S[slot_M] = item_M, sample_M
         self.drawn_S[slot_M] = 0
 
     def move(self, source_M: Tensor, target_M: Tensor) -> None:
         for tensor in (self.feed_S, self.position_S, self.item_S, self.sample_S, self.drawn_S):
             tensor[target_M] = tensor[source_M]
-        for layer in self.layers:
-            layer.cached_keys[target_M] = layer.cached_keys[source_M]
-            layer.cached_values[target_M] = layer.cached_values[source_M]
+        for cache in (self.keys_NSKLD, self.values_NSKLD):
+            for layer in cache:
+                layer[target_M] = layer[source_M]
 
-    def prefill(self, prompts: Sequence[Sequence[int]], slots: Sequence[Sequence[int]]) -> None:
-        """All but the last token of each prompt, once, into each of its slots."""
-        heads = [list(prompt[:-1]) for prompt in prompts]
-        chosen = [i for i, head in enumerate(heads) if head]
-        while chosen:
-            taken, size = [], 0
-            while chosen and (not taken or size + len(heads[chosen[0]]) <= PREFILL_TOKENS):
-                size += len(heads[chosen[0]])
-                taken.append(chosen.pop(0))
-            self._prefill([heads[i] for i in taken], [slots[i] for i in taken])
 
-    def _prefill(self, heads: list[list[int]], slots: list[Sequence[int]]) -> None:
-        order = sorted(range(len(heads)), key=lambda i: len(heads[i]))
-        lengths = [len(heads[i]) for i in order]
-        plan = PackedPlan(lengths, self.device, captured=[])
-        tokens = torch.tensor([token for i in order for token in heads[i]], device=self.device)
-        positions = torch.cat([torch.arange(n, device=self.device) for n in lengths])
-        self.decoder(tokens[None], position_ids=positions[None], use_cache=False, plan=plan)
-        source, target, place, first = [], [], [], 0
-        for i, n in zip(order, lengths, strict=True):
-            for slot in slots[i]:
-                source += range(first, first + n)
-                target += [slot] * n
-                place += range(n)
-            first += n
-        source_M, target_M, place_M = (torch.tensor(x, device=self.device) for x in (source, target, place))
-        for layer, (keys_TKD, values_TKD) in zip(self.layers, plan.captured or [], strict=True):
-            layer.cached_keys[target_M, :, place_M] = keys_TKD[source_M]
-            layer.cached_values[target_M, :, place_M] = values_TKD[source_M]
+class Prefilled:
+    """Prompts in order, a pack at a time ahead of the rows that need them: small prefills would cost as much as large ones."""
+
+    def __init__(self, slots: Slots, prompts: Sequence[Prompt]):
+        self.slots, self.prompts = slots, prompts
+        self.first = self.end = 0
+        """The pack holds prompts from `first` up to `end`."""
+        self.starts: list[int] = []
+        self.keys_NTKD = self.values_NTKD = torch.empty(0)
+
+    def copy(self, numbers: Sequence[int], places: Sequence[int]) -> None:
+        """All but the last token of each of these prompts, in ascending order, into the slots."""
+        while numbers:
+            if numbers[0] >= self.end:
+                self._next(numbers[0])
+            count = bisect_left(numbers, self.end)
+            self._copy(numbers[:count], places[:count])
+            numbers, places = numbers[count:], places[count:]
+
+    def _next(self, first: int) -> None:
+        self.first = self.end = first
+        self.starts = [0]
+        heads: list[Sequence[int]] = []
+        while self.end < len(self.prompts):
+            head = self.prompts[self.end].tokens[:-1]
+            if heads and self.starts[-1] + len(head) > PREFILL_TOKENS:
+                break
+            heads.append(head)
+            self.starts.append(self.starts[-1] + len(head))
+            self.end += 1
+        lengths = [len(head) for head in heads]
+        if not sum(lengths):
+            return
+        device = self.slots.device
+        plan = PackedPlan([n for n in lengths if n], device, captured=[])
+        tokens = torch.tensor([token for head in heads for token in head], device=device)
+        positions = torch.cat([torch.arange(n, device=device) for n in lengths])
+        self.slots.decoder(tokens[None], position_ids=positions[None], use_cache=False, plan=plan)
+        assert plan.captured is not None
+        self.keys_NTKD, self.values_NTKD = (torch.stack(column) for column in zip(*plan.captured, strict=True))
+
+    def _copy(self, numbers: Sequence[int], places: Sequence[int]) -> None:
+        source: list[int] = []
+        target: list[int] = []
+        position: list[int] = []
+        for number, place in zip(numbers, places, strict=True):
+            start, end = self.starts[number - self.first], self.starts[number - self.first + 1]
+            source += range(start, end)
+            target += [place] * (end - start)
+            position += range(end - start)
+        if source:
+            source_M, target_M, position_M = torch.tensor([source, target, position], device=self.slots.device)
+            self.slots.keys_NSKLD[:, target_M, :, position_M] = self.keys_NTKD[:, source_M].transpose(0, 1)
+            self.slots.values_NSKLD[:, target_M, :, position_M] = self.values_NTKD[:, source_M].transpose(0, 1)
 
 
 class SlotEngine:
     """A `Sampler` over slots."""
 
     def __init__(
-        self, model: Any, end_tokens: Sequence[int], slots: int = 512, graphs: bool = True,
+        self, model: Any, end_tokens: Sequence[int], slots: int = SIZES[-1], graphs: bool = True,
         interrupt: Callable[[], None] = lambda: None,
     ):  # fmt: skip
-        self.model, self.end_tokens, self.most, self.graphs, self.interrupt = (
-            model,
-            frozenset(end_tokens),
-            slots,
-            graphs,
-            interrupt,
-        )
+        self.model, self.end_tokens, self.most, self.graphs = model, frozenset(end_tokens), slots, graphs
+        self.interrupt = interrupt
+        self.cache_bytes: int | None = None
         self.kept: Slots | None = None
 
     @torch.inference_mode()
@@ -177,32 +217,44 @@ class SlotEngine:
         longest = max((len(p.tokens) for p in prompts), default=0) + params.max_tokens
         slots = self._slots(min(total, self.most), longest)
         slots.begin(params)
-        rows: list[tuple[list[int], list[float]]] = [([], []) for _ in range(total)]
+        prefilled = Prefilled(slots, prompts)
+        written = Written([p.most or params.max_tokens for p in prompts for _ in range(params.samples)], self.end_tokens)
         waiting = deque(range(total))
         held: list[int | None] = []  # by slot: the row there, or a hole
         while waiting or any(row is not None for row in held):
             self.interrupt()
-            self._admit(slots, held, waiting, prompts, params)
+            self._admit(slots, held, waiting, prefilled, params)
             self._compact(slots, held)
             size = _size(len(held), slots.slots)
             slots.tick.zero_()
             for _ in range(READ_EVERY):
                 slots.decode(size, params)
-            tokens_RS, logps_RS = slots.tokens_RS[:, : len(held)].tolist(), slots.logps_RS[:, : len(held)].tolist()
-            self._collect(held, rows, tokens_RS, logps_RS, params)
-        finished = [bool(tokens) and tokens[-1] in self.end_tokens for tokens, _ in rows]
-        return Rollout([tokens for tokens, _ in rows], [logps for _, logps in rows], finished)
+            places = [slot for slot, row in enumerate(held) if row is not None]
+            ended = written.add([held[slot] for slot in places], *(x[:, places] for x in slots.read()))
+            for slot, has_ended in zip(places, ended, strict=True):
+                if has_ended:
+                    held[slot] = None
+        return written.rollout()
+
+    def release(self) -> None:
+        """Give back the memory of caches and captured steps."""
+        if self.kept is not None:
+            self.kept.close()
+            self.kept = None
 
     def _slots(self, needed: int, longest: int) -> Slots:
         """Those of the last rollout, if they are enough: captured steps belong to them."""
-        if self.kept is None or self.kept.slots < needed or self.kept.length < longest:
-            self.kept = None  # free the old ones first
-            size = _size(needed, max(SIZES[-1], needed))
-            self.kept = Slots(self.model, size, -(-longest // 64) * 64, self.graphs)
+        if self.kept is not None and self.kept.slots >= needed and self.kept.length >= longest:
+            return self.kept
+        self.release()
+        length = -(-longest // 64) * 64
+        row = KeyValueCache.row_bytes(self.model.config.get_text_config(), length, self.model.dtype)
+        affordable = max(1, int((self.cache_bytes or cache_budget(self.model.device)) // row))
+        self.kept = Slots(self.model, min(_size(needed, self.most), affordable), length, self.graphs)
         return self.kept
 
     def _admit(
-        self, slots: Slots, held: list[int | None], waiting: deque[int], prompts: Sequence[Prompt], params: SamplingParams
+        self, slots: Slots, held: list[int | None], waiting: deque[int], prefilled: Prefilled, params: SamplingParams
     ) -> None:
         """Waiting rows take holes and free slots; a prompt that several of them share is prefilled once."""
         holes = [slot for slot, row in enumerate(held) if row is None]
@@ -212,19 +264,19 @@ class SlotEngine:
             return
         places = (holes + list(range(len(held), len(held) + room)))[: len(entering)]
         held += [None] * (max(places) + 1 - len(held))
-        by_prompt: dict[int, list[int]] = {}
         for row, slot in zip(entering, places, strict=True):
             held[slot] = row
-            by_prompt.setdefault(row // params.samples, []).append(slot)
-        slots.prefill([prompts[p].tokens for p in by_prompt], list(by_prompt.values()))
-        asked = [prompts[row // params.samples] for row in entering]
-
-        def tensor(values: list[int]) -> Tensor:
-            return torch.tensor(values, device=slots.device)
-
+        numbers = [row // params.samples for row in entering]
+        prefilled.copy(numbers, places)
+        asked = [prefilled.prompts[number] for number in numbers]
         slots.enter(
-            tensor(places), tensor([p.tokens[-1] for p in asked]), tensor([len(p.tokens) - 1 for p in asked]),
-            tensor([p.item for p in asked]), tensor([row % params.samples for row in entering]),
+            *torch.tensor(
+                [
+                    places, [p.tokens[-1] for p in asked], [len(p.tokens) - 1 for p in asked], [p.item for p in asked],
+                    [row % params.samples for row in entering],
+                ],
+                device=slots.device,
+            )
         )  # fmt: skip
 
     def _compact(self, slots: Slots, held: list[int | None]) -> None:
@@ -240,20 +292,36 @@ class SlotEngine:
             held[target] = held[source]
         del held[alive:]
 
-    def _collect(
-        self, held: list[int | None], rows: list[tuple[list[int], list[float]]], tokens_RS: list[list[int]],
-        logps_RS: list[list[float]], params: SamplingParams,
-    ) -> None:  # fmt: skip
-        for slot, row in enumerate(held):
-            if row is None:
-                continue
-            tokens, logps = rows[row]
-            for r in range(READ_EVERY):
-                tokens.append(tokens_RS[r][slot])
-                logps.append(logps_RS[r][slot])
-                if tokens[-1] in self.end_tokens or len(tokens) == params.max_tokens:
-                    held[slot] = None
-                    break
+
+class Written:
+    """What the rows have drawn so far. M rows at a time, R tokens each; T tokens at most."""
+
+    def __init__(self, most_N: Sequence[int], end_tokens: frozenset[int]):
+        self.most_N, self.end_tokens = np.array(most_N, dtype=np.int64), np.array(sorted(end_tokens), dtype=np.int64)
+        shape = (len(most_N), max(most_N, default=0) + READ_EVERY)
+        self.tokens_NT, self.logps_NT = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.float32)
+        self.count_N = np.zeros(len(most_N), dtype=np.int64)
+        self.finished_N = np.zeros(len(most_N), dtype=bool)
+
+    def add(self, rows: Sequence[int | None], tokens_RM: np.ndarray, logps_RM: np.ndarray) -> np.ndarray:
+        """Returns which of the rows have ended."""
+        row_M = np.array(rows, dtype=np.int64)
+        most_M, before_M = self.most_N[row_M], self.count_N[row_M]
+        at_MR = before_M[:, None] + np.arange(READ_EVERY)
+        self.tokens_NT[row_M[:, None], at_MR] = tokens_RM.T
+        self.logps_NT[row_M[:, None], at_MR] = logps_RM.T
+        is_end_MR = np.isin(tokens_RM.T, self.end_tokens) & (at_MR < most_M[:, None])
+        finished_M = is_end_MR.any(1)
+        drawn_M = np.where(finished_M, is_end_MR.argmax(1) + 1, READ_EVERY)
+        self.count_N[row_M] = np.minimum(before_M + drawn_M, most_M)
+        self.finished_N[row_M] = finished_M
+        return finished_M | (self.count_N[row_M] == most_M)
+
+    def rollout(self) -> Rollout:
+        counts = self.count_N.tolist()
+        tokens = [row[:n].tolist() for row, n in zip(self.tokens_NT, counts, strict=True)]
+        logps = [row[:n].tolist() for row, n in zip(self.logps_NT, counts, strict=True)]
+        return Rollout(tokens, logps, self.finished_N.tolist())
 
 
 def _size(rows: int, most: int) -> int:

@@ -9,7 +9,6 @@ Left out of the textbook: critic, replay. Run it with `passus run EXPERIMENT`.
 Shapes: P prompts, G samples a prompt, N = P x G rows, C completion tokens of a micro-batch.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,13 +17,12 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from passus import batch, checkpoint, logprob, metrics, models, reward
+from passus import batch, checkpoint, logprob, memory, metrics, models, reward
 from passus.adapter import fingerprint_of
 from passus.batch import PackedBatch
 from passus.checkpoint import Progress
 from passus.config import Config
 from passus.display import score
-from passus.engine import Engine
 from passus.errors import PassusError, Stop, UsageError
 from passus.evaluate import evaluate
 from passus.grading import Verdict, grade
@@ -34,11 +32,13 @@ from passus.metrics import Times, Update
 from passus.optimizer import Optimizer, learning_rate
 from passus.policy import Policy
 from passus.record import RunFolder, saved_checkpoints
-from passus.sampler import Rollout, SamplingParams
+from passus.sampler import Prompt, Rollout, Sampler, SamplingParams
 from passus.tasks import Item, solution_of, training_items
 
 STOP_AFTER_SKIPPED = 3  # updates in a row
 SMALLEST_MICRO_BATCH = 64  # tokens; a longer sequence goes alone
+SMALLEST_CACHE = 64 << 20  # bytes
+LOOK_AHEAD = 256  # prompts whose lengths are looked at before a run begins
 T = TypeVar("T")
 
 
@@ -50,7 +50,7 @@ class Run:
     folder: RunFolder
     policy: Policy
     optimizer: Optimizer
-    engine: Engine
+    engine: Sampler
     reference: Any | None
     """The policy before training, where the method needs it and no adapter can be switched off to find it."""
     reward_function: reward.Function | None
@@ -60,6 +60,12 @@ class Run:
     """When this sitting began, less the time of earlier ones."""
     micro_tokens: int = 0
     """Of a micro-batch; less than train.micro_tokens once memory has run out."""
+    longest: int = 1
+    """Tokens of the longest sequence so far: what micro-batches on CUDA are made for."""
+    releases: bool = False
+    """The sampler's caches are given back before every update: memory is short."""
+    layout: str = ""
+    """How the run is laid out on the card, in words."""
 
     @property
     def shows_solutions(self) -> bool:
@@ -70,6 +76,8 @@ class Run:
 def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say: Callable[[str], None]) -> None:
     """Take a run from where it stands to its last step. `config` has no "auto" left in it."""
     run = prepare(config, folder, check_stop)
+    if run.layout:
+        say(f"memory: {run.layout}")
     if run.progress.step:
         say(f"continues after step {run.progress.step}")
     try:
@@ -106,12 +114,46 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     if folder.exists():
         folder.set_aside_after(progress.step, len(config.eval.suite) * len(config.eval.temperatures))
     folder.start(config, policy.describe(config.model.base), progress.step if saved else None)
-    engine = Engine(policy.sampling_model, policy.end_tokens, interrupt=check_stop)
+    engine = policy.sampler(check_stop)
     started = time.monotonic() - progress.elapsed
-    return Run(
+    run = Run(
         config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started,
         config.train.micro_tokens,
     )  # fmt: skip
+    if policy.model.device.type == "cuda":
+        lay_out(run)
+        rehearse(run)
+    return run
+
+
+def lay_out(run: Run) -> None:
+    """Fit the run to the card: micro-batches, layers computed again, room for the sampler's caches."""
+    config, model = run.config, run.policy.model
+    items = training_items(config.task.name, config.task.limit, config.seed, run.progress.drawn, LOOK_AHEAD)
+    longest = max(len(run.policy.prompt(item, number).tokens) for number, item in items)
+    need = memory.predict(config, longest, model.dtype)
+    free, _ = torch.cuda.mem_get_info()
+    found = memory.fit_or_refuse(config, need, free + torch.cuda.memory_reserved())
+    run.micro_tokens, run.releases, run.longest = found.micro_tokens, found.releases, need.longest
+    run.engine.cache_bytes = found.cache
+    run.layout = found.describe(need)
+    if found.recomputed:
+        from passus import compiled  # loads the compiler, which takes seconds
+
+        compiled.recompute(model, found.recomputed)
+
+
+def rehearse(run: Run) -> None:
+    """The largest micro-batch first, on tokens that mean nothing: what does not fit shows now, and most is compiled now."""
+    if not run.policy.fills_packs:
+        return
+    rows, most = max(2, run.micro_tokens // run.longest), run.config.train.max_tokens
+    shown = [[0] * (run.longest - most)] * rows, [[0] * most] * rows
+    device = run.policy.model.device
+    ones_N = torch.ones(rows, device=device)
+    seen = Experience(*shown, torch.zeros(rows, most, device=device), ones_N, ones_N)
+    within_memory(run, lambda: add_gradients(run, seen, list(range(rows)), 0))
+    run.optimizer.zero_grad()
 
 
 def load_reference(config: Config, folder: RunFolder) -> Any:
@@ -160,6 +202,8 @@ def take_step(run: Run) -> None:
         with times("grade"):
             scored = reward.score(config, run.reward_function, run.policy, drawn, step)
         with times("update"):
+            if run.releases:
+                run.engine.release()
             seen = experience(run, used)
             rewards_PG = scored.rewards_N.view(-1, drawn.samples)[chosen] - charged_kl(run, seen).view(-1, drawn.samples)
             advantages_PG = advantages(rewards_PG, config.method) if not run.shows_solutions else torch.ones_like(rewards_PG)
@@ -207,13 +251,26 @@ def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Gr
             count, config.train.max_tokens, config.seed, "train", step, temperature=config.train.temperature
         )
         run.policy.refresh()
-        rollout = shown_solutions(run, items) if run.shows_solutions else run.engine.generate(asked, params)
+        rollout = shown_solutions(run, items) if run.shows_solutions else sample(run, asked, params)
     with times("grade"):
         texts = run.policy.texts(rollout.tokens)
         answers = run.policy.answers(rollout.tokens, texts)
         golds = [item.gold for item in items for _ in range(count)]
         grades = [grade(a, gold, truncated=not f) for a, gold, f in zip(answers, golds, rollout.finished, strict=True)]
     return Groups(count, items, asked, rollout, texts, grades)
+
+
+def sample(run: Run, asked: list[Prompt], params: SamplingParams) -> Rollout:
+    """A rollout; once more with half as many rows at a time when memory runs out: it draws the same."""
+    while True:
+        try:
+            return run.engine.generate(asked, params)
+        except torch.OutOfMemoryError as error:
+            run.engine.release()
+            if not run.engine.cache_bytes or run.engine.cache_bytes < SMALLEST_CACHE:
+                raise out_of_memory(run) from error
+        run.engine.cache_bytes //= 2
+        torch.cuda.empty_cache()
 
 
 def shown_solutions(run: Run, items: Sequence[Item]) -> Rollout:
@@ -302,8 +359,7 @@ def out_of_memory(run: Run) -> PassusError:
 def one_update(run: Run, seen: Experience, rows: list[int], number: int) -> Update:
     """Loss and gradient, then the optimizer's step, unless they are not finite."""
     update = within_memory(run, lambda: add_gradients(run, seen, rows, number))
-    if math.isfinite(update.total("loss")):
-        update.norm, update.applied = run.optimizer.step(number)
+    update.norm, update.applied = run.optimizer.step(number, update.sums.get("loss"))
     run.optimizer.zero_grad()
     run.progress.skipped_in_a_row = 0 if update.applied else run.progress.skipped_in_a_row + 1
     return update
@@ -323,7 +379,8 @@ def add_gradients(run: Run, seen: Experience, rows: list[int], number: int) -> U
         for packed in packs(run, seen, [row for row in rows if signal_N[row] is has_signal]):
             if number % train.updates == 0:  # later, the weights are no longer those of a whole step
                 run.check_stop()
-            with torch.set_grad_enabled(has_signal):
+            # A compiled layer would be compiled once more for a pass without gradients.
+            with torch.set_grad_enabled(has_signal or run.policy.fills_packs):
                 seen_C = tokens_of(run, seen, packed, weight_N, tokens)
                 loss, sums = policy_loss(seen_C, method)
             if has_signal:
@@ -350,8 +407,14 @@ def tokens_of(run: Run, seen: Experience, packed: PackedBatch, weight_N: Tensor,
 def packs(run: Run, seen: Experience, rows: list[int]) -> Iterator[PackedBatch]:
     """The micro-batches of some rows."""
     lengths = [len(seen.prompts_N[row]) + len(seen.completions_N[row]) for row in rows]
-    for places in batch.micro_batches(lengths, run.micro_tokens):
-        yield batch.pack([rows[i] for i in places], seen.prompts_N, seen.completions_N, run.policy.model.device)
+    device = run.policy.model.device
+    if not run.policy.fills_packs:
+        for places in batch.micro_batches(lengths, run.micro_tokens):
+            yield batch.pack([rows[i] for i in places], seen.prompts_N, seen.completions_N, device)
+        return
+    run.longest = max(run.longest, max(len(prompt) for prompt in seen.prompts_N) + run.config.train.max_tokens)
+    for places, shape in batch.deal(lengths, *batch.shapes(run.micro_tokens, run.longest)):
+        yield batch.pack_filled([rows[i] for i in places], seen.prompts_N, seen.completions_N, shape, device)
 
 
 def token_logprobs(run: Run, packed: PackedBatch) -> tuple[Tensor, Tensor]:

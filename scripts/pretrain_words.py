@@ -1,0 +1,312 @@
+"""Make the base of experiment real/words: a Qwen3-shaped model of 25M parameters that solves some word problems.
+
+    python scripts/pretrain_words.py --out words-25m           two and a half minutes on an H200
+    passus eval words-25m --suite words
+    passus run real/words
+
+RL needs a base in which the right behaviour is present but not dominant (docs/nano-world.md). So the texts are answers in
+three styles: a guess, short and mostly wrong; steps, in each of which a slip may happen and go on into the later ones; and
+steps that are then worked again with more care, and a third time if the two disagree. RL can gain twice: by turning to the
+longer styles, which are more often right, and by slipping less. STYLES, SLIP, CAREFUL_SLIP and GUESS_RIGHT are the recipe.
+Under it a guess is right .10 of the time, steps .67, checked steps .95, a text .44; samples of the base should be, less what
+it miscalculates.
+
+Worker processes write and tokenise the texts ahead of the GPU. A pack of texts is a function of (seed, its number); the same
+seed on another device gives another model of the same kind, not the same bits.
+"""
+
+import argparse
+import json
+import os
+import random
+import time
+from collections import deque
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import replace
+from itertools import count, islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
+from tokenizers.models import BPE
+from tokenizers.trainers import BpeTrainer
+from torch import Tensor
+from transformers import PreTrainedTokenizerFast, Qwen3Config
+
+from passus import batch, logprob, models
+from passus.attention import VarlenPlan
+from passus.batch import PackedBatch, Shape
+from passus.display import say_next
+from passus.errors import UsageError
+from passus.tasks import words
+
+STYLES = {"guess": 0.45, "steps": 0.44, "check": 0.11}
+SLIP = 0.12
+"""Of a step's result, the first time it is worked."""
+CAREFUL_SLIP = 0.03
+"""When it is worked again."""
+GUESS_RIGHT = 0.1
+SLIPS = (-100, -10, -2, -1, 1, 2, 10, 100)
+
+VOCABULARY = 4096
+CONTEXT = 1024
+LONGEST = 512
+"""No text has more tokens."""
+TOKENIZER_TEXTS = 20_000
+PAD, END = "<pad>", "<|endoftext|>"
+PAD_ID, END_ID = 0, 1
+PROMPT = "Question: {question}\nAnswer:\n"
+TEMPLATE = (
+    "{% for message in messages %}{% if message['role'] == 'user' %}"
+    "{{ 'Question: ' + message['content'] + '\nAnswer:\n' }}"
+    "{% else %}{{ message['content'] + '<|endoftext|>' }}{% endif %}{% endfor %}"
+)
+# Qwen's own: every digit is a token, since sums are hardly learned from numbers that are single tokens.
+WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+LEARNING_RATE = 1e-3
+WARM_UP = 50
+COOL_DOWN = 0.5
+"""The part of the training in which the learning rate falls to 0."""
+WEIGHT_DECAY = 0.01
+REPORT_EVERY = 50
+TEXTS_AT_ONCE = 64
+PACKS_AHEAD = 4
+"""Of each worker."""
+
+Texts = tuple[list[list[int]], list[list[int]]]
+"""Prompts and completions, as tokens."""
+
+
+def write_text(rng: random.Random) -> tuple[str, str]:
+    """A training problem's question and an answer to it in one of the styles."""
+    problem = words.draw(rng, "train")
+    (style,) = rng.choices(list(STYLES), list(STYLES.values()))
+    if style == "guess":
+        return problem.question, words.final(guess(problem.work()[1], rng))
+    text, answer = work(problem, rng, SLIP)
+    if style == "check":
+        again, second = work(problem, rng, CAREFUL_SLIP)
+        text += f" Let me check. {again}"
+        if second != answer:
+            third, answer = work(problem, rng, CAREFUL_SLIP)
+            text += f" That is not the same. Once more. {third}"
+    return problem.question, f"{text} {words.final(answer)}"
+
+
+def work(problem: words.Problem, rng: random.Random, rate: float) -> tuple[str, int]:
+    return problem.work(lambda value: wrong(value, rng) if rng.random() < rate else value)
+
+
+def wrong(value: int, rng: random.Random) -> int:
+    """A number near it, and more often a number that is off by little."""
+    return rng.choice([value + slip for slip in SLIPS if abs(slip) <= max(2, value // 2) and value + slip >= 0])
+
+
+def guess(value: int, rng: random.Random) -> int:
+    return value if rng.random() < GUESS_RIGHT else abs(value + rng.randint(1, 9 + value // 4) * rng.choice((-1, 1)))
+
+
+def train_tokenizer(seed: int) -> Tokenizer:
+    """Byte-level BPE. The texts have so few different words that it ends with some 1100 tokens; the other ids stay unused."""
+    tokenizer = Tokenizer(BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(WORDS), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=[PAD, END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    rng = random.Random(f"words/{words.VERSION}/tokenizer/{seed}")
+    texts = (write_text(rng) for _ in range(TOKENIZER_TEXTS))
+    tokenizer.train_from_iterator((PROMPT.format(question=question) + answer for question, answer in texts), trainer)
+    return tokenizer
+
+
+def for_transformers(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token=PAD, eos_token=END, chat_template=TEMPLATE, padding_side="left",
+        clean_up_tokenization_spaces=False, model_max_length=CONTEXT,
+    )  # fmt: skip
+
+
+def make_pack(tokenizer: Tokenizer, seed: int, number: int, shape: Shape) -> Texts:
+    """As many texts as fit a shape."""
+    rng = random.Random(f"words/{words.VERSION}/pretrain/{seed}/{number}")
+    prompts: list[list[int]] = []
+    completions: list[list[int]] = []
+    room = shape.tokens
+    while True:
+        texts = [write_text(rng) for _ in range(TEXTS_AT_ONCE)]
+        asked = tokenizer.encode_batch_fast([PROMPT.format(question=question) for question, _ in texts])
+        answered = tokenizer.encode_batch_fast([answer for _, answer in texts])
+        for prompt, answer in zip(asked, answered, strict=True):
+            room -= len(prompt) + len(answer) + 1
+            if room < 0 or len(prompts) == shape.rows:
+                return prompts, completions
+            prompts.append(prompt.ids)
+            completions.append([*answer.ids, END_ID])
+
+
+_worker: dict[str, Tokenizer] = {}
+
+
+def _start_worker(tokenizer: str) -> None:
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # there is a process for every core
+    _worker["tokenizer"] = Tokenizer.from_str(tokenizer)
+
+
+def _work(seed: int, number: int, shape: Shape) -> Texts:
+    return make_pack(_worker["tokenizer"], seed, number, shape)
+
+
+def packs_of_texts(tokenizer: Tokenizer, seed: int, shape: Shape, workers: int) -> Generator[Texts]:
+    """Without end and always the same, however many workers make them; 0 makes them in this process."""
+    if not workers:
+        yield from (make_pack(tokenizer, seed, number, shape) for number in count())
+        return
+    with get_context("spawn").Pool(workers, _start_worker, (tokenizer.to_str(),)) as pool:
+        coming = (pool.apply_async(_work, (seed, number, shape)) for number in count())
+        ahead = deque(islice(coming, PACKS_AHEAD * workers))
+        while True:
+            ahead.append(next(coming))
+            yield ahead.popleft().get(timeout=120)
+
+
+def make_model(hidden: int, layers: int) -> Any:
+    """In float32. Heads of 64 and an MLP of 11/4 of the width, as at 512."""
+    heads = hidden // 64
+    shape = Qwen3Config(
+        vocab_size=VOCABULARY, hidden_size=hidden, intermediate_size=hidden * 11 // 4, num_hidden_layers=layers,
+        num_attention_heads=heads, num_key_value_heads=max(1, heads // 2), head_dim=64, max_position_embeddings=CONTEXT,
+        tie_word_embeddings=True, pad_token_id=PAD_ID, eos_token_id=END_ID, bos_token_id=None,
+    )  # fmt: skip
+    return models.empty(shape, torch.float32)
+
+
+class Masters:
+    """AdamW on float32 copies of the weights. passus.optimizer looks at the norm in every update and so waits for the GPU; here
+    nothing does, so the next pack is made while the GPU works."""
+
+    def __init__(self, model: Any):
+        self.weights = list(model.parameters())
+        self.masters = [weight.detach().float().clone() for weight in self.weights]
+        self.adam = torch.optim.AdamW(self.masters, lr=0.0, betas=(0.9, 0.95), weight_decay=WEIGHT_DECAY, fused=True)
+
+    def step(self, learning_rate: float) -> None:
+        torch.nn.utils.clip_grad_norm_(self.weights, 1.0)
+        for master, weight in zip(self.masters, self.weights, strict=True):
+            master.grad, weight.grad = weight.grad.float(), None
+        self.adam.param_groups[0]["lr"] = learning_rate
+        self.adam.step()
+        with torch.no_grad():
+            torch._foreach_copy_(self.weights, self.masters)
+
+
+def pack(texts: Texts, shape: Shape, device: torch.device) -> PackedBatch:
+    rows = list(range(len(texts[0])))
+    if device.type == "cpu":
+        rows.sort(key=lambda row: len(texts[0][row]) + len(texts[1][row]))
+        return batch.pack(rows, *texts, device)
+    filled = batch.pack_filled(rows, *texts, shape, torch.device("cpu"))
+    assert isinstance(filled.plan, VarlenPlan)
+
+    def there(tensor: Tensor) -> Tensor:
+        return tensor.pin_memory().to(device, non_blocking=True)  # from other memory it would wait for the GPU
+
+    return replace(
+        filled, tokens_T=there(filled.tokens_T), positions_T=there(filled.positions_T), predicts_C=there(filled.predicts_C),
+        targets_C=there(filled.targets_C), plan=VarlenPlan(there(filled.plan.cumulative_N1), filled.plan.longest),
+    )  # fmt: skip
+
+
+def next_token_loss(model: Any, packed: PackedBatch) -> Tensor:
+    """Mean over the tokens of the answers. An update is one pack of texts as they come: sorted by length, short ones would weigh
+    more than their share."""
+    hidden_TE = model.get_decoder()(
+        packed.tokens_T[None], position_ids=packed.positions_T[None], use_cache=False, plan=packed.plan
+    ).last_hidden_state[0]
+    predicting_CE = hidden_TE.index_select(0, packed.predicts_C)
+    logp_C, _ = logprob.token_logprobs(model.get_output_embeddings(), predicting_CE, packed.targets_C, chunk=1 << 16)
+    return -logp_C.mean()
+
+
+def pretrain(
+    *, steps: int, seconds: float, tokens: int, device: str, workers: int, seed: int, hidden: int, layers: int
+) -> tuple[Any, Tokenizer, dict[str, Any]]:
+    """Train until either limit; the learning rate has then fallen to 0. Returns model, tokenizer and what was done."""
+    started = time.monotonic()
+    torch.manual_seed(seed)
+    tokenizer = train_tokenizer(seed)
+    model = make_model(hidden, layers).to(device).train()
+    optimizer = Masters(model)
+    if device == "cuda":
+        from passus import compiled
+
+        for parameter in model.parameters():  # not model.to, which would round the frequencies of the positions as well
+            parameter.data = parameter.data.to(torch.bfloat16)
+        compiled.accelerate(model)
+    shape = Shape(tokens, max(8, tokens // 64), LONGEST)
+    step = total = 0
+    done, seen, since = 0.0, 0, started
+    with closing(packs_of_texts(tokenizer, seed, shape, workers)) as packs:
+        for texts in packs:
+            step += 1
+            loss = next_token_loss(model, pack(texts, shape, model.device))
+            loss.backward()
+            optimizer.step(LEARNING_RATE * min(1.0, step / WARM_UP, (1 - done) / COOL_DOWN))
+            seen += sum(map(len, texts[0])) + sum(map(len, texts[1]))
+            done = max(step / steps, (time.monotonic() - started) / seconds)
+            if step % REPORT_EVERY == 0 or done >= 1:
+                value, now = loss.item(), time.monotonic()
+                print(f"step {step}  loss {value:.4f}  {seen / (now - since):.0f} tokens/s  {now - started:.0f} s", flush=True)
+                total, seen, since = total + seen, 0, now
+            if done >= 1:
+                break
+    return model, tokenizer, {"steps": step, "tokens": total, "loss": value, "seconds": round(time.monotonic() - started, 1)}
+
+
+def save(model: Any, tokenizer: Tokenizer, out: Path, recipe: dict[str, Any]) -> None:
+    """In Hugging Face layout, bf16, with the recipe beside it."""
+    model.to(torch.bfloat16).save_pretrained(out)
+    for_transformers(tokenizer).save_pretrained(out)
+    (out / "recipe.json").write_text(json.dumps(recipe, indent=2) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="a new folder for the model")
+    parser.add_argument("--steps", type=int, default=5000, help="updates at most (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=130, help="at most, from the start (default: %(default)s)")
+    parser.add_argument("--tokens", type=int, default=65536, help="of an update (default: %(default)s)")
+    parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
+    parser.add_argument(
+        "--workers", type=int, default=4, help="processes that write texts, each 0.9M tokens/s (default: %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--hidden", type=int, default=512, help="width, a multiple of 64 (default: %(default)s)")
+    parser.add_argument("--layers", type=int, default=8, help="default: %(default)s")
+    given = vars(parser.parse_args())
+    out = given.pop("out")
+    try:
+        if out.exists() and any(out.iterdir()):
+            raise UsageError(f"--out {out} is not empty", expected="a new folder")
+        given["device"] = models.choose_device(given["device"])
+    except UsageError as error:
+        parser.error(str(error))
+    model, tokenizer, done = pretrain(**given)
+    mixture = {"styles": STYLES, "slip": SLIP, "careful_slip": CAREFUL_SLIP, "guess_right": GUESS_RIGHT}
+    parameters = sum(p.numel() for p in model.parameters())
+    save(model, tokenizer, out, {"format": words.VERSION, "parameters": parameters} | mixture | {"asked": given, "done": done})
+    print(f"model: {out}, {parameters / 1e6:.1f}M parameters")
+    say_next(f"passus eval {out} --suite words", "passus run real/words")
+
+
+if __name__ == "__main__":
+    main()

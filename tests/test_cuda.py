@@ -1,0 +1,266 @@
+"""What runs on CUDA only: kernels, captured steps, filled micro-batches and the compiled layer, against plain forms on the CPU.
+
+In float32, products are IEEE's and results equal to the last few bits. In bf16 the bound is what transformers' own eager
+attention is off by in bf16, times two.
+"""
+
+import copy
+import types
+
+import pytest
+import torch
+
+from conftest import FAMILIES, tiny_model, with_passus
+from passus import attention, batch, logprob, noise, train
+from passus.engine import Engine, draw
+from passus.record import RunFolder
+from passus.sampler import Prompt, SamplingParams
+from small import small_config
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+CUDA = torch.device("cuda")
+COMPILED = ["qwen3", "gemma3+windows"]
+
+
+def cuda_copy(model, dtype=torch.float32):
+    return with_passus(copy.deepcopy(model).to(CUDA, dtype))
+
+
+def prompts(n=7):
+    g = torch.Generator().manual_seed(4)
+    return [Prompt(tuple(torch.randint(2, 41, (1 + 3 * (i % 4),), generator=g).tolist()), i) for i in range(n)]
+
+
+SHAPES = [
+    (7, 16, 8, 300, 128, attention.NO_WINDOW),
+    (5, 4, 2, 70, 32, 16),
+    (9, 8, 1, 130, 256, 64),
+    (3, 3, 3, 40, 8, attention.NO_WINDOW),
+    (4, 40, 8, 200, 80, 33),
+]
+
+
+@pytest.mark.parametrize("dtype, bound", [(torch.float32, 5e-6), (torch.bfloat16, 2e-2)])
+@pytest.mark.parametrize("rows, heads, kv_heads, length, width, window", SHAPES)
+def test_the_decode_kernel(dtype, bound, rows, heads, kv_heads, length, width, window):
+    g = torch.Generator().manual_seed(1)
+    shapes = [(rows, heads, 1, width), *[(rows, kv_heads, 1, width)] * 2, *[(rows + 2, kv_heads, length, width)] * 2]
+    given = [torch.randn(*shape, generator=g).to(dtype) for shape in shapes]
+    positions = torch.randint(0, length, (rows,), generator=g)
+    positions[0] = 0
+    on_cpu, on_cuda = [x.float().clone() for x in given], [x.to(CUDA) for x in given]
+    # Keys and values as they come from one product: slices of it, not contiguous.
+    both = torch.cat([on_cuda[1].transpose(1, 2), on_cuda[2].transpose(1, 2)], dim=2)
+    on_cuda[1], on_cuda[2] = (x.transpose(1, 2) for x in both.split(kv_heads, dim=2))
+    expected = attention.decode_attention(*on_cpu, positions, width**-0.5, window)
+    got = attention.decode_attention(*on_cuda, positions.to(CUDA), width**-0.5, window)
+    torch.testing.assert_close(got.cpu().float(), expected, atol=bound, rtol=bound)
+    for cache, theirs in zip(on_cuda[3:], on_cpu[3:], strict=True):
+        assert torch.equal(cache.cpu().float(), theirs)  # the new token was written, and nothing else
+
+
+@pytest.mark.parametrize("vocabulary", [83, 5000, 151936])
+def test_the_draw_kernel_draws_what_the_cpu_draws(vocabulary):
+    from passus import kernels
+
+    torch.manual_seed(0)
+    rows, slots = 64, 70
+    logits = torch.randn(rows, vocabulary) * 3
+
+    def whole(values):
+        return torch.as_tensor(values, device=CUDA)
+
+    state = types.SimpleNamespace(
+        length=50, key=whole(noise.key_of(-3, "train")), step=whole(3), item_S=torch.arange(slots, device=CUDA) + 2**31,
+        sample_S=torch.arange(slots, device=CUDA) % 3, drawn_S=torch.arange(slots, device=CUDA) * 2,
+        feed_S=torch.zeros(slots, dtype=torch.long, device=CUDA), position_S=torch.full((slots,), 48, device=CUDA),
+        tokens_RS=torch.zeros(8, slots, dtype=torch.long, device=CUDA), logps_RS=torch.zeros(8, slots, device=CUDA),
+        tick=whole(2),
+    )  # fmt: skip
+    item, sample, drawn = (x[:rows].cpu() for x in (state.item_S, state.sample_S, state.drawn_S))
+    uniform = noise.uniform_at(state.key.cpu(), state.step.cpu(), item, sample, drawn)
+    tokens, logps = draw(logits, uniform, SamplingParams(1, 5, -3, "train", 3, temperature=0.7))
+    kernels.draw(logits.to(CUDA), 0.7, state)
+    assert torch.equal(state.feed_S[:rows].cpu(), tokens) and torch.equal(state.tokens_RS[2, :rows].cpu(), tokens)
+    torch.testing.assert_close(state.logps_RS[2, :rows].cpu(), logps, atol=1e-5, rtol=1e-5)
+    assert state.drawn_S[:3].tolist() == [1, 3, 5] and set(state.position_S[:rows].tolist()) == {49}
+    assert not state.feed_S[rows:].any() and set(state.position_S[rows:].tolist()) == {48}
+
+
+@pytest.mark.parametrize("dtype, bound", [(torch.float32, 2e-5), (torch.bfloat16, 3e-2)])
+@pytest.mark.parametrize("vocabulary", [101, 9000])
+def test_log_probs_and_their_gradients(dtype, bound, vocabulary):
+    torch.manual_seed(0)
+    head = torch.nn.Linear(64, vocabulary, bias=False)
+    hidden, targets = torch.randn(50, 64), torch.randint(0, vocabulary, (50,))
+    by_logp, by_entropy = torch.randn(50), torch.randn(50)
+
+    def run(device, dtype):
+        mine, weights = hidden.to(device, dtype, copy=True).requires_grad_(), copy.deepcopy(head).to(device, dtype)
+        if device == "cpu":
+            logp, entropy = logprob.plain(weights, mine, targets, 0.7)
+        else:
+            logp, entropy = logprob._Chunked.apply(mine, weights.weight, targets.to(device), 0.7, 16)
+        (logp * by_logp.to(device) + entropy * by_entropy.to(device)).sum().backward()
+        return [x.detach().cpu().float() for x in (logp, entropy, mine.grad, weights.weight.grad)]
+
+    expected = run("cpu", torch.float32)
+    for got, want in zip(run(CUDA, dtype), expected, strict=True):
+        assert (got - want).norm() <= bound * want.norm()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_captured_steps_draw_what_the_cpu_draws(family):
+    from passus import compiled
+    from passus.slots import SlotEngine
+
+    model = with_passus(tiny_model(family))
+    there = cuda_copy(model)
+    if family in COMPILED:
+        compiled.accelerate(there)
+    for slots in (512, 5):
+        engine, slotted = Engine(model, [1, 7]), SlotEngine(there, [1, 7], slots=slots)
+        for step in (1, 2):
+            params = SamplingParams(3, 21, seed=5, stream="train", step=step, temperature=0.8)
+            mine, theirs = slotted.generate(prompts(), params), engine.generate(prompts(), params)
+            assert mine.tokens == theirs.tokens and mine.finished == theirs.finished
+            for a, b in zip(mine.logps, theirs.logps, strict=True):
+                torch.testing.assert_close(torch.tensor(a), torch.tensor(b), atol=1e-4, rtol=1e-4)
+        slotted.release()
+
+
+def passed(model, rows, plan, tokens=None):
+    """Log-probs of each row's own tokens, and their gradients with respect to all weights."""
+    device, total = model.device, sum(map(len, rows))
+    ids, positions = torch.cat(rows), torch.cat([torch.arange(len(row)) for row in rows])
+    if tokens:
+        ids, positions = (torch.cat([x, x.new_zeros(tokens - total)]) for x in (ids, positions))
+    ids, positions = ids.to(device), positions.to(device)
+    given = {} if plan is None else {"plan": plan}
+    hidden = model.get_decoder()(ids[None], position_ids=positions[None], use_cache=False, **given).last_hidden_state[0, :total]
+    logp, _ = logprob.token_logprobs(model.get_output_embeddings(), hidden[:-1], ids[1:total])
+    model.zero_grad()
+    (logp * torch.linspace(-1, 1, len(logp), device=device)).sum().backward()
+    gradients = torch.cat([p.grad.flatten().float().cpu() for p in model.parameters()])
+    return logp.detach().float().cpu(), gradients
+
+
+def eager(model, rows):
+    """The same by transformers' eager attention, row by row."""
+    model.set_attn_implementation("eager")
+    hidden = torch.cat([model.get_decoder()(row.to(model.device)[None], use_cache=False).last_hidden_state[0] for row in rows])
+    ids = torch.cat(rows).to(model.device)
+    logp, _ = logprob.plain(model.get_output_embeddings(), hidden[:-1], ids[1:])
+    model.zero_grad()
+    (logp * torch.linspace(-1, 1, len(logp), device=model.device)).sum().backward()
+    return logp.detach().float().cpu(), torch.cat([p.grad.flatten().float().cpu() for p in model.parameters()])
+
+
+def random_rows():
+    g = torch.Generator().manual_seed(1)
+    return [torch.randint(2, 41, (n,), generator=g) for n in (17, 13, 9, 4)]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_packed_training_in_float32_equals_eager(family):
+    model, rows = tiny_model(family), random_rows()
+    expected = eager(copy.deepcopy(model), rows)
+    got = passed(cuda_copy(model), rows, attention.PackedPlan([len(row) for row in rows], CUDA))
+    torch.testing.assert_close(got[0], expected[0], atol=5e-5, rtol=1e-4)
+    assert (got[1] - expected[1]).norm() <= 1e-4 * expected[1].norm()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_filled_training_in_bf16_is_as_near_as_eager_in_bf16(family):
+    from passus import compiled
+
+    model, rows = tiny_model(family), random_rows()
+    exact, rough = eager(copy.deepcopy(model), rows), eager(copy.deepcopy(model).to(CUDA, torch.bfloat16), rows)
+    there = cuda_copy(model, torch.bfloat16)
+    if family in COMPILED:
+        compiled.accelerate(there)
+    shape = batch.Shape(128, 8, 32)
+    got = passed(there, rows, shape.plan([len(row) for row in rows], CUDA), shape.tokens)
+    for mine, theirs, want in zip(got, rough, exact, strict=True):
+        assert (mine - want).norm() <= 2 * (theirs - want).norm() + 1e-3 * want.norm()
+
+
+@pytest.mark.parametrize("tuning", ["live", "frozen"])
+def test_the_memory_plan_knows_what_a_compiled_layer_keeps(tuning):
+    """Two layers of Qwen3-0.6B's shape: all that the backward pass keeps, against the prediction."""
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    from passus import adapter, compiled, memory
+    from passus.bench import QWEN3
+    from passus.config import ModelTable
+
+    settings = Qwen3Config(
+        **QWEN3["shape:qwen3-0.6b"] | {"num_hidden_layers": 2}, num_key_value_heads=8, head_dim=128, vocab_size=500
+    )
+    table = ModelTable(base="x", tuning="frozen") if tuning == "frozen" else None
+    model = with_passus(Qwen3ForCausalLM(settings).to(CUDA, torch.bfloat16))
+    if table:
+        model = adapter.attach(model, table, "x", "x", 0).model
+    compiled.accelerate(model)
+    tokens = torch.zeros(1, 512, dtype=torch.long, device=CUDA)
+
+    def kept(layers):
+        own, found = {p.untyped_storage().data_ptr() for p in model.parameters()}, {}
+        decoder = model.get_decoder()
+        decoder.layers, all_layers = decoder.layers[:layers], decoder.layers
+
+        def keep(tensor):
+            if tensor.untyped_storage().data_ptr() not in own:
+                found[tensor.untyped_storage().data_ptr()] = (tensor.untyped_storage().nbytes(), tensor)
+            return tensor
+
+        plan = batch.Shape(512, 8, 512).plan([512], CUDA)
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            out = decoder(tokens, position_ids=tokens, use_cache=False, plan=plan)
+        decoder.layers = all_layers
+        assert out is not None
+        return sum(size for size, _ in found.values())
+
+    measured = (kept(2) - kept(1)) / 512
+    assert memory.saved_per_token(settings, torch.bfloat16, table) == pytest.approx(measured, rel=0.15)
+
+
+def test_layers_computed_again_give_the_same_gradients():
+    from passus import compiled
+
+    model, rows = cuda_copy(tiny_model("qwen3"), torch.bfloat16), random_rows()
+    compiled.accelerate(model)
+    shape = batch.Shape(128, 8, 32)
+    plan = shape.plan([len(row) for row in rows], CUDA)
+    kept = passed(model, rows, plan, shape.tokens)
+    compiled.recompute(model, 1)
+    again = passed(model, rows, plan, shape.tokens)
+    for mine, theirs in zip(again, kept, strict=True):
+        assert (mine - theirs).norm() <= 1e-2 * theirs.norm()
+
+
+def run_on_cuda(path, **tables):
+    path.mkdir()
+    folder = RunFolder(path)
+    tables = {"run": {"device": "cuda", "dtype": "bfloat16"}} | tables
+    run = train.prepare(small_config(**tables), folder, lambda: None)
+    return run, folder
+
+
+@pytest.mark.parametrize("tuning", ["live", "frozen"])
+def test_sampler_and_trainer_agree_and_nothing_is_compiled_after_the_first_steps(tmp_path, tuning):
+    """Lengths change from step to step; after two steps of warm-up there is nothing new to compile."""
+    from passus import compiled
+
+    run, folder = run_on_cuda(tmp_path / "run", model={"base": "nano/qwen3", "tuning": tuning}, train={"prompts": 16})
+    for _ in range(2):
+        train.take_step(run)
+    known = compiled.graphs()
+    for _ in range(6):
+        train.take_step(run)
+    assert compiled.graphs() == known
+    rows = folder.metrics()
+    assert len({row["train/completions/max_length"] for row in rows}) > 1
+    for row in rows:
+        assert row["sampling/sampling_logp_difference/mean"] < 0.02
+        assert row["sampling/sampling_logp_difference/p99"] < 0.2
