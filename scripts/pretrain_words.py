@@ -227,8 +227,8 @@ def pack(texts: Texts, shape: Shape, device: torch.device) -> PackedBatch:
 
 
 def next_token_loss(model: Any, packed: PackedBatch) -> Tensor:
-    """Mean over the tokens of the answers. An update is one pack of texts as they come: sorted by length, short ones would weigh
-    more than their share."""
+    """Mean over the tokens of the answers. An update is one pack of texts as they come; sorted by length, short ones would
+    weigh more than their share."""
     hidden_TE = model.get_decoder()(
         packed.tokens_T[None], position_ids=packed.positions_T[None], use_cache=False, plan=packed.plan
     ).last_hidden_state[0]
@@ -287,7 +287,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=65536, help="of an update (default: %(default)s)")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
     parser.add_argument(
-        "--workers", type=int, default=4, help="processes that write texts, each 0.9M tokens/s (default: %(default)s)"
+        "--workers", type=int, default=8, help="processes that write texts, each 0.4M tokens/s or more (default: %(default)s)"
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--hidden", type=int, default=512, help="width, a multiple of 64 (default: %(default)s)")

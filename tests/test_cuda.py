@@ -43,6 +43,8 @@ SHAPES = [
 @pytest.mark.parametrize("dtype, bound", [(torch.float32, 5e-6), (torch.bfloat16, 2e-2)])
 @pytest.mark.parametrize("rows, heads, kv_heads, length, width, window", SHAPES)
 def test_the_decode_kernel(dtype, bound, rows, heads, kv_heads, length, width, window):
+    from passus import kernels  # noqa: F401, it registers itself
+
     g = torch.Generator().manual_seed(1)
     shapes = [(rows, heads, 1, width), *[(rows, kv_heads, 1, width)] * 2, *[(rows + 2, kv_heads, length, width)] * 2]
     given = [torch.randn(*shape, generator=g).to(dtype) for shape in shapes]

@@ -27,6 +27,12 @@ GROUPED = "enable_gqa" in inspect.signature(varlen_attn).parameters
 """Newer torch asks whether query heads are meant to share a key-value head; older torch just does it."""
 
 
+def to_device(values: np.ndarray, device: torch.device) -> Tensor:
+    """Without waiting for what a GPU is doing."""
+    made = torch.from_numpy(values)
+    return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made
+
+
 @dataclass
 class KeyValueCache:
     """Keys and values of every layer, a row per sequence: keys[layer] is [B, K, S, D]."""
@@ -235,7 +241,7 @@ class VarlenPlan:
         if len(filled) > sequences:
             raise ValueError(f"{len(filled)} sequences do not fit {sequences}")
         ends = np.cumsum([0, *filled, *([0] * (sequences - len(filled)))])
-        return cls(torch.from_numpy(ends.astype(np.int32)).to(device), longest)
+        return cls(to_device(ends.astype(np.int32), device), longest)
 
     def attend(self, module: Any, query_1HTD: Tensor, key_1KTD: Tensor, value_1KTD: Tensor, scale: float, window: int | None):
         query_THD, key_TKD, value_TKD = (x[0].transpose(0, 1).contiguous() for x in (query_1HTD, key_1KTD, value_1KTD))
@@ -246,6 +252,18 @@ class VarlenPlan:
             window_size=(window - 1 if window else -1, 0), **grouped,
         )  # fmt: skip
         return out_THD[None]
+
+
+class PrefillPlan(VarlenPlan):
+    """The same for prompts of any length, keeping each layer's (keys, values), [T, K, D] both."""
+
+    def __init__(self, lengths: list[int], device: torch.device):
+        super().__init__(to_device(np.cumsum([0, *lengths]).astype(np.int32), device), max(lengths))
+        self.captured: list[tuple[Tensor, Tensor]] = []
+
+    def attend(self, module: Any, query_1HTD: Tensor, key_1KTD: Tensor, value_1KTD: Tensor, scale: float, window: int | None):
+        self.captured.append((key_1KTD[0].transpose(0, 1), value_1KTD[0].transpose(0, 1)))
+        return super().attend(module, query_1HTD, key_1KTD, value_1KTD, scale, window)
 
 
 NO_WINDOW = 1 << 30

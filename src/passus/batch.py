@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from passus.attention import PackedPlan, VarlenPlan
+from passus.attention import PackedPlan, VarlenPlan, to_device
 
 
 @dataclass
@@ -25,6 +25,8 @@ class PackedBatch:
     """The row of the update each completion token belongs to."""
     offset_C: Tensor
     """Its place within its completion."""
+    shape: "Shape | None" = None
+    """What it was filled up to."""
 
 
 def micro_batches(lengths_N: Sequence[int], budget: int) -> list[list[int]]:
@@ -51,7 +53,7 @@ class Shape:
         return VarlenPlan.fill(lengths, self.tokens, self.rows + self.tokens // self.longest + 1, self.longest, device)
 
 
-SMALL_SHARE = 8
+SMALL_SHARE = 4
 """The smaller of the two shapes has this part of the larger one's tokens."""
 
 
@@ -95,11 +97,11 @@ def pack_filled(
     targets = np.repeat(starts + before, after) + offsets
 
     def tensor(values: np.ndarray) -> Tensor:
-        return torch.from_numpy(values).to(device, non_blocking=True)
+        return to_device(values, device)
 
     return PackedBatch(
         tensor(tokens), tensor(positions), shape.plan(lengths.tolist(), device), tensor(targets - 1), tensor(tokens[targets]),
-        tensor(np.repeat(rows, after)), tensor(offsets),
+        tensor(np.repeat(rows, after)), tensor(offsets), shape,
     )  # fmt: skip
 
 
@@ -125,7 +127,7 @@ def pack(rows: list[int], prompts: Sequence[list[int]], completions: Sequence[li
     ]
 
     def tensor(values: np.ndarray) -> Tensor:
-        return torch.from_numpy(values).to(device)
+        return to_device(values, device)
 
     return PackedBatch(
         tensor(tokens), tensor(positions), PackedPlan((before + after).tolist(), device, places=places), tensor(predicts),

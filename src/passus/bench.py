@@ -36,6 +36,8 @@ QWEN3 = {
 }
 """Released sizes, with random weights."""
 WARM_UP = 3
+LONG_WARM_UP = 20.0
+"""Seconds after which two repetitions are warm-up enough."""
 TASK = "abacus/add4"
 
 
@@ -84,6 +86,7 @@ def run(work: Work, peer: str | None) -> dict[str, Any]:
         first = measured.seconds(work.repeats // 2 if peer else work.repeats)
         theirs = _peer(work, base) if peer else None
         seconds = first + (measured.seconds(work.repeats - work.repeats // 2) if peer else [])
+        last = measured.last()
     median = statistics.median(seconds)
     found = {
         "workload": work.workload, "model": work.model, "device": _device(work), "seconds": median,
@@ -94,6 +97,7 @@ def run(work: Work, peer: str | None) -> dict[str, Any]:
     }  # fmt: skip
     if work.device == "cuda":
         found |= _on_cuda(measured, median, warm_up)
+    found |= last
     if theirs:
         found |= {"peer": theirs, "ratio": theirs["seconds"] / median}
     return found
@@ -143,9 +147,12 @@ def describe(result: dict[str, Any]) -> str:
     if "mfu_790" in result:
         lines.append(f"  MFU     {result['mfu_790']:.1%} of 790 TFLOP/s, {result['mfu_989']:.1%} of 989")
     if "peak_gb" in result:
-        lines.append(
-            f"  memory  {result['peak_gb']:.1f} GB; {result['graphs']} graphs compiled, {result['warm_up_seconds']:.0f} s to warm up"
-        )
+        warm_up = f"{result['graphs']} graphs compiled, {result['warm_up_seconds']:.0f} s to warm up"
+        lines.append(f"  memory  {result['peak_gb']:.1f} GB; {warm_up}")
+    if "logp_gap" in result:
+        gap = result["logp_gap"]
+        words = f"{gap['mean']:.4f} nats a token between sampler and trainer, 99th percentile {gap['p99']:.4f}"
+        lines.append(f"  gap     {words} (entropy {result['entropy']:.1f})")
     if "peer" in result:
         lines.append(f"  {result['peer']['name']}  {result['peer']['seconds']:.4f} s: {result['ratio']:.2f} times as long")
     return "\n".join(lines)
@@ -160,10 +167,15 @@ class Measured:
     counted: str
     read_bytes: float = 0.0
     flops: float = 0.0
+    last: Callable[[], dict[str, Any]] = dict
+    """What to say of the last repetition beside its time."""
 
     def __post_init__(self) -> None:
-        for _ in range(WARM_UP):
+        started = time.perf_counter()
+        for number in range(WARM_UP):
             self.action()
+            if number and time.perf_counter() - started > LONG_WARM_UP:
+                break
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
 
@@ -190,8 +202,14 @@ def _step(work: Work, base: str, folder: Path) -> Measured:
     model = prepared.policy.model
     return Measured(
         lambda: train.take_step(prepared), sum(tokens_N), "new tokens", floor.decode_bytes(model, prompts_N, tokens_N),
-        floor.training_flops(model, prompts_N, tokens_N),
+        floor.training_flops(model, prompts_N, tokens_N), lambda: _gap(prepared.folder.metrics()[-1]),
     )  # fmt: skip
+
+
+def _gap(row: dict[str, Any]) -> dict[str, Any]:
+    """How far the trainer's log-probs are from the sampler's."""
+    name = "sampling/sampling_logp_difference"
+    return {"logp_gap": {key: row[f"{name}/{key}"] for key in ("mean", "p99")}, "entropy": row["train/entropy"]}
 
 
 def _rollout(work: Work, base: str, folder: Path) -> Measured:

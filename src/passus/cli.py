@@ -306,7 +306,8 @@ def export(model: str, *, out: Path, dtype: Literal["auto", "float32", "bfloat16
 @app.command
 def bench(
     workload: Literal["rollout", "train", "step"], *, model: str = "nano/qwen3", prompts: int = 16, samples: int = 8,
-    tokens: int = 16, prompt_tokens: int = 0, spread: int = 1, micro_tokens: int = 16384, repeats: int = 20, peer: str | None = None, device: Device = "auto", out: Path | None = None,
+    tokens: int = 16, prompt_tokens: int = 0, spread: int = 1, micro_tokens: int = 16384, repeats: int = 20,
+    peer: str | None = None, device: Device = "auto", out: Path | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:  # fmt: skip
     """Measure speed on stated work, with every completion at its full length.

@@ -43,7 +43,7 @@ def _rows(
     params = SamplingParams(
         table.samples, max_tokens, seed, f"eval/{benchmark}", temperature=temperature, top_p=table.top_p, top_k=table.top_k
     )
-    rollout = sampler.generate([policy.prompt(item, item.index) for item in items], params)
+    rollout = sampler.generate(policy.prompts([(item.index, item) for item in items]), params)
     texts = policy.texts(rollout.tokens)
     answers = policy.answers(rollout.tokens, texts)
     for n, text in enumerate(texts):

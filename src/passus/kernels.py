@@ -26,9 +26,9 @@ MANY = 512
 
 @triton.jit
 def _decode(
-    query, key, value, keys, values, out, positions, scale, window, query_row, query_head, key_row, key_head, value_row, value_head, cache_row,
-    cache_head, out_row, out_head, heads: tl.constexpr, padded: tl.constexpr, width: tl.constexpr, wide: tl.constexpr,
-    block: tl.constexpr, precision: tl.constexpr,
+    query, key, value, keys, values, out, positions, scale, window, query_row, query_head, key_row, key_head, value_row,
+    value_head, cache_row, cache_head, out_row, out_head, heads: tl.constexpr, padded: tl.constexpr, width: tl.constexpr,
+    wide: tl.constexpr, block: tl.constexpr, precision: tl.constexpr,
 ):  # fmt: skip
     row, kv_head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     position = tl.load(positions + row)
@@ -76,14 +76,13 @@ def _(
     group = heads // kv_heads
     wide = max(16, triton.next_power_of_2(width))
     # Measured on an H200: few programs want large loads and many warps, many programs small ones.
-    block_bytes, warps = (8192, 1) if rows * kv_heads >= MANY else (16384, 4)
+    block_bytes, warps = (8192, 1) if rows * kv_heads >= MANY and wide <= 128 else (16384, 4)
     block = max(16, min(128, block_bytes // (wide * query_BH1D.element_size())))
     _decode[(rows, kv_heads)](
         query_BH1D, key_BK1D, value_BK1D, keys_SKLD, values_SKLD, out_B1HD, positions_B, scale, window,
-        query_BH1D.stride(0), query_BH1D.stride(1), key_BK1D.stride(0), key_BK1D.stride(1), value_BK1D.stride(0), value_BK1D.stride(1), keys_SKLD.stride(0),
-        keys_SKLD.stride(1), out_B1HD.stride(0), out_B1HD.stride(2), heads=group,
-        padded=max(16, triton.next_power_of_2(group)), width=width, wide=wide, block=block,
-        precision="ieee" if query_BH1D.dtype == torch.float32 else "tf32", num_warps=warps,
+        *query_BH1D.stride()[:2], *key_BK1D.stride()[:2], *value_BK1D.stride()[:2], *keys_SKLD.stride()[:2],
+        out_B1HD.stride(0), out_B1HD.stride(2), heads=group, padded=max(16, triton.next_power_of_2(group)), width=width,
+        wide=wide, block=block, precision="ieee" if query_BH1D.dtype == torch.float32 else "tf32", num_warps=warps,
         num_stages=3,
     )  # fmt: skip
     return out_B1HD

@@ -5,6 +5,7 @@ what autograd saves, on CUDA in bf16 what the compiler's partition of a layer sa
 half a gigabyte) and what the allocator loses to fragments (some percent): a card is filled to FILL only.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from passus.adapter import settings_of
 from passus.config import Config, ModelTable
 from passus.errors import UsageError
 from passus.logprob import CHUNK
+from passus.slots import LENGTHS_BY
 
 PROBE_TOKENS = 256
 LOGIT_COPIES = {True: 1, False: 12}
@@ -85,7 +87,7 @@ class Fit:
     releases: bool
     """The sampler's caches are given back before every update."""
     cache: int
-    """Bytes for keys and values; rows that find no room wait."""
+    """Bytes that keys and values may take; rows that find no room wait."""
     peak: int
 
     def describe(self, need: Need) -> str:
@@ -112,11 +114,11 @@ def fit(need: Need, card: int, micro_tokens: int) -> Fit | None:
     choices += [(tokens, need.layers if need.filled else 0, True) for tokens in sizes if tokens < roomy[-1]]
     for tokens, recomputed, releases in choices:
         training = need.training(tokens, recomputed)
-        cache = min(need.cache, usable - (need.fixed if releases else training))
+        cache = usable - (need.fixed if releases else training)
         wanted = need.cache if not releases else need.row
         if training <= usable and cache >= wanted:
-            peak = max(training, need.fixed + cache) if releases else training + cache
-            return Fit(tokens, recomputed, releases, cache, peak)
+            used = min(cache, need.cache)
+            return Fit(tokens, recomputed, releases, cache, max(training, need.fixed + used) if releases else training + used)
     return None
 
 
@@ -131,14 +133,14 @@ def fit_or_refuse(config: Config, need: Need, card: int) -> Fit:
     if found:
         return found
     prompt = need.longest - config.train.max_tokens
-    shorter = config.train.max_tokens
-    while shorter > 1 and not fit(_with_longest(need, prompt + shorter), card, 1):
-        shorter //= 2
-    least = need.training(need.longest, need.layers) / FILL + CUDA_ITSELF
+    lengths = range(1, config.train.max_tokens + 1)
+    # All that fit come before all that do not.
+    most = bisect_left(lengths, True, key=lambda tokens: fit(_with_longest(need, prompt + tokens), card, 1) is None)
+    least = (need.training(need.longest, need.layers if need.filled else 0) + CUDA_ITSELF) / FILL
     raise UsageError(
-        f"one sequence of {need.longest} tokens does not fit: training needs {least / 1e9:.0f} GB, the card has {card / 1e9:.0f}",
+        f"a sequence of {need.longest} tokens does not fit: it needs {least / 1e9:.1f} GB, the card has {card / 1e9:.1f}",
         expected="a smaller model, shorter completions, or an adapter",
-        write=f"train.max_tokens = {shorter}" if shorter > 1 else 'model.tuning = "frozen"',
+        write=f"train.max_tokens = {most}" if most else 'model.tuning = "frozen"',
     )
 
 
@@ -171,7 +173,7 @@ def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Need:
         input=size * shape.hidden_size,
         layers=shape.num_hidden_layers,
         logits=LOGIT_COPIES[filled] * size * CHUNK * shape.vocab_size + (0 if frozen else (4 + size) * head),
-        row=attention.KeyValueCache.row_bytes(shape, longest, dtype),
+        row=attention.KeyValueCache.row_bytes(shape, -(-longest // LENGTHS_BY) * LENGTHS_BY, dtype),
         rows=config.train.prompts * config.train.samples,
         longest=longest,
         filled=filled,

@@ -129,7 +129,7 @@ def sample_columns(
     rewards_DG = rewards_N.view(-1, samples).clone()
     advantages_DG = torch.zeros_like(rewards_DG)
     rewards_DG[chosen], advantages_DG[chosen] = rewards_PG, advantages_PG
-    shown = [policy.text(prompt.tokens, special=True) for prompt in drawn.prompts_D]
+    shown = policy.texts([prompt.tokens for prompt in drawn.prompts_D], special=True)
     items, used = drawn.items_N, set(chosen)
     return {
         "task": [item.benchmark for item in items],

@@ -36,9 +36,7 @@ class Optimizer:
 
         A loss or gradient that is not finite changes nothing: neither weights nor moments.
         """
-        for weight in self.weights:
-            if weight.grad is None:  # no row had a signal: a gradient of 0 still lets the moments decay
-                weight.grad = torch.zeros_like(weight)
+        self.make_grads()  # no row had a signal: a gradient of 0 still lets the moments decay
         norm_tensor = torch.nn.utils.get_total_norm([weight.grad for weight in self.weights if weight.grad is not None])
         # Read together: each look waits until a GPU has done all it was given.
         norm, loss_value = torch.stack([norm_tensor, (norm_tensor if loss is None else loss).to(norm_tensor)]).tolist()
@@ -49,6 +47,12 @@ class Optimizer:
             self.adam.param_groups[0]["lr"] = learning_rate(self.train, update)
             self._step_masters()
         return norm, finite
+
+    def make_grads(self) -> None:
+        """A gradient of 0 where there is none."""
+        for weight in self.weights:
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
 
     def zero_grad(self) -> None:
         for weight in self.weights:

@@ -125,9 +125,17 @@ class Policy:
             "fingerprint": self.adapter.fingerprint if self.adapter else fingerprint_of(self.model),
         }
 
+    def prompts(self, numbered: Sequence[tuple[int, Item]]) -> list[Prompt]:
+        """Exactly what the model sees, through its own chat template; the number of each names its noise."""
+        texts = [self.render(item.question) for _, item in numbered]
+        encoded = self.tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
+        return [self._prompt(number, tokens) for (number, _), tokens in zip(numbered, encoded, strict=True)]
+
     def prompt(self, item: Item, number: int) -> Prompt:
-        """Exactly what the model sees, through its own chat template; `number` names its noise."""
-        tokens = self.tokenizer(self.render(item.question), add_special_tokens=False)["input_ids"]
+        """One of them."""
+        return self.prompts([(number, item)])[0]
+
+    def _prompt(self, number: int, tokens: list[int]) -> Prompt:
         bos = self.tokenizer.bos_token_id
         if self._adds_bos and tokens[:1] != [bos]:
             tokens = [bos, *tokens]

@@ -1,9 +1,9 @@
 """Products that share their input, made one: q, k and v of an attention, gate and up of an MLP.
 
-A decode step is bound by reading weights, and few large products read them faster than many small ones. The weights of the layers
-that go together become views of one buffer, under their own names: optimizer, checkpoints and adapters see what they always saw.
-Without gradients each layer returns its slice of the one product, and the compiler's pass below makes the three products one.
-With gradients (training: large products already) each layer multiplies by its own weights.
+A decode step is bound by reading weights, and few large products read them faster than many small ones. The weights of the
+layers that go together become views of one buffer, under their own names: optimizer, checkpoints and adapters see what they
+always saw. Without gradients each layer returns its slice of the one product, and the compiler's pass below makes the three
+products one. With gradients (training: large products already) each layer multiplies by its own weights.
 """
 
 from typing import Any

@@ -13,6 +13,7 @@ prompts, K key-value heads, L positions, D head width.
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,31 @@ import torch
 from torch import Tensor
 
 from passus import noise
-from passus.attention import KeyValueCache, PackedPlan, SlotPlan
+from passus.attention import KeyValueCache, PackedPlan, PrefillPlan, SlotPlan, to_device
 from passus.engine import PREFILL_TOKENS, cache_budget, draw
 from passus.sampler import Prompt, Rollout, SamplingParams
 
-SIZES = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
+SIZES = (2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
+"""Of batches. A single row decodes beside an empty one: compiled code for any number of rows is not for one."""
 READ_EVERY = 8
+LENGTHS_BY = 64
+"""Positions of a slot are a multiple of this, so that slots seldom have to be made anew."""
+
+
+@dataclass
+class Look:
+    """Some tokens of every slot, on their way to the host."""
+
+    tokens_RS: np.ndarray
+    logps_RS: np.ndarray
+    arrived: Any
+    held: list[int | None]
+    """By slot: the row that drew them."""
+
+    def read(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.arrived is not None:
+            self.arrived.synchronize()
+        return self.tokens_RS, self.logps_RS
 
 
 class Slots:
@@ -48,18 +68,30 @@ class Slots:
 
         self.feed_S, self.position_S, self.item_S, self.sample_S, self.drawn_S = (whole(slots) for _ in range(5))
         self.key, self.step, self.tick = whole(), whole(), whole()
-        self.tokens_RS = whole(READ_EVERY, slots)
-        self.logps_RS = torch.zeros(READ_EVERY, slots, device=self.device)
+        # Two halves: one is read while the other is written.
+        self.tokens_RS, self.half = whole(2 * READ_EVERY, slots), 0
+        self.logps_RS = torch.zeros(2 * READ_EVERY, slots, device=self.device)
+        pinned = self.device.type == "cuda"
+        self.host_tokens_RS, self.host_logps_RS = (
+            torch.empty(t.shape, dtype=t.dtype, pin_memory=pinned) for t in (self.tokens_RS, self.logps_RS)
+        )
         self.captured: dict[tuple[int, float, float, int], Any] = {}
         self.pool = torch.cuda.graph_pool_handle() if graphs else None
         if self.device.type == "cuda":
-            from passus import kernels
+            from passus import compiled, kernels
 
-            self.kernels: Any = kernels
+            self.kernels, self.compiled = kernels, compiled
+            for module in self.modules:
+                compiled.of_any_size(module.cached_keys, 0, 2)
+                compiled.of_any_size(module.cached_values, 0, 2)
 
     @property
     def slots(self) -> int:
         return len(self.feed_S)
+
+    def tensor(self, values: list) -> Tensor:
+        """Integers on the device."""
+        return to_device(np.array(values, dtype=np.int64), self.device)
 
     def close(self) -> None:
         """Give the memory back."""
@@ -83,6 +115,8 @@ class Slots:
 
     def _one_token(self, rows: int, params: SamplingParams) -> None:
         position_B = self.position_S[:rows]
+        if position_B.is_cuda:
+            self.compiled.of_any_size(position_B, 0)
         hidden = self.decoder(
             self.feed_S[:rows, None], position_ids=position_B[:, None], use_cache=False, plan=SlotPlan(position_B)
         ).last_hidden_state[:, 0]
@@ -125,9 +159,19 @@ class Slots:
             tensor.copy_(value)
         return graph
 
-    def read(self) -> tuple[np.ndarray, np.ndarray]:
-        """Tokens and log-probs since the last look; waits for the device."""
-        return self.tokens_RS.cpu().numpy(), self.logps_RS.cpu().numpy()
+    def run(self, rows: int, params: SamplingParams, held: Sequence[int | None]) -> "Look":
+        """The next tokens of the first so many slots, and their way to the host; does not wait for either."""
+        self.half = 1 - self.half
+        part = slice(self.half * READ_EVERY, (self.half + 1) * READ_EVERY)
+        self.tick.fill_(part.start)
+        for _ in range(READ_EVERY):
+            self.decode(rows, params)
+        self.host_tokens_RS[part].copy_(self.tokens_RS[part], non_blocking=True)
+        self.host_logps_RS[part].copy_(self.logps_RS[part], non_blocking=True)
+        arrived = torch.cuda.Event() if self.device.type == "cuda" else None
+        if arrived is not None:
+            arrived.record()
+        return Look(self.host_tokens_RS[part].numpy(), self.host_logps_RS[part].numpy(), arrived, list(held))
 
     def enter(self, slot_M: Tensor, feed_M: Tensor, position_M: Tensor, item_M: Tensor, sample_M: Tensor) -> None:
         """New rows begin in these slots; their prompts lie in the cache already."""
@@ -173,13 +217,14 @@ class Prefilled:
             heads.append(head)
             self.starts.append(self.starts[-1] + len(head))
             self.end += 1
-        lengths = [len(head) for head in heads]
-        if not sum(lengths):
+        lengths = [len(head) for head in heads if head]
+        if not lengths:
             return
         device = self.slots.device
-        plan = PackedPlan([n for n in lengths if n], device, captured=[])
-        tokens = torch.tensor([token for head in heads for token in head], device=device)
-        positions = torch.cat([torch.arange(n, device=device) for n in lengths])
+        half = device.type == "cuda" and self.slots.model.dtype != torch.float32
+        plan = PrefillPlan(lengths, device) if half else PackedPlan(lengths, device, captured=[])
+        tokens = self.slots.tensor([token for head in heads for token in head])
+        positions = self.slots.tensor([position for n in lengths for position in range(n)])
         self.slots.decoder(tokens[None], position_ids=positions[None], use_cache=False, plan=plan)
         assert plan.captured is not None
         self.keys_NTKD, self.values_NTKD = (torch.stack(column) for column in zip(*plan.captured, strict=True))
@@ -194,7 +239,7 @@ class Prefilled:
             target += [place] * (end - start)
             position += range(end - start)
         if source:
-            source_M, target_M, position_M = torch.tensor([source, target, position], device=self.slots.device)
+            source_M, target_M, position_M = self.slots.tensor([source, target, position])
             self.slots.keys_NSKLD[:, target_M, :, position_M] = self.keys_NTKD[:, source_M].transpose(0, 1)
             self.slots.values_NSKLD[:, target_M, :, position_M] = self.values_NTKD[:, source_M].transpose(0, 1)
 
@@ -210,9 +255,13 @@ class SlotEngine:
         self.interrupt = interrupt
         self.cache_bytes: int | None = None
         self.kept: Slots | None = None
+        self.limit = self.most
+        """Rows that memory had room for when the slots were made."""
 
     @torch.inference_mode()
     def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout:
+        """While the device decodes some tokens, the host reads the ones before: rows that ended there run on for a while, and
+        what they draw is dropped."""
         total = len(prompts) * params.samples
         longest = max((len(p.tokens) for p in prompts), default=0) + params.max_tokens
         slots = self._slots(min(total, self.most), longest)
@@ -221,19 +270,15 @@ class SlotEngine:
         written = Written([p.most or params.max_tokens for p in prompts for _ in range(params.samples)], self.end_tokens)
         waiting = deque(range(total))
         held: list[int | None] = []  # by slot: the row there, or a hole
-        while waiting or any(row is not None for row in held):
+        pending: Look | None = None
+        while waiting or pending or any(row is not None for row in held):
             self.interrupt()
             self._admit(slots, held, waiting, prefilled, params)
             self._compact(slots, held)
-            size = _size(len(held), slots.slots)
-            slots.tick.zero_()
-            for _ in range(READ_EVERY):
-                slots.decode(size, params)
-            places = [slot for slot, row in enumerate(held) if row is not None]
-            ended = written.add([held[slot] for slot in places], *(x[:, places] for x in slots.read()))
-            for slot, has_ended in zip(places, ended, strict=True):
-                if has_ended:
-                    held[slot] = None
+            look = slots.run(_size(len(held), slots.slots), params, held) if written.asks(held) else None
+            ended = written.add(pending) if pending else set()
+            held = [None if row in ended else row for row in held]
+            pending = look
         return written.rollout()
 
     def release(self) -> None:
@@ -244,13 +289,12 @@ class SlotEngine:
 
     def _slots(self, needed: int, longest: int) -> Slots:
         """Those of the last rollout, if they are enough: captured steps belong to them."""
-        if self.kept is not None and self.kept.slots >= needed and self.kept.length >= longest:
-            return self.kept
-        self.release()
-        length = -(-longest // 64) * 64
+        length = -(-longest // LENGTHS_BY) * LENGTHS_BY
         row = KeyValueCache.row_bytes(self.model.config.get_text_config(), length, self.model.dtype)
-        affordable = max(1, int((self.cache_bytes or cache_budget(self.model.device)) // row))
-        self.kept = Slots(self.model, min(_size(needed, self.most), affordable), length, self.graphs)
+        if self.kept is None or self.kept.length < length or self.kept.slots < min(needed, self.limit):
+            self.release()
+            self.limit = max(2, int((self.cache_bytes or cache_budget(self.model.device)) // row))
+            self.kept = Slots(self.model, max(2, min(_size(needed, self.most), self.limit)), length, self.graphs)
         return self.kept
 
     def _admit(
@@ -269,15 +313,11 @@ class SlotEngine:
         numbers = [row // params.samples for row in entering]
         prefilled.copy(numbers, places)
         asked = [prefilled.prompts[number] for number in numbers]
-        slots.enter(
-            *torch.tensor(
-                [
-                    places, [p.tokens[-1] for p in asked], [len(p.tokens) - 1 for p in asked], [p.item for p in asked],
-                    [row % params.samples for row in entering],
-                ],
-                device=slots.device,
-            )
-        )  # fmt: skip
+        columns = [
+            places, [p.tokens[-1] for p in asked], [len(p.tokens) - 1 for p in asked], [p.item for p in asked],
+            [row % params.samples for row in entering],
+        ]  # fmt: skip
+        slots.enter(*slots.tensor(columns))
 
     def _compact(self, slots: Slots, held: list[int | None]) -> None:
         """Close holes when that makes the batch smaller by a size."""
@@ -287,7 +327,7 @@ class SlotEngine:
         holes = [slot for slot, row in enumerate(held[:alive]) if row is None]
         sources = [slot for slot in range(alive, len(held)) if held[slot] is not None]
         if holes:
-            slots.move(torch.tensor(sources, device=slots.device), torch.tensor(holes, device=slots.device))
+            slots.move(*slots.tensor([sources, holes]))
         for source, target in zip(sources, holes, strict=True):
             held[target] = held[source]
         del held[alive:]
@@ -300,22 +340,33 @@ class Written:
         self.most_N, self.end_tokens = np.array(most_N, dtype=np.int64), np.array(sorted(end_tokens), dtype=np.int64)
         shape = (len(most_N), max(most_N, default=0) + READ_EVERY)
         self.tokens_NT, self.logps_NT = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.float32)
-        self.count_N = np.zeros(len(most_N), dtype=np.int64)
-        self.finished_N = np.zeros(len(most_N), dtype=bool)
+        self.asked_N, self.count_N = np.zeros(len(most_N), dtype=np.int64), np.zeros(len(most_N), dtype=np.int64)
+        self.finished_N, self.ended_N = np.zeros(len(most_N), dtype=bool), np.zeros(len(most_N), dtype=bool)
 
-    def add(self, rows: Sequence[int | None], tokens_RM: np.ndarray, logps_RM: np.ndarray) -> np.ndarray:
-        """Returns which of the rows have ended."""
-        row_M = np.array(rows, dtype=np.int64)
+    def asks(self, held: Sequence[int | None]) -> bool:
+        """Whether any row may still need tokens that the device was not asked for; if so, counts them as asked for."""
+        row_M = np.array([row for row in held if row is not None], dtype=np.int64)
+        if not (self.asked_N[row_M] < self.most_N[row_M]).any():
+            return False
+        self.asked_N[row_M] += READ_EVERY
+        return True
+
+    def add(self, look: Look) -> set[int]:
+        """Returns the rows that have ended with this look."""
+        tokens_RS, logps_RS = look.read()
+        there = [(slot, row) for slot, row in enumerate(look.held) if row is not None and not self.ended_N[row]]
+        slot_M, row_M = np.array(there, dtype=np.int64).reshape(-1, 2).T
         most_M, before_M = self.most_N[row_M], self.count_N[row_M]
         at_MR = before_M[:, None] + np.arange(READ_EVERY)
-        self.tokens_NT[row_M[:, None], at_MR] = tokens_RM.T
-        self.logps_NT[row_M[:, None], at_MR] = logps_RM.T
-        is_end_MR = np.isin(tokens_RM.T, self.end_tokens) & (at_MR < most_M[:, None])
-        finished_M = is_end_MR.any(1)
+        tokens_MR = tokens_RS[:, slot_M].T
+        self.tokens_NT[row_M[:, None], at_MR] = tokens_MR
+        self.logps_NT[row_M[:, None], at_MR] = logps_RS[:, slot_M].T
+        is_end_MR = np.isin(tokens_MR, self.end_tokens) & (at_MR < most_M[:, None])
+        self.finished_N[row_M] = finished_M = is_end_MR.any(1)
         drawn_M = np.where(finished_M, is_end_MR.argmax(1) + 1, READ_EVERY)
         self.count_N[row_M] = np.minimum(before_M + drawn_M, most_M)
-        self.finished_N[row_M] = finished_M
-        return finished_M | (self.count_N[row_M] == most_M)
+        self.ended_N[row_M] = ended_M = finished_M | (self.count_N[row_M] == most_M)
+        return set(row_M[ended_M].tolist())
 
     def rollout(self) -> Rollout:
         counts = self.count_N.tolist()

@@ -11,15 +11,17 @@ Shapes: P prompts, G samples a prompt, N = P x G rows, C completion tokens of a 
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from passus import batch, checkpoint, logprob, memory, metrics, models, reward
 from passus.adapter import fingerprint_of
-from passus.batch import PackedBatch
+from passus.attention import VarlenPlan
+from passus.batch import PackedBatch, Shape
 from passus.checkpoint import Progress
 from passus.config import Config
 from passus.display import score
@@ -38,6 +40,7 @@ from passus.tasks import Item, solution_of, training_items
 STOP_AFTER_SKIPPED = 3  # updates in a row
 SMALLEST_MICRO_BATCH = 64  # tokens; a longer sequence goes alone
 SMALLEST_CACHE = 64 << 20  # bytes
+CAPTURED_BYTES = 8 << 30  # activations of a model whose passes are captured
 LOOK_AHEAD = 256  # prompts whose lengths are looked at before a run begins
 T = TypeVar("T")
 
@@ -62,10 +65,14 @@ class Run:
     """Of a micro-batch; less than train.micro_tokens once memory has run out."""
     longest: int = 1
     """Tokens of the longest sequence so far: what micro-batches on CUDA are made for."""
+    captures: bool = False
+    """The model is small enough to capture its passes as graphs."""
     releases: bool = False
     """The sampler's caches are given back before every update: memory is short."""
     layout: str = ""
     """How the run is laid out on the card, in words."""
+    captured: dict[Shape, Any] = field(default_factory=dict)
+    """Passes of small models that are captured as graphs, by the shape of the micro-batch."""
 
     @property
     def shows_solutions(self) -> bool:
@@ -130,13 +137,14 @@ def lay_out(run: Run) -> None:
     """Fit the run to the card: micro-batches, layers computed again, room for the sampler's caches."""
     config, model = run.config, run.policy.model
     items = training_items(config.task.name, config.task.limit, config.seed, run.progress.drawn, LOOK_AHEAD)
-    longest = max(len(run.policy.prompt(item, number).tokens) for number, item in items)
+    longest = max(len(prompt.tokens) for prompt in run.policy.prompts(items))
     need = memory.predict(config, longest, model.dtype)
     free, _ = torch.cuda.mem_get_info()
     found = memory.fit_or_refuse(config, need, free + torch.cuda.memory_reserved())
     run.micro_tokens, run.releases, run.longest = found.micro_tokens, found.releases, need.longest
     run.engine.cache_bytes = found.cache
     run.layout = found.describe(need)
+    run.captures = run.policy.fills_packs and need.activations(found.micro_tokens, 0) < CAPTURED_BYTES and not found.releases
     if found.recomputed:
         from passus import compiled  # loads the compiler, which takes seconds
 
@@ -154,6 +162,17 @@ def rehearse(run: Run) -> None:
     seen = Experience(*shown, torch.zeros(rows, most, device=device), ones_N, ones_N)
     within_memory(run, lambda: add_gradients(run, seen, list(range(rows)), 0))
     run.optimizer.zero_grad()
+    if run.captures:
+        for shape in dict.fromkeys(batch.shapes(run.micro_tokens, run.longest)):
+            capture(run, shape)
+
+
+def capture(run: Run, shape: Shape) -> None:
+    from passus import compiled
+
+    tokens_1T = torch.zeros(1, shape.tokens, dtype=torch.long, device=run.policy.model.device)
+    plan = shape.plan([], tokens_1T.device)
+    run.captured[shape] = compiled.capture(run.policy.decoder, tokens_1T, tokens_1T.clone(), plan)
 
 
 def load_reference(config: Config, folder: RunFolder) -> Any:
@@ -243,7 +262,7 @@ def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Gr
     config = run.config
     drawn = training_items(config.task.name, config.task.limit, config.seed, place, prompts)
     items = [item for _, item in drawn]
-    asked = [run.policy.prompt(item, number) for number, item in drawn]
+    asked = run.policy.prompts(drawn)
     run.policy.check_fit(asked, config.train.max_tokens, "train.max_tokens")
     count = 1 if run.shows_solutions else config.train.samples
     with times("rollout"):
@@ -302,7 +321,7 @@ class Experience:
 def experience(run: Run, used: Groups) -> Experience:
     method, device = run.config.method, run.policy.model.device
     left_out = {Verdict.ERROR} | ({Verdict.TRUNCATED} if method.mask_truncated else set())
-    sampled_NL = torch.nn.utils.rnn.pad_sequence([torch.tensor(logps) for logps in used.rollout.logps], batch_first=True)
+    sampled_NL = torch.from_numpy(padded(used.rollout.logps))
     prompts_N = [list(prompt.tokens) for prompt in used.prompts_D for _ in range(used.samples)]
     counts_N = torch.tensor([0.0 if g.verdict in left_out else 1.0 for g in used.grades_N], device=device)
     seen = Experience(prompts_N, used.rollout.tokens, sampled_NL.to(device), counts_N, torch.zeros_like(counts_N))
@@ -314,6 +333,14 @@ def experience(run: Run, used: Groups) -> Experience:
         with run.policy.reference(run.reference):
             seen.reference_NL = within_memory(run, lambda: all_logprobs(run, seen))
     return seen
+
+
+def padded(rows: Sequence[Sequence[float]]) -> np.ndarray:
+    """Rows of different lengths as one array, filled with 0."""
+    array = np.zeros((len(rows), max(map(len, rows))), dtype=np.float32)
+    for place, row in enumerate(rows):
+        array[place, : len(row)] = row
+    return array
 
 
 def charged_kl(run: Run, seen: Experience) -> Tensor:
@@ -374,6 +401,8 @@ def add_gradients(run: Run, seen: Experience, rows: list[int], number: int) -> U
     weight_N[rows] = token_weights(lengths_n, seen.counts_N[rows], method, train.max_tokens)
     tokens = (lengths_n * seen.counts_N[rows]).sum().clamp(min=1)
     # Rows of groups whose rewards are all equal have no gradient: they are measured only, and stay in the denominator.
+    if run.captured:
+        run.optimizer.make_grads()
     signal_N = (((seen.advantage_N != 0) | method.learns_without_signal) & (seen.counts_N > 0)).tolist()
     for has_signal in (True, False):
         for packed in packs(run, seen, [row for row in rows if signal_N[row] is has_signal]):
@@ -419,9 +448,13 @@ def packs(run: Run, seen: Experience, rows: list[int]) -> Iterator[PackedBatch]:
 
 def token_logprobs(run: Run, packed: PackedBatch) -> tuple[Tensor, Tensor]:
     """Log-probs and entropies of a pack's completion tokens, with gradients."""
-    hidden_TE = run.policy.decoder(
-        packed.tokens_T[None], position_ids=packed.positions_T[None], use_cache=False, plan=packed.plan
-    ).last_hidden_state[0]
+    tokens_1T, positions_1T = packed.tokens_T[None], packed.positions_T[None]
+    if torch.is_grad_enabled() and packed.shape in run.captured and isinstance(packed.plan, VarlenPlan):
+        hidden_TE = run.captured[packed.shape](tokens_1T, positions_1T, packed.plan.cumulative_N1)[0]
+    else:
+        hidden_TE = run.policy.decoder(
+            tokens_1T, position_ids=positions_1T, use_cache=False, plan=packed.plan
+        ).last_hidden_state[0]
     return logprob.token_logprobs(run.policy.head, hidden_TE[packed.predicts_C], packed.targets_C, run.config.train.temperature)
 
 
