@@ -1,9 +1,9 @@
 """Measured speed: rollout, training and the whole step on stated work, side by side with a peer on the same work.
 
 Lengths are forced on both sides: every completion has exactly the stated number of tokens, since a model that stops early makes
-any trainer look fast. Times are medians after a warm-up. A peer runs in a process of its own between two halves of our own
-measurements, so that a machine that slows down slows both. On a device whose rates are known (floor.py), the share of the floor
-stands beside the time.
+any trainer look fast. Times are medians after a warm-up. A peer runs in a process of its own and takes its steps in turn with
+ours, so that a machine that slows down slows both. On a device whose rates are known (floor.py), the share of the floor stands
+beside the time.
 """
 
 import json
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 
@@ -39,6 +39,8 @@ WARM_UP = 3
 LONG_WARM_UP = 20.0
 """Seconds after which two repetitions are warm-up enough."""
 TASK = "abacus/add4"
+MARK = "bench: "
+"""What a peer's answers begin with."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,7 @@ def run(work: Work, peer: str | None) -> dict[str, Any]:
         started = time.perf_counter()
         measured = WORKLOADS[work.workload](work, base, Path(folder))
         warm_up = time.perf_counter() - started
-        first = measured.seconds(work.repeats // 2 if peer else work.repeats)
-        theirs = _peer(work, base) if peer else None
-        seconds = first + (measured.seconds(work.repeats - work.repeats // 2) if peer else [])
+        seconds, theirs = _in_turn(work, measured, base) if peer else (measured.seconds(work.repeats), None)
         last = measured.last()
     median = statistics.median(seconds)
     found = {
@@ -311,11 +311,32 @@ def _device(work: Work) -> str:
     return f"CPU, {work.threads} threads"
 
 
-def _peer(work: Work, base: str) -> dict[str, Any]:
-    """TRL on the same work, in a process of its own."""
+def _in_turn(work: Work, measured: Measured, base: str) -> tuple[list[float], dict[str, Any]]:
+    """Our seconds, and TRL's name and median on the same work: a step of ours, a step of theirs, and so on."""
     asked = json.dumps(asdict(work) | {"model": models.locate(base)})
-    done = subprocess.run([sys.executable, "-P", "-m", "passus.bench_trl", asked], capture_output=True, text=True)
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise PassusError(f"the peer failed: {last[0]}", expected="`pip install trl==1.16.0` in the same environment")
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    command = [sys.executable, "-P", "-m", "passus.bench_trl", asked]
+    with (
+        tempfile.TemporaryFile("w+") as log,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True) as peer,
+    ):
+        ours: list[float] = []
+        theirs: list[float] = []
+        name = _answer(peer, log)["name"]
+        for _ in range(work.repeats):
+            ours += measured.seconds(1)
+            assert peer.stdin is not None
+            peer.stdin.write("step\n")
+            peer.stdin.flush()
+            theirs.append(_answer(peer, log)["seconds"])
+    return ours, {"name": name, "seconds": statistics.median(theirs), "range": [min(theirs), max(theirs)]}
+
+
+def _answer(peer: subprocess.Popen[str], log: IO[str]) -> dict[str, Any]:
+    """The next line that the peer writes about itself; it also writes others."""
+    assert peer.stdout is not None
+    for line in peer.stdout:
+        if line.startswith(MARK):
+            return json.loads(line.removeprefix(MARK))
+    log.seek(0)
+    last = log.read().strip().splitlines()[-1:] or ["no message"]
+    raise PassusError(f"the peer failed: {last[0]}", expected="`pip install trl==1.16.0` in the same environment")

@@ -4,7 +4,6 @@ Its sampler is transformers' generate, which is what TRL uses without a vLLM ser
 """
 
 import json
-import statistics
 import sys
 import tempfile
 import time
@@ -17,18 +16,33 @@ from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
-from passus.bench import TASK, WARM_UP, Work, coin
+from passus.bench import MARK, TASK, WARM_UP, Work, coin
 from passus.tasks import training_items
 
 
-class Clock(TrainerCallback):
+class InTurn(TrainerCallback):
+    """After the warm-up, takes each step when asked to, and answers with its seconds."""
+
     def __init__(self) -> None:
-        self.marks: list[float] = []
+        self.steps, self.started = 0, 0.0
+
+    def on_step_begin(self, *_: Any, **__: Any) -> None:
+        if self.steps == WARM_UP:
+            answer({"name": f"trl {trl.__version__}, HF generate"})
+        if self.steps >= WARM_UP:
+            sys.stdin.readline()
+        self.started = time.perf_counter()
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-        self.marks.append(time.perf_counter())
+        if self.steps >= WARM_UP:
+            answer({"seconds": time.perf_counter() - self.started})
+        self.steps += 1
+
+
+def answer(what: dict[str, Any]) -> None:
+    print("\n" + MARK + json.dumps(what), flush=True)
 
 
 def main() -> None:
@@ -43,7 +57,7 @@ def main() -> None:
     settings = GRPOConfig(
         output_dir=tempfile.mkdtemp(), per_device_train_batch_size=work.prompts * work.samples, num_generations=work.samples,
         max_completion_length=work.tokens, generation_kwargs={"min_new_tokens": work.tokens}, temperature=1.0, top_k=0,
-        learning_rate=work.learning_rate, lr_scheduler_type="constant", max_steps=work.repeats + WARM_UP + 1, beta=0.0,
+        learning_rate=work.learning_rate, lr_scheduler_type="constant", max_steps=work.repeats + WARM_UP, beta=0.0,
         loss_type="grpo", bf16=work.device == "cuda", use_cpu=work.device == "cpu", gradient_checkpointing=False,
         logging_steps=10**6, save_strategy="no", report_to=[], disable_tqdm=True, dataloader_num_workers=0,
     )  # fmt: skip
@@ -53,12 +67,9 @@ def main() -> None:
             raise ValueError("the peer's completions do not have the forced length")
         return coin(completion_ids)
 
-    clock = Clock()
     trainer = GRPOTrainer(model=model, reward_funcs=reward, args=settings, train_dataset=data, processing_class=tokenizer)
-    trainer.add_callback(clock)
+    trainer.add_callback(InTurn())
     trainer.train()
-    seconds = [b - a for a, b in zip(clock.marks[WARM_UP:], clock.marks[WARM_UP + 1 :], strict=False)]
-    print(json.dumps({"name": f"trl {trl.__version__}, HF generate", "seconds": statistics.median(seconds)}))
 
 
 if __name__ == "__main__":
