@@ -32,33 +32,38 @@ def prompts(n=7):
 
 
 SHAPES = [
-    (7, 16, 8, 300, 128, attention.NO_WINDOW),
-    (5, 4, 2, 70, 32, 16),
-    (9, 8, 1, 130, 256, 64),
-    (3, 3, 3, 40, 8, attention.NO_WINDOW),
-    (4, 40, 8, 200, 80, 33),
+    (7, 16, 8, 200, 100, 128, attention.NO_WINDOW),
+    (80, 16, 8, 60, 70, 128, attention.NO_WINDOW),
+    (5, 4, 2, 40, 30, 32, 16),
+    (9, 8, 1, 100, 30, 256, 64),
+    (3, 3, 3, 20, 20, 8, attention.NO_WINDOW),
+    (4, 40, 8, 100, 100, 80, 33),
 ]
 
 
 @pytest.mark.parametrize("dtype, bound", [(torch.float32, 5e-6), (torch.bfloat16, 2e-2)])
-@pytest.mark.parametrize("rows, heads, kv_heads, length, width, window", SHAPES)
-def test_the_decode_kernel(dtype, bound, rows, heads, kv_heads, length, width, window):
+@pytest.mark.parametrize("rows, heads, kv_heads, own, shared, width, window", SHAPES)
+def test_the_decode_kernel(dtype, bound, rows, heads, kv_heads, own, shared, width, window):
     from passus import kernels  # noqa: F401, it registers itself
 
     g = torch.Generator().manual_seed(1)
-    shapes = [(rows, heads, 1, width), *[(rows, kv_heads, 1, width)] * 2, *[(rows + 2, kv_heads, length, width)] * 2]
+    new, cache = (rows, kv_heads, 1, width), (rows + 2, kv_heads, own, width)
+    shapes = [(rows, heads, 1, width), new, new, cache, cache, *[(4, kv_heads, shared, width)] * 2]
     given = [torch.randn(*shape, generator=g).to(dtype) for shape in shapes]
-    positions = torch.randint(0, length, (rows,), generator=g)
-    positions[0] = 0
+    before = torch.randint(0, shared + 1, (rows,), generator=g)
+    positions = before + torch.randint(0, own, (rows,), generator=g)
+    place = torch.randint(0, 4, (rows,), generator=g)
+    before[0] = positions[0] = 0
+    where = positions, place, before
     on_cpu, on_cuda = [x.float().clone() for x in given], [x.to(CUDA) for x in given]
     # Keys and values as they come from one product: slices of it, not contiguous.
     both = torch.cat([on_cuda[1].transpose(1, 2), on_cuda[2].transpose(1, 2)], dim=2)
     on_cuda[1], on_cuda[2] = (x.transpose(1, 2) for x in both.split(kv_heads, dim=2))
-    expected = attention.decode_attention(*on_cpu, positions, width**-0.5, window)
-    got = attention.decode_attention(*on_cuda, positions.to(CUDA), width**-0.5, window)
+    expected = attention.decode_attention(*on_cpu, *where, width**-0.5, window)
+    got = attention.decode_attention(*on_cuda, *(x.to(CUDA) for x in where), width**-0.5, window)
     torch.testing.assert_close(got.cpu().float(), expected, atol=bound, rtol=bound)
-    for cache, theirs in zip(on_cuda[3:], on_cpu[3:], strict=True):
-        assert torch.equal(cache.cpu().float(), theirs)  # the new token was written, and nothing else
+    for mine, theirs in zip(on_cuda[3:], on_cpu[3:], strict=True):
+        assert torch.equal(mine.cpu().float(), theirs)  # the new token was written, and nothing else
 
 
 @pytest.mark.parametrize("vocabulary", [83, 5000, 151936])
@@ -76,6 +81,7 @@ def test_the_draw_kernel_draws_what_the_cpu_draws(vocabulary):
         length=50, key=whole(noise.key_of(-3, "train")), step=whole(3), item_S=torch.arange(slots, device=CUDA) + 2**31,
         sample_S=torch.arange(slots, device=CUDA) % 3, drawn_S=torch.arange(slots, device=CUDA) * 2,
         feed_S=torch.zeros(slots, dtype=torch.long, device=CUDA), position_S=torch.full((slots,), 48, device=CUDA),
+        before_S=torch.zeros(slots, dtype=torch.long, device=CUDA),
         tokens_RS=torch.zeros(8, slots, dtype=torch.long, device=CUDA), logps_RS=torch.zeros(8, slots, device=CUDA),
         tick=whole(2),
     )  # fmt: skip

@@ -56,7 +56,7 @@ def test_the_terms_of_a_plan(tmp_path):
     assert plan(method={"kl_weight": 0.1}).reference == 2 * parameters
     frozen = plan(model={"tuning": "frozen", "rank": 4})
     assert frozen.optimizer < live.optimizer and frozen.weights > live.weights
-    assert live.row == 2 * 2 * 2 * 64 * 8 * 2  # layers x (keys, values) x heads x positions x width x bytes
+    assert live.row == 2 * 2 * 2 * (64 + 64) * 8 * 2  # layers x (keys, values) x heads x positions x width x bytes
     assert live.cache == 16 * live.row
     assert live.training(4096) - live.training(2048) == 2048 * 2 * live.token
 

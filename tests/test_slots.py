@@ -1,5 +1,7 @@
 """Slots without graphs, on a CPU, against the engine: same draws, same log-probs, whatever waits for what."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -38,6 +40,19 @@ def test_greedy_and_truncated(sampling):
         SlotEngine(model, [1], graphs=False).generate(prompts(), params).tokens
         == Engine(model, [1]).generate(prompts(), params).tokens
     )
+
+
+@pytest.mark.parametrize("samples", [1, 2, 5])
+@pytest.mark.parametrize("slots", [2, 3, 7])
+def test_more_prompts_than_places(samples, slots):
+    """Rows end by limits of their own and by end tokens, and leave their slots and places to others again and again."""
+    model = with_passus(tiny_model("qwen3"))
+    asked = [replace(prompt, most=1 + 5 * i % 19) for i, prompt in enumerate(prompts(23))]
+    params = SamplingParams(samples, 21, seed=5, stream="train", step=1)
+    mine = SlotEngine(model, [1, 7], slots=slots, graphs=False).generate(asked, params)
+    theirs = Engine(model, [1, 7]).generate(asked, params)
+    assert mine.tokens == theirs.tokens and mine.finished == theirs.finished
+    assert max(map(len, mine.tokens)) == 19 and any(mine.finished)
 
 
 def test_slots_grow_when_a_rollout_needs_more():

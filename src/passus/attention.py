@@ -84,12 +84,6 @@ class DecodePlan:
 
     def attend(self, module: Any, query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, scale: float, window: int | None):
         keys, values = self.cache.keys[module.layer_idx], self.cache.values[module.layer_idx]
-        return self.attend_to(keys, values, query_BH1D, key_BK1D, value_BK1D, scale, window)
-
-    def attend_to(
-        self, keys: Tensor, values: Tensor, query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, scale: float,
-        window: int | None,
-    ) -> Tensor:  # fmt: skip
         keys[self.rows_B, :, self.positions_B] = key_BK1D[:, :, 0]
         values[self.rows_B, :, self.positions_B] = value_BK1D[:, :, 0]
         bias_BS = self.bias_BS if window is None or window >= self.longest else self._window(window)
@@ -254,15 +248,16 @@ class VarlenPlan:
         return out_THD[None]
 
 
+@dataclass
 class PrefillPlan(VarlenPlan):
-    """The same for prompts of any length, keeping each layer's (keys, values), [T, K, D] both."""
+    """The same for prompts, whose keys and values go to their places in caches that hang on the attention modules."""
 
-    def __init__(self, lengths: list[int], device: torch.device):
-        super().__init__(to_device(np.cumsum([0, *lengths]).astype(np.int32), device), max(lengths))
-        self.captured: list[tuple[Tensor, Tensor]] = []
+    place_T: Tensor
+    position_T: Tensor
 
     def attend(self, module: Any, query_1HTD: Tensor, key_1KTD: Tensor, value_1KTD: Tensor, scale: float, window: int | None):
-        self.captured.append((key_1KTD[0].transpose(0, 1), value_1KTD[0].transpose(0, 1)))
+        module.prompt_keys[self.place_T, :, self.position_T] = key_1KTD[0].transpose(0, 1)
+        module.prompt_values[self.place_T, :, self.position_T] = value_1KTD[0].transpose(0, 1)
         return super().attend(module, query_1HTD, key_1KTD, value_1KTD, scale, window)
 
 
@@ -271,19 +266,33 @@ NO_WINDOW = 1 << 30
 
 @torch.library.custom_op("passus::decode_attention", mutates_args=("keys_SKLD", "values_SKLD"), device_types="cpu")
 def decode_attention(
-    query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, keys_SKLD: Tensor, values_SKLD: Tensor, positions_B: Tensor,
-    scale: float, window: int,
+    query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, keys_SKLD: Tensor, values_SKLD: Tensor, prompt_keys_PKMD: Tensor,
+    prompt_values_PKMD: Tensor, positions_B: Tensor, place_B: Tensor, before_B: Tensor, scale: float, window: int,
 ) -> Tensor:  # fmt: skip
-    """[B, 1, H, D]: each row's new token, which is written into its row of the cache, against what lies there before it.
+    """[B, 1, H, D]: each row's new token against its prompt, which rows share, and what it wrote itself.
 
-    This is the plain form, for tests; on CUDA it is a kernel (kernels.py).
+    Of a row's positions the first `before` lie in its place of the prompt caches, the others in its own row; there the new
+    token is written. This is the plain form, for tests; on CUDA it is a kernel (kernels.py).
     """
-    plan = DecodePlan(KeyValueCache([], []), positions_B, keys_SKLD.shape[2])
-    return plan.attend_to(keys_SKLD, values_SKLD, query_BH1D, key_BK1D, value_BK1D, scale, window).contiguous()
+    rows, heads, _, width = query_BH1D.shape
+    kv_heads, shared = key_BK1D.shape[1], prompt_keys_PKMD.shape[2]
+    row_B = torch.arange(rows)
+    keys_SKLD[row_B, :, positions_B - before_B] = key_BK1D[:, :, 0]
+    values_SKLD[row_B, :, positions_B - before_B] = value_BK1D[:, :, 0]
+    keys_BKAD = torch.cat([prompt_keys_PKMD[place_B], keys_SKLD[:rows]], 2)
+    values_BKAD = torch.cat([prompt_values_PKMD[place_B], values_SKLD[:rows]], 2)
+    prompt_BM = torch.arange(shared).expand(rows, -1)
+    own_BL = before_B[:, None] + torch.arange(keys_SKLD.shape[2])
+    at_BA = torch.cat([prompt_BM, own_BL], 1)
+    exists_BA = torch.cat([prompt_BM < before_B[:, None], own_BL <= positions_B[:, None]], 1)
+    seen_BA = exists_BA & (at_BA > positions_B[:, None] - window)
+    query_BKGD = query_BH1D.reshape(rows, kv_heads, heads // kv_heads, width) * scale
+    scores_BKGA = (query_BKGD @ keys_BKAD.transpose(2, 3)).masked_fill(~seen_BA[:, None, None], float("-inf"))
+    return (scores_BKGA.softmax(-1) @ values_BKAD).reshape(rows, 1, heads, width)
 
 
 @decode_attention.register_fake
-def _(query_BH1D, key_BK1D, value_BK1D, keys_SKLD, values_SKLD, positions_B, scale, window):
+def _(query_BH1D, *_):
     rows, heads, _, width = query_BH1D.shape
     return query_BH1D.new_empty(rows, 1, heads, width)
 
@@ -296,10 +305,16 @@ class SlotPlan:
     """
 
     positions_B: Tensor
+    place_B: Tensor
+    """Of its prompt."""
+    before_B: Tensor
+    """Tokens that lie there: the prompt without its last."""
 
     def attend(self, module: Any, query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, scale: float, window: int | None):
-        keys, values = module.cached_keys, module.cached_values
-        return decode_attention(query_BH1D, key_BK1D, value_BK1D, keys, values, self.positions_B, scale, window or NO_WINDOW)
+        return decode_attention(
+            query_BH1D, key_BK1D, value_BK1D, module.cached_keys, module.cached_values, module.prompt_keys,
+            module.prompt_values, self.positions_B, self.place_B, self.before_B, scale, window or NO_WINDOW,
+        )  # fmt: skip
 
 
 def _attention(

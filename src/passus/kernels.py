@@ -1,7 +1,8 @@
 """Kernels for CUDA, in Triton: decode attention, the draw of a token, and log-probs with their gradient.
 
-Decode attention writes the new token into the cache and reads the valid part only. One program for each row and key-value head:
-its G query heads share every key that is loaded. The softmax runs along with the loads (Milakov and Gimelshein 2018), beginning
+Decode attention writes the new token into the cache and reads the valid part only: first the prompt, which the rows of a group
+share (rows side by side find it in the device's cache), then the row's own. One program for each row and key-value head: its G
+query heads share every key that is loaded. The softmax runs along with the loads (Milakov and Gimelshein 2018), beginning
 with the new token, which is in registers anyway. Products of float32 are asked for in IEEE precision, since Triton's default
 rounds them to 10 bits.
 
@@ -25,31 +26,15 @@ MANY = 512
 
 
 @triton.jit
-def _decode(
-    query, key, value, keys, values, out, positions, scale, window, query_row, query_head, key_row, key_head, value_row,
-    value_head, cache_row, cache_head, out_row, out_head, heads: tl.constexpr, padded: tl.constexpr, width: tl.constexpr,
-    wide: tl.constexpr, block: tl.constexpr, precision: tl.constexpr,
+def _see(
+    q, keys, values, first, end, scale, largest, total, gathered, d, in_width, width: tl.constexpr, block: tl.constexpr,
+    precision: tl.constexpr,
 ):  # fmt: skip
-    row, kv_head = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    position = tl.load(positions + row)
-    g, d, s = tl.arange(0, padded), tl.arange(0, wide), tl.arange(0, block)
-    in_width, in_group = d < width, g < heads
-    query_at = query + row * query_row + (kv_head * heads + g[:, None]) * query_head + d[None, :]
-    q = tl.load(query_at, mask=in_group[:, None] & in_width[None, :], other=0.0)
-    new_key = tl.load(key + row * key_row + kv_head * key_head + d, mask=in_width, other=0.0)
-    new_value = tl.load(value + row * value_row + kv_head * value_head + d, mask=in_width, other=0.0)
-    cache = row * cache_row + kv_head * cache_head
-    tl.store(keys + cache + position * width + d, new_key, mask=in_width)
-    tl.store(values + cache + position * width + d, new_value, mask=in_width)
-
-    largest = tl.sum(q.to(tl.float32) * new_key.to(tl.float32)[None, :], axis=1) * scale
-    total = tl.full([padded], 1.0, tl.float32)
-    gathered = tl.zeros([padded, wide], tl.float32) + new_value.to(tl.float32)[None, :]
-    first = tl.maximum(position - window + 1, 0)
-    for start in range(first // block * block, position, block):
-        at = start + s
-        seen = (at >= first) & (at < position)
-        block_at = cache + at[:, None] * width + d[None, :]
+    """Positions from `first` to `end` of one cache, into the running softmax."""
+    for start in range(first // block * block, end, block):
+        at = start + tl.arange(0, block)
+        seen = (at >= first) & (at < end)
+        block_at = at[:, None] * width + d[None, :]
         k = tl.load(keys + block_at, mask=seen[:, None] & in_width[None, :], other=0.0)
         v = tl.load(values + block_at, mask=seen[:, None] & in_width[None, :], other=0.0)
         scores = tl.dot(q, tl.trans(k), input_precision=precision) * scale
@@ -60,14 +45,50 @@ def _decode(
         total = total * shrink + tl.sum(shares, axis=1)
         gathered = gathered * shrink[:, None] + tl.dot(shares.to(v.dtype), v, input_precision=precision)
         largest = higher
+    return largest, total, gathered
+
+
+@triton.jit
+def _decode(
+    query, key, value, keys, values, prompt_keys, prompt_values, out, positions, places, befores, scale, window, query_row,
+    query_head, key_row, key_head, value_row, value_head, cache_row, cache_head, prompt_row, prompt_head, out_row, out_head,
+    heads: tl.constexpr, padded: tl.constexpr, width: tl.constexpr, wide: tl.constexpr, block: tl.constexpr,
+    precision: tl.constexpr,
+):  # fmt: skip
+    row, kv_head = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    position, place, before = tl.load(positions + row), tl.load(places + row), tl.load(befores + row)
+    own = position - before
+    g, d = tl.arange(0, padded), tl.arange(0, wide)
+    in_width, in_group = d < width, g < heads
+    query_at = query + row * query_row + (kv_head * heads + g[:, None]) * query_head + d[None, :]
+    q = tl.load(query_at, mask=in_group[:, None] & in_width[None, :], other=0.0)
+    new_key = tl.load(key + row * key_row + kv_head * key_head + d, mask=in_width, other=0.0)
+    new_value = tl.load(value + row * value_row + kv_head * value_head + d, mask=in_width, other=0.0)
+    cache = row * cache_row + kv_head * cache_head
+    tl.store(keys + cache + own * width + d, new_key, mask=in_width)
+    tl.store(values + cache + own * width + d, new_value, mask=in_width)
+
+    largest = tl.sum(q.to(tl.float32) * new_key.to(tl.float32)[None, :], axis=1) * scale
+    total = tl.full([padded], 1.0, tl.float32)
+    gathered = tl.zeros([padded, wide], tl.float32) + new_value.to(tl.float32)[None, :]
+    first = tl.maximum(position - window + 1, 0)
+    prompt = place * prompt_row + kv_head * prompt_head
+    largest, total, gathered = _see(
+        q, prompt_keys + prompt, prompt_values + prompt, first, before, scale, largest, total, gathered, d, in_width, width,
+        block, precision,
+    )  # fmt: skip
+    largest, total, gathered = _see(
+        q, keys + cache, values + cache, tl.maximum(first - before, 0), own, scale, largest, total, gathered, d, in_width,
+        width, block, precision,
+    )  # fmt: skip
     out_at = out + row * out_row + (kv_head * heads + g[:, None]) * out_head + d[None, :]
     tl.store(out_at, (gathered / total[:, None]).to(out.dtype.element_ty), mask=in_group[:, None] & in_width[None, :])
 
 
 @decode_attention.register_kernel("cuda")
 def _(
-    query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, keys_SKLD: Tensor, values_SKLD: Tensor, positions_B: Tensor,
-    scale: float, window: int,
+    query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, keys_SKLD: Tensor, values_SKLD: Tensor, prompt_keys_PKMD: Tensor,
+    prompt_values_PKMD: Tensor, positions_B: Tensor, place_B: Tensor, before_B: Tensor, scale: float, window: int,
 ) -> Tensor:  # fmt: skip
     rows, heads, _, width = query_BH1D.shape
     kv_heads = key_BK1D.shape[1]
@@ -79,11 +100,11 @@ def _(
     block_bytes, warps = (8192, 1) if rows * kv_heads >= MANY and wide <= 128 else (16384, 4)
     block = max(16, min(128, block_bytes // (wide * query_BH1D.element_size())))
     _decode[(rows, kv_heads)](
-        query_BH1D, key_BK1D, value_BK1D, keys_SKLD, values_SKLD, out_B1HD, positions_B, scale, window,
-        *query_BH1D.stride()[:2], *key_BK1D.stride()[:2], *value_BK1D.stride()[:2], *keys_SKLD.stride()[:2],
-        out_B1HD.stride(0), out_B1HD.stride(2), heads=group, padded=max(16, triton.next_power_of_2(group)), width=width,
-        wide=wide, block=block, precision="ieee" if query_BH1D.dtype == torch.float32 else "tf32", num_warps=warps,
-        num_stages=3,
+        query_BH1D, key_BK1D, value_BK1D, keys_SKLD, values_SKLD, prompt_keys_PKMD, prompt_values_PKMD, out_B1HD, positions_B,
+        place_B, before_B, scale, window, *query_BH1D.stride()[:2], *key_BK1D.stride()[:2], *value_BK1D.stride()[:2],
+        *keys_SKLD.stride()[:2], *prompt_keys_PKMD.stride()[:2], out_B1HD.stride(0), out_B1HD.stride(2), heads=group,
+        padded=max(16, triton.next_power_of_2(group)), width=width, wide=wide, block=block,
+        precision="ieee" if query_BH1D.dtype == torch.float32 else "tf32", num_warps=warps, num_stages=3,
     )  # fmt: skip
     return out_B1HD
 
@@ -103,8 +124,8 @@ def _block_sums(logits, largest, sums, vocabulary, sharpness, blocks: tl.constex
 
 @triton.jit
 def _draw(
-    logits, largest, sums, key, step, item, sample, feed, position, drawn, tokens, logps, tick, vocabulary, sharpness, slots,
-    last_position, blocks: tl.constexpr, padded: tl.constexpr, block: tl.constexpr,
+    logits, largest, sums, key, step, item, sample, feed, position, befores, drawn, tokens, logps, tick, vocabulary, sharpness,
+    slots, length, blocks: tl.constexpr, padded: tl.constexpr, block: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     count = tl.load(drawn + row)
@@ -130,12 +151,13 @@ def _draw(
     shares = tl.exp(x - highest).to(tl.float64)
     within = before + tl.cumsum(shares, axis=0)
     # Sums over the block round otherwise than along it: the threshold may lie above all of it.
-    last = tl.max(tl.where(shares > 0, i, 0), axis=0)
-    place = tl.minimum(tl.sum((within <= threshold).to(tl.int32), axis=0), last)
+    last_likely = tl.max(tl.where(shares > 0, i, 0), axis=0)
+    place = tl.minimum(tl.sum((within <= threshold).to(tl.int32), axis=0), last_likely)
     token = (chosen * block + place).to(tl.int64)
     logit = tl.sum(tl.where(i == place, x, 0.0), axis=0)
     tl.store(feed + row, token)
-    tl.store(position + row, tl.minimum(tl.load(position + row) + 1, last_position))  # rows past their end go nowhere
+    last = tl.load(befores + row) + length - 1  # rows past their end go nowhere
+    tl.store(position + row, tl.minimum(tl.load(position + row) + 1, last))
     tl.store(drawn + row, count + 1)
     at = tl.load(tick) * slots + row
     tl.store(tokens + at, token)
@@ -151,8 +173,8 @@ def draw(logits_BV: Tensor, temperature: float, state: Any) -> None:
     _block_sums[(rows, blocks)](logits_BV, largest_BN, sums_BN, vocabulary, 1 / temperature, blocks=blocks, block=DRAW_BLOCK)
     _draw[(rows,)](
         logits_BV, largest_BN, sums_BN, state.key, state.step, state.item_S, state.sample_S, state.feed_S, state.position_S,
-        state.drawn_S, state.tokens_RS, state.logps_RS, state.tick, vocabulary, 1 / temperature, len(state.feed_S),
-        state.length - 1, blocks=blocks, padded=triton.next_power_of_2(blocks), block=DRAW_BLOCK, num_warps=8,
+        state.before_S, state.drawn_S, state.tokens_RS, state.logps_RS, state.tick, vocabulary, 1 / temperature,
+        len(state.feed_S), state.length, blocks=blocks, padded=triton.next_power_of_2(blocks), block=DRAW_BLOCK, num_warps=8,
     )  # fmt: skip
 
 

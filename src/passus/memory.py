@@ -173,11 +173,15 @@ def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Need:
         input=size * shape.hidden_size,
         layers=shape.num_hidden_layers,
         logits=LOGIT_COPIES[filled] * size * CHUNK * shape.vocab_size + (0 if frozen else (4 + size) * head),
-        row=attention.KeyValueCache.row_bytes(shape, -(-longest // LENGTHS_BY) * LENGTHS_BY, dtype),
+        row=attention.KeyValueCache.row_bytes(shape, sum(map(_rounded, (prompt_tokens, config.train.max_tokens))), dtype),
         rows=config.train.prompts * config.train.samples,
         longest=longest,
         filled=filled,
     )
+
+
+def _rounded(positions: int) -> int:
+    return -(-positions // LENGTHS_BY) * LENGTHS_BY
 
 
 def saved_per_token(shape: Any, dtype: torch.dtype, table: ModelTable | None = None) -> float:
