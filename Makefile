@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TORCH ?= default
 
-.PHONY: demo test setup setup-test lint torture clean
+.PHONY: demo test setup setup-test lint torture bench clean
 
 demo: $(VENV)/ready
 	$(BIN)/passus demo
@@ -19,12 +19,16 @@ test: $(VENV)/ready-test lint
 	@echo "  $(BIN)/passus eval nano/qwen3 --suite abacus/add2"
 
 lint: $(VENV)/ready-test
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests scripts
+	$(BIN)/ruff format --check src tests scripts
 	$(BIN)/mypy
 
 torture: $(VENV)/ready-test
 	$(BIN)/python tests/torture.py
+
+# Speed on this machine, beside what is recorded for such a machine (docs/speed.md). Leave the machine alone meanwhile.
+bench: $(VENV)/ready-test
+	$(BIN)/python scripts/bench.py
 
 setup: $(VENV)/ready
 setup-test: $(VENV)/ready-test

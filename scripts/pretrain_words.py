@@ -23,7 +23,6 @@ import time
 from collections import deque
 from collections.abc import Generator
 from contextlib import closing
-from dataclasses import replace
 from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -37,7 +36,6 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast, Qwen3Config
 
 from passus import batch, logprob, models
-from passus.attention import VarlenPlan
 from passus.batch import PackedBatch, Shape
 from passus.display import say_next
 from passus.errors import UsageError
@@ -214,16 +212,7 @@ def pack(texts: Texts, shape: Shape, device: torch.device) -> PackedBatch:
     if device.type == "cpu":
         rows.sort(key=lambda row: len(texts[0][row]) + len(texts[1][row]))
         return batch.pack(rows, *texts, device)
-    filled = batch.pack_filled(rows, *texts, shape, torch.device("cpu"))
-    assert isinstance(filled.plan, VarlenPlan)
-
-    def there(tensor: Tensor) -> Tensor:
-        return tensor.pin_memory().to(device, non_blocking=True)  # from other memory it would wait for the GPU
-
-    return replace(
-        filled, tokens_T=there(filled.tokens_T), positions_T=there(filled.positions_T), predicts_C=there(filled.predicts_C),
-        targets_C=there(filled.targets_C), plan=VarlenPlan(there(filled.plan.cumulative_N1), filled.plan.longest),
-    )  # fmt: skip
+    return batch.pack_filled(rows, *texts, shape, device)
 
 
 def next_token_loss(model: Any, packed: PackedBatch) -> Tensor:
