@@ -272,3 +272,43 @@ def test_sampler_and_trainer_agree_and_nothing_is_compiled_after_the_first_steps
     for row in rows:
         assert row["sampling/sampling_logp_difference/mean"] < 0.02
         assert row["sampling/sampling_logp_difference/p99"] < 0.2
+
+
+def test_captured_passes_give_the_gradients_of_plain_ones(tmp_path):
+    """Over several micro-batches, so that gradients add up, and over both shapes."""
+    run, _ = run_on_cuda(tmp_path / "run", train={"prompts": 16, "micro_tokens": 512})
+    drawn = train.draw_groups(run, 1, train.Times())
+    seen = train.experience(run, drawn)
+    seen.advantage_N = torch.linspace(-1, 1, len(seen.counts_N), device=CUDA)
+    rows = list(range(len(seen.counts_N)))
+    assert {packed.shape for packed in train.packs(run, seen, rows)} == set(run.captured) and len(run.captured) == 2
+
+    def gradients():
+        update = train.add_gradients(run, seen, rows, 0)
+        found = torch.cat([weight.grad.flatten().float() for weight in run.optimizer.weights])
+        run.optimizer.zero_grad()
+        return found, update.total("loss")
+
+    captured, again = gradients(), gradients()
+    run.captured = {}
+    plain = gradients()
+    assert torch.equal(captured[0], again[0])
+    assert (captured[0] - plain[0]).norm() <= 1e-2 * plain[0].norm() and captured[1] == pytest.approx(plain[1], abs=1e-3)
+
+
+def test_a_resumed_run_makes_the_same_draws(tmp_path):
+    whole, folder = run_on_cuda(tmp_path / "whole")
+    for _ in range(4):
+        train.take_step(whole)
+    first, _ = run_on_cuda(tmp_path / "parts")
+    for _ in range(2):
+        train.take_step(first)
+    train.save(first)
+    second = train.prepare(first.config, RunFolder(tmp_path / "parts"), lambda: None)
+    assert second.progress.step == 2
+    for _ in range(2):
+        train.take_step(second)
+    mine, theirs = second.folder.metrics(), folder.metrics()
+    assert [row["train/reward"] for row in mine] == [row["train/reward"] for row in theirs]
+    for a, b in zip(mine, theirs, strict=True):
+        assert a["train/grad_norm"] == pytest.approx(b["train/grad_norm"], rel=1e-2)

@@ -7,8 +7,9 @@ import torch
 
 from conftest import tiny_model, with_passus
 from passus.engine import Engine
+from passus.errors import PassusError
 from passus.sampler import Prompt, SamplingParams
-from passus.slots import SlotEngine
+from passus.slots import SlotEngine, Slots
 
 FAMILIES = ["qwen3", "smollm3", "gemma3+windows", "mistral+windows"]
 
@@ -61,3 +62,42 @@ def test_slots_grow_when_a_rollout_needs_more():
     for n, most in ((2, 5), (6, 40), (3, 8)):
         params = SamplingParams(2, most, seed=1, stream="train", step=n)
         assert slotted.generate(prompts(n), params).tokens == Engine(model, [1]).generate(prompts(n), params).tokens
+
+
+def test_slots_are_kept_for_rollouts_that_take_turns():
+    """Few long rows, then many short ones: after both, one set of slots holds either; and only if there is memory for it."""
+    model = with_passus(tiny_model("llama3.2"))
+    slotted = SlotEngine(model, [1], graphs=False)
+
+    def rollout(n, most):
+        return slotted.generate(prompts(n), SamplingParams(2, most, seed=1, stream="train")) and slotted.kept
+
+    rollout(2, 70)
+    both = rollout(7, 5)
+    assert (both.room.slots, both.room.length) == (16, 128)
+    assert rollout(2, 70) is both and rollout(7, 5) is both
+    slotted.cache_bytes = both.room.bytes(model.config, model.dtype) - 1
+    slotted.release()
+    rollout(2, 70)
+    assert rollout(7, 5).room.length == 64
+
+
+def test_when_memory_runs_out_fewer_rows_are_sampled_at_a_time(monkeypatch):
+    model = with_passus(tiny_model("qwen3"))
+    params = SamplingParams(3, 21, seed=5, stream="train", step=1)
+    real, tried = Slots.run, []
+
+    def limited(self, rows, *rest):
+        tried.append(rows)
+        if rows > most:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return real(self, rows, *rest)
+
+    monkeypatch.setattr(Slots, "run", limited)
+    most = 8
+    engine = SlotEngine(model, [1, 7], graphs=False)
+    assert engine.generate(prompts(), params).tokens == Engine(model, [1, 7]).generate(prompts(), params).tokens
+    assert tried[:3] == [32, 16, 8] and max(tried[2:]) == 8
+    most = 1
+    with pytest.raises(PassusError, match="2 rows were sampled"):
+        engine.generate(prompts(), params)

@@ -81,7 +81,7 @@ def run(work: Work, peer: str | None) -> dict[str, Any]:
     _check(work, peer)
     arm.prepare_process(work.threads)
     with tempfile.TemporaryDirectory() as folder:
-        base = _model(work, Path(folder))
+        base = random_model(work, Path(folder))
         started = time.perf_counter()
         measured = WORKLOADS[work.workload](work, base, Path(folder))
         warm_up = time.perf_counter() - started
@@ -202,14 +202,15 @@ def _step(work: Work, base: str, folder: Path) -> Measured:
     model = prepared.policy.model
     return Measured(
         lambda: train.take_step(prepared), sum(tokens_N), "new tokens", floor.decode_bytes(model, prompts_N, tokens_N),
-        floor.training_flops(model, prompts_N, tokens_N), lambda: _gap(prepared.folder.metrics()[-1]),
+        floor.training_flops(model, prompts_N, tokens_N), lambda: _of_step(prepared.folder.metrics()[-1]),
     )  # fmt: skip
 
 
-def _gap(row: dict[str, Any]) -> dict[str, Any]:
-    """How far the trainer's log-probs are from the sampler's."""
-    name = "sampling/sampling_logp_difference"
-    return {"logp_gap": {key: row[f"{name}/{key}"] for key in ("mean", "p99")}, "entropy": row["train/entropy"]}
+def _of_step(row: dict[str, Any]) -> dict[str, Any]:
+    """Where the last step's time went, and how far the trainer's log-probs are from the sampler's."""
+    gap = {key: row[f"sampling/sampling_logp_difference/{key}"] for key in ("mean", "p99")}
+    phases = {phase: row[f"time/{phase}"] for phase in ("rollout", "grade", "update")}
+    return {"phases": phases, "logp_gap": gap, "entropy": row["train/entropy"]}
 
 
 def _rollout(work: Work, base: str, folder: Path) -> Measured:
@@ -285,7 +286,7 @@ def _new(folder: Path) -> Path:
     return folder
 
 
-def _model(work: Work, folder: Path) -> str:
+def random_model(work: Work, folder: Path) -> str:
     """The model's name, or a folder with a model of that shape and random weights."""
     name = work.model
     if not name.startswith("shape:"):

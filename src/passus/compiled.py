@@ -9,6 +9,7 @@ Decode is compiled for any number of rows, training for the two shapes of a micr
 from one rollout to the next, and every change would be compiled anew.
 """
 
+import warnings
 from functools import partial
 from types import MethodType
 from typing import Any
@@ -35,6 +36,7 @@ def accelerate(model: Any) -> None:
 
 def compile_layers(model: Any) -> None:
     """From here on every layer's forward is the one compiled function of its class, in decode steps and in training."""
+    warnings.filterwarnings("ignore", message="TensorFloat32 tensor cores")  # float32 is meant where it is used
     torch._dynamo.config.recompile_limit = VARIANTS
     torch._dynamo.config.fail_on_recompile_limit_hit = True
     # Sizes that happen to be equal, as 128 rows of heads 128 wide, are not equal by nature.
@@ -104,6 +106,8 @@ class Captured(torch.nn.Module):
 def capture(decoder: Any, tokens_1T: Tensor, positions_1T: Tensor, plan: VarlenPlan) -> Any:
     """A function of (tokens, positions, ends of sequences) to hidden states; the arguments here are for trying it out."""
     module = Captured(decoder, plan.longest)
+    # Captured on a stream of its own, used on the usual one: torch waits for the one before it adds to a gradient.
+    torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
     return torch.cuda.make_graphed_callables(
         module, (tokens_1T, positions_1T, plan.cumulative_N1), num_warmup_iters=2, allow_unused_input=True
     )

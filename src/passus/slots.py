@@ -13,7 +13,7 @@ T tokens of packed prompts, K key-value heads, L positions of a row, D head widt
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from torch import Tensor
 from passus import noise
 from passus.attention import KeyValueCache, PackedPlan, PrefillPlan, SlotPlan, VarlenPlan, to_device
 from passus.engine import cache_budget, draw
+from passus.errors import PassusError
 from passus.sampler import Prompt, Rollout, SamplingParams
 
 SIZES = (2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
@@ -46,7 +47,14 @@ class Room:
     """Positions of a place."""
 
     def holds(self, other: "Room") -> bool:
-        return all(getattr(self, name) >= value for name, value in vars(other).items())
+        return self == self.union(other)
+
+    def union(self, other: "Room") -> "Room":
+        return Room(*map(max, astuple(self), astuple(other)))
+
+    def bytes(self, config: Any, dtype: torch.dtype) -> int:
+        own, prompt = (KeyValueCache.row_bytes(config, n, dtype) for n in (self.length, self.prompt))
+        return self.slots * own + (self.places + 1) * prompt
 
 
 @dataclass
@@ -314,8 +322,25 @@ class SlotEngine:
         self.cache_bytes: int | None = None
         self.kept: Slots | None = None
 
-    @torch.inference_mode()
     def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout:
+        """When memory runs out, once more with half as many rows at a time: the draws are the same."""
+        while True:
+            try:
+                return self._generate(prompts, params)
+            except torch.OutOfMemoryError as error:
+                rows = self.kept.room.slots if self.kept else 0
+                self.release()
+                if rows <= 2:
+                    raise PassusError(
+                        f"memory ran out while {rows} rows were sampled: {str(error).splitlines()[0][:120]}",
+                        expected="room for two rows of the longest kind beside the weights",
+                        write=f"max_tokens below {params.max_tokens}",
+                    ) from error
+            self.most = rows // 2
+            torch.cuda.empty_cache()
+
+    @torch.inference_mode()
+    def _generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout:
         """While the device decodes some tokens, the host reads the ones before: rows that ended there run on for a while, and
         what they draw is dropped."""
         total = len(prompts) * params.samples
@@ -347,17 +372,21 @@ class SlotEngine:
 
     def _slots(self, prompts: Sequence[Prompt], params: SamplingParams) -> Slots:
         """Those of the last rollout, if they are enough: captured steps belong to them."""
+        config, dtype = self.model.config.get_text_config(), self.model.dtype
         total = len(prompts) * params.samples
         longest = max((len(p.tokens) for p in prompts), default=1)
         length, prompt = (-(-n // LENGTHS_BY) * LENGTHS_BY for n in (params.max_tokens, longest))
-        row = KeyValueCache.row_bytes(self.model.config.get_text_config(), length + prompt, self.model.dtype)
-        affordable = max(2, int((self.cache_bytes or cache_budget(self.model.device)) // row))
+        budget = self.cache_bytes or cache_budget(self.model.device)
+        affordable = max(2, int(budget // KeyValueCache.row_bytes(config, length + prompt, dtype)))
         slots = max(2, min(total, self.most, affordable))
         needed = Room(slots, length, min(len(prompts), slots + slots // 4), prompt)
-        if self.kept is None or not self.kept.room.holds(needed):
-            self.release()
-            rounded = min(_size(slots, self.most), affordable)
-            self.kept = Slots(self.model, Room(rounded, length, needed.places, prompt), self.graphs)
+        if self.kept is not None and self.kept.room.holds(needed):
+            return self.kept
+        room = replace(needed, slots=min(_size(slots, self.most), affordable))
+        if self.kept is not None and self.kept.room.union(room).bytes(config, dtype) <= budget:
+            room = self.kept.room.union(room)  # enough for training and for evaluation, which take turns
+        self.release()
+        self.kept = Slots(self.model, room, self.graphs)
         return self.kept
 
     def _admit(self, slots: Slots, held: list[int | None], waiting: deque[int], places: Places) -> None:

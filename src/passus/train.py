@@ -34,12 +34,11 @@ from passus.metrics import Times, Update
 from passus.optimizer import Optimizer, learning_rate
 from passus.policy import Policy
 from passus.record import RunFolder, saved_checkpoints
-from passus.sampler import Prompt, Rollout, Sampler, SamplingParams
+from passus.sampler import Rollout, Sampler, SamplingParams
 from passus.tasks import Item, solution_of, training_items
 
 STOP_AFTER_SKIPPED = 3  # updates in a row
 SMALLEST_MICRO_BATCH = 64  # tokens; a longer sequence goes alone
-SMALLEST_CACHE = 64 << 20  # bytes
 CAPTURED_BYTES = 8 << 30  # activations of a model whose passes are captured
 LOOK_AHEAD = 256  # prompts whose lengths are looked at before a run begins
 T = TypeVar("T")
@@ -270,26 +269,13 @@ def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Gr
             count, config.train.max_tokens, config.seed, "train", step, temperature=config.train.temperature
         )
         run.policy.refresh()
-        rollout = shown_solutions(run, items) if run.shows_solutions else sample(run, asked, params)
+        rollout = shown_solutions(run, items) if run.shows_solutions else run.engine.generate(asked, params)
     with times("grade"):
         texts = run.policy.texts(rollout.tokens)
         answers = run.policy.answers(rollout.tokens, texts)
         golds = [item.gold for item in items for _ in range(count)]
         grades = [grade(a, gold, truncated=not f) for a, gold, f in zip(answers, golds, rollout.finished, strict=True)]
     return Groups(count, items, asked, rollout, texts, grades)
-
-
-def sample(run: Run, asked: list[Prompt], params: SamplingParams) -> Rollout:
-    """A rollout; once more with half as many rows at a time when memory runs out: it draws the same."""
-    while True:
-        try:
-            return run.engine.generate(asked, params)
-        except torch.OutOfMemoryError as error:
-            run.engine.release()
-            if not run.engine.cache_bytes or run.engine.cache_bytes < SMALLEST_CACHE:
-                raise out_of_memory(run) from error
-        run.engine.cache_bytes //= 2
-        torch.cuda.empty_cache()
 
 
 def shown_solutions(run: Run, items: Sequence[Item]) -> Rollout:
@@ -400,10 +386,12 @@ def add_gradients(run: Run, seen: Experience, rows: list[int], number: int) -> U
     weight_N = torch.zeros_like(seen.counts_N)
     weight_N[rows] = token_weights(lengths_n, seen.counts_N[rows], method, train.max_tokens)
     tokens = (lengths_n * seen.counts_N[rows]).sum().clamp(min=1)
-    # Rows of groups whose rewards are all equal have no gradient: they are measured only, and stay in the denominator.
     if run.captured:
         run.optimizer.make_grads()
+    # Rows of groups whose rewards are all equal have no gradient: they are measured only, and stay in the denominator.
     signal_N = (((seen.advantage_N != 0) | method.learns_without_signal) & (seen.counts_N > 0)).tolist()
+    if run.policy.fills_packs and sum(map(len, seen.prompts_N)) + sum(map(len, seen.completions_N)) <= run.micro_tokens:
+        signal_N = [any(signal_N)] * len(signal_N)  # one pass over all of them takes less time than two
     for has_signal in (True, False):
         for packed in packs(run, seen, [row for row in rows if signal_N[row] is has_signal]):
             if number % train.updates == 0:  # later, the weights are no longer those of a whole step
