@@ -14,6 +14,7 @@ from conftest import FAMILIES, tiny_model, with_passus
 from passus import attention, batch, logprob, noise, train
 from passus.engine import Engine, draw
 from passus.record import RunFolder
+from passus.run import prepare
 from passus.sampler import Prompt, SamplingParams
 from small import small_config
 
@@ -251,7 +252,8 @@ def run_on_cuda(path, **tables):
     path.mkdir()
     folder = RunFolder(path)
     tables = {"run": {"device": "cuda", "dtype": "bfloat16"}} | tables
-    run = train.prepare(small_config(**tables), folder, lambda: None)
+    run = prepare(small_config(**tables), folder, lambda: None)
+    train.rehearse(run)
     return run, folder
 
 
@@ -304,7 +306,7 @@ def test_a_resumed_run_makes_the_same_draws(tmp_path):
     for _ in range(2):
         train.take_step(first)
     train.save(first)
-    second = train.prepare(first.config, RunFolder(tmp_path / "parts"), lambda: None)
+    second = prepare(first.config, RunFolder(tmp_path / "parts"), lambda: None)
     assert second.progress.step == 2
     for _ in range(2):
         train.take_step(second)

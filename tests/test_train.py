@@ -10,6 +10,7 @@ from passus.arm import is_complete
 from passus.errors import PassusError, Stop, UsageError
 from passus.grading import Grade, Verdict
 from passus.record import METRICS, RunFolder
+from passus.run import check_anchor
 from small import assert_same, record, small_config
 
 
@@ -362,9 +363,9 @@ def test_sft_learns_the_solutions_it_is_shown(tmp_path):
 
 def test_a_sequence_ratio_refuses_the_samplers_anchor_in_bf16(tmp_path):
     config = small_config(method={"name": "gspo", "anchor": "sampler"})
-    train.check_anchor(config)
+    check_anchor(config)
     with pytest.raises(UsageError, match="anchor"):
-        train.check_anchor(config.model_copy(update={"run": config.run.model_copy(update={"dtype": "bfloat16"})}))
+        check_anchor(config.model_copy(update={"run": config.run.model_copy(update={"dtype": "bfloat16"})}))
 
 
 @pytest.mark.parametrize("tuning", ["live", "frozen"])

@@ -26,6 +26,7 @@ from passus import arm, config, floor, models, train
 from passus.config import Config
 from passus.errors import PassusError, UsageError, nearest
 from passus.record import RunFolder
+from passus.run import Run, prepare
 from passus.sampler import Prompt, SamplingParams
 from passus.tasks import training_items
 
@@ -250,7 +251,7 @@ def _lengths(work: Work, prompts_P: Sequence[int]) -> tuple[list[int], list[int]
     return prompts_N, [n for n in work.lengths_P for _ in range(work.samples)]
 
 
-def _prompts(work: Work, prepared: train.Run) -> list[Prompt]:
+def _prompts(work: Work, prepared: Run) -> list[Prompt]:
     if not work.prompt_tokens:
         found = [prepared.policy.prompt(item, number) for number, item in training_items(TASK, 0, 0, 0, work.prompts)]
     else:
@@ -263,8 +264,9 @@ def _prompts(work: Work, prepared: train.Run) -> list[Prompt]:
     return [replace(prompt, most=most) for prompt, most in zip(found, work.lengths_P, strict=True)]
 
 
-def _prepare(work: Work, base: str, folder: Path) -> train.Run:
-    prepared = train.prepare(_config(work, base), RunFolder(_new(folder / "run")), lambda: None)
+def _prepare(work: Work, base: str, folder: Path) -> Run:
+    prepared = prepare(_config(work, base), RunFolder(_new(folder / "run")), lambda: None)
+    train.rehearse(prepared)
     prepared.engine.end_tokens = frozenset()  # every completion has its full length
     return prepared
 

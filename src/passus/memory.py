@@ -18,13 +18,13 @@ from passus import attention, models
 from passus.adapter import settings_of
 from passus.config import Config, ModelTable
 from passus.errors import UsageError
-from passus.logprob import CHUNK
+from passus.logprob import chunk_tokens
 from passus.slots import LENGTHS_BY
 
 PROBE_TOKENS = 256
-LOGIT_COPIES = {True: 1, False: 12}
-"""Of a chunk of logits, in bytes of the weights' kind: one on CUDA in bf16, where the gradient takes their place; in plain
-execution six in float32 (logits, scaled, log-probs, probabilities, products, gradient)."""
+LOGIT_COPIES = {True: 1, False: 6}
+"""Of a chunk of logits: one in half precision, where the gradient takes their place; in plain execution logits, scaled logits,
+log-probs, probabilities, products and gradient."""
 FILL = 0.92
 CUDA_ITSELF = 700 << 20
 SMALL_MICRO_BATCH = 4096
@@ -163,6 +163,7 @@ def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Need:
     longest = prompt_tokens + config.train.max_tokens
     head = shape.vocab_size * shape.hidden_size
     filled = dtype != torch.float32
+    chunk = chunk_tokens(shape.vocab_size, filled)
     return Need(
         weights=size * parameters + (4 * trained if frozen else 0),
         optimizer=8 * trained + masters,
@@ -172,7 +173,7 @@ def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Need:
         token=round(saved_per_token(shape, dtype, table)),
         input=size * shape.hidden_size,
         layers=shape.num_hidden_layers,
-        logits=LOGIT_COPIES[filled] * size * CHUNK * shape.vocab_size + (0 if frozen else (4 + size) * head),
+        logits=LOGIT_COPIES[filled] * size * chunk * shape.vocab_size + (0 if frozen else (4 + size) * head),
         row=attention.KeyValueCache.row_bytes(shape, sum(map(_rounded, (prompt_tokens, config.train.max_tokens))), dtype),
         rows=config.train.prompts * config.train.samples,
         longest=longest,

@@ -11,72 +11,33 @@ Shapes: P prompts, G samples a prompt, N = P x G rows, C completion tokens of a 
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from passus import batch, checkpoint, logprob, memory, metrics, models, reward
-from passus.adapter import fingerprint_of
+from passus import batch, checkpoint, logprob, metrics, reward
 from passus.attention import VarlenPlan
-from passus.batch import PackedBatch, Shape
-from passus.checkpoint import Progress
+from passus.batch import PackedBatch
 from passus.config import Config
 from passus.display import score
-from passus.errors import PassusError, Stop, UsageError
+from passus.errors import PassusError, Stop
 from passus.evaluate import evaluate
 from passus.grading import Verdict, grade
 from passus.groups import Groups
 from passus.method import Tokens, advantages, policy_loss, token_weights
 from passus.metrics import Times, Update
-from passus.optimizer import Optimizer, learning_rate
-from passus.policy import Policy
+from passus.optimizer import learning_rate
 from passus.record import RunFolder, saved_checkpoints
-from passus.sampler import Rollout, Sampler, SamplingParams
+from passus.run import Run, capture, prepare
+from passus.sampler import Rollout, SamplingParams
 from passus.tasks import Item, solution_of, training_items
 
 STOP_AFTER_SKIPPED = 3  # updates in a row
 SMALLEST_MICRO_BATCH = 64  # tokens; a longer sequence goes alone
-CAPTURED_BYTES = 8 << 30  # activations of a model whose passes are captured
-LOOK_AHEAD = 256  # prompts whose lengths are looked at before a run begins
 T = TypeVar("T")
-
-
-@dataclass
-class Run:
-    """All that the steps of one arm share."""
-
-    config: Config
-    folder: RunFolder
-    policy: Policy
-    optimizer: Optimizer
-    engine: Sampler
-    reference: Any | None
-    """The policy before training, where the method needs it and no adapter can be switched off to find it."""
-    reward_function: reward.Function | None
-    progress: Progress
-    check_stop: Callable[[], None]
-    started: float
-    """When this sitting began, less the time of earlier ones."""
-    micro_tokens: int = 0
-    """Of a micro-batch; less than train.micro_tokens once memory has run out."""
-    longest: int = 1
-    """Tokens of the longest sequence so far: what micro-batches on CUDA are made for."""
-    captures: bool = False
-    """The model is small enough to capture its passes as graphs."""
-    releases: bool = False
-    """The sampler's caches are given back before every update: memory is short."""
-    layout: str = ""
-    """How the run is laid out on the card, in words."""
-    captured: dict[Shape, Any] = field(default_factory=dict)
-    """Passes of small models that are captured as graphs, by the shape of the micro-batch."""
-
-    @property
-    def shows_solutions(self) -> bool:
-        """Supervised fine-tuning: solutions are shown, not sampled."""
-        return self.config.method.loss == "likelihood"
 
 
 def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say: Callable[[str], None]) -> None:
@@ -84,6 +45,7 @@ def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say
     run = prepare(config, folder, check_stop)
     if run.layout:
         say(f"memory: {run.layout}")
+    rehearse(run)
     if run.progress.step:
         say(f"continues after step {run.progress.step}")
     try:
@@ -104,54 +66,8 @@ def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say
         raise
 
 
-def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -> Run:
-    """Load the model, or the last checkpoint, and make the record end where that stands."""
-    checkpoint.clean(folder.checkpoints)
-    saved = checkpoint.latest(folder.checkpoints)
-    progress = checkpoint.read(saved) if saved else Progress()
-    check_anchor(config)
-    reward_function = reward.load_function(config.reward.function)
-    policy = models.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
-    models.check_lengths(policy, config)
-    reference = load_reference(config, folder) if config.method.kl_weight and policy.adapter is None else None
-    optimizer = Optimizer(policy.model, config.train)
-    if saved:
-        checkpoint.restore(saved, optimizer)
-    if folder.exists():
-        folder.set_aside_after(progress.step, len(config.eval.suite) * len(config.eval.temperatures))
-    folder.start(config, policy.describe(config.model.base), progress.step if saved else None)
-    engine = policy.sampler(check_stop)
-    started = time.monotonic() - progress.elapsed
-    run = Run(
-        config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started,
-        config.train.micro_tokens,
-    )  # fmt: skip
-    if policy.model.device.type == "cuda":
-        lay_out(run)
-        rehearse(run)
-    return run
-
-
-def lay_out(run: Run) -> None:
-    """Fit the run to the card: micro-batches, layers computed again, room for the sampler's caches."""
-    config, model = run.config, run.policy.model
-    items = training_items(config.task.name, config.task.limit, config.seed, run.progress.drawn, LOOK_AHEAD)
-    longest = max(len(prompt.tokens) for prompt in run.policy.prompts(items))
-    need = memory.predict(config, longest, model.dtype)
-    free, _ = torch.cuda.mem_get_info()
-    found = memory.fit_or_refuse(config, need, free + torch.cuda.memory_reserved())
-    run.micro_tokens, run.releases, run.longest = found.micro_tokens, found.releases, need.longest
-    run.engine.cache_bytes = found.cache
-    run.layout = found.describe(need)
-    run.captures = run.policy.fills_packs and need.activations(found.micro_tokens, 0) < CAPTURED_BYTES and not found.releases
-    if found.recomputed:
-        from passus import compiled  # loads the compiler, which takes seconds
-
-        compiled.recompute(model, found.recomputed)
-
-
 def rehearse(run: Run) -> None:
-    """The largest micro-batch first, on tokens that mean nothing: what does not fit shows now, and most is compiled now."""
+    """On CUDA the largest micro-batch first, on tokens that mean nothing: what does not fit shows now, and most is compiled."""
     if not run.policy.fills_packs:
         return
     rows, most = max(2, run.micro_tokens // run.longest), run.config.train.max_tokens
@@ -164,37 +80,6 @@ def rehearse(run: Run) -> None:
     if run.captures:
         for shape in dict.fromkeys(batch.shapes(run.micro_tokens, run.longest)):
             capture(run, shape)
-
-
-def capture(run: Run, shape: Shape) -> None:
-    from passus import compiled
-
-    tokens_1T = torch.zeros(1, shape.tokens, dtype=torch.long, device=run.policy.model.device)
-    plan = shape.plan([], tokens_1T.device)
-    run.captured[shape] = compiled.capture(run.policy.decoder, tokens_1T, tokens_1T.clone(), plan)
-
-
-def load_reference(config: Config, folder: RunFolder) -> Any:
-    """The policy before training; refused if the base is not what it was when the run began."""
-    reference = models.load(config.model.base, config.run.device, config.run.dtype).model
-    known = folder.meta()["model"].get("fingerprint") if folder.exists() else None
-    if known not in (None, fingerprint_of(reference)):
-        raise UsageError(
-            f"model.base = {config.model.base!r} has changed since this run began",
-            expected="the same weights, as reference policy",
-            write="base = RUN@step   where the base is a run that goes on",
-        )
-    return reference
-
-
-def check_anchor(config: Config) -> None:
-    """A gap of 0.01 a token between sampler and trainer would clip a third of the sequences on policy."""
-    if config.method.anchor == "sampler" and config.method.ratio != "token" and config.run.dtype == "bfloat16":
-        raise UsageError(
-            f'method.anchor = "sampler" with method.ratio = "{config.method.ratio}" in bfloat16',
-            expected="the trainer's own log-probs as anchor of a whole sequence's ratio",
-            write='anchor = "trainer"',
-        )
 
 
 def is_due(run: Run, every: int) -> bool:
