@@ -101,3 +101,17 @@ def test_when_memory_runs_out_fewer_rows_are_sampled_at_a_time(monkeypatch):
     most = 1
     with pytest.raises(PassusError, match="2 rows were sampled"):
         engine.generate(prompts(), params)
+
+
+def test_a_compiled_layer_draws_the_same_and_is_compiled_once():
+    """On a CPU, without graphs. Other numbers of rows, other lengths: nothing new to compile."""
+    from passus import compiled
+
+    model = with_passus(tiny_model("llama3.2"))
+    params = SamplingParams(3, 21, seed=5, stream="train", step=1, temperature=0.8)
+    expected = Engine(model, [1, 7]).generate(prompts(), params)
+    compiled.accelerate(model)
+    assert SlotEngine(model, [1, 7], slots=8, graphs=False).generate(prompts(), params).tokens == expected.tokens
+    known = compiled.graphs()
+    SlotEngine(model, [1, 7], slots=16, graphs=False).generate(prompts(5), SamplingParams(3, 37, seed=5, stream="x", step=2))
+    assert compiled.graphs() == known

@@ -54,6 +54,7 @@ def compile_layers(model: Any) -> None:
 class _MergeProducts(CustomGraphPass):
     def __call__(self, graph: torch.fx.Graph) -> None:
         projections.merge_equal_products(graph)
+        projections.add_into_products(graph)
 
     def uuid(self) -> Any:
         """Lets compiled code be kept on disk, until the pass changes."""
