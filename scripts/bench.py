@@ -8,13 +8,12 @@ python scripts/bench.py --table                   the recorded results as a Mark
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import torch
+from passus import bench, models
 
 BENCH = Path(__file__).parent.parent / "bench"
 SMALL, LARGE = ["--model", "shape:qwen3-0.6b"], ["--model", "shape:qwen3-4b"]
@@ -37,13 +36,6 @@ WORK = {
 }
 
 
-def machine() -> tuple[str, str]:
-    """(kind, folder under bench/)."""
-    if torch.cuda.is_available():
-        return "cuda", torch.cuda.get_device_name().lower().replace(" ", "-")
-    return "cpu", f"cpu-{os.cpu_count()}-cores"
-
-
 def measure(arguments: list[str], device: str) -> dict[str, Any] | None:
     command = [sys.executable, "-P", "-m", "passus", "bench", *arguments, "--device", device, "--json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
@@ -62,12 +54,22 @@ def line(name: str, result: dict[str, Any], before: dict[str, Any] | None) -> st
     return shown
 
 
-def table() -> str:
-    lines = ["| device | workload | seconds | tokens/s | of the floor | MFU of 790 / 989 | peak | times TRL (HF generate) |"]
-    lines.append("|---|---|---|---|---|---|---|---|")
-    for path in sorted(BENCH.glob("*/*.json")):
+def table(folder: Path) -> str:
+    columns = [
+        "device",
+        "workload",
+        "seconds",
+        "tokens/s",
+        "of the floor",
+        "MFU: measured, sheet",
+        "peak",
+        "times TRL (HF generate)",
+    ]
+    lines = ["| " + " | ".join(columns) + " |"]
+    lines.append("|---" * len(columns) + "|")
+    for path in sorted(folder.glob("*/*.json")):
         r = json.loads(path.read_text())
-        mfu = f"{r['mfu_790']:.1%} / {r['mfu_989']:.1%}" if "mfu_790" in r else ""
+        mfu = f"{r['mfu_measured']:.1%} / {r['mfu_sheet']:.1%}" if "mfu_measured" in r else ""
         cells = [
             r["device"], path.stem, f"{r['seconds']:.3f}", f"{r['tokens_per_second']:,.0f}",
             f"{r['share_of_floor']:.0%}" if r.get("share_of_floor", 0) >= 0.01 else "", mfu,
@@ -78,7 +80,8 @@ def table() -> str:
 
 
 def main() -> int:
-    kind, folder = machine()
+    kind = models.choose_device("auto")
+    folder = bench.folder_of(kind)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(WORK[kind])}")
     parser.add_argument("--save", action="store_true")
@@ -86,7 +89,7 @@ def main() -> int:
     parser.add_argument("--bench", type=Path, default=BENCH, help="where results are recorded")
     given = parser.parse_args()
     if given.table:
-        print(table())
+        print(table(given.bench))
         return 0
     if unknown := set(given.names) - set(WORK[kind]):
         parser.error(f"{', '.join(sorted(unknown))}: this machine's are {', '.join(WORK[kind])}")

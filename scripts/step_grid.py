@@ -11,8 +11,6 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
-import torch
-
 from passus import bench, models
 
 SAMPLES, TOKENS = (2, 8, 32), (64, 256, 1024)
@@ -45,8 +43,7 @@ def main() -> None:
                 found = result | result["phases"]
                 rows.append({name: found.get(name, "") for name in COLUMNS})
                 print(" ".join(f"{name} {value:.4g}" for name, value in rows[-1].items() if value != ""), flush=True)
-    name = torch.cuda.get_device_name().lower().replace(" ", "-") if device == "cuda" else "cpu"
-    path = given.out / name / "step-grid.csv"
+    path = given.out / bench.folder_of(device) / "step-grid.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)

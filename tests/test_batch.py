@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from conftest import tiny_model, with_passus
@@ -82,3 +83,17 @@ def test_micro_batches_keep_to_the_budget_and_lose_nobody():
     for b in batches:
         assert len(b) == 1 or max(lengths[i] for i in b) * len(b) <= 60
     assert [4] in batches  # a row longer than the budget goes alone
+
+
+@pytest.mark.parametrize("micro_tokens, longest", [(16384, 512), (16384, 16640), (3000, 700), (64, 30)])
+def test_a_shape_is_no_larger_than_planned(micro_tokens, longest):
+    large, small = batch.shapes(micro_tokens, longest)
+    assert large.tokens == max(micro_tokens, -(-longest // 128) * 128) and longest <= small.tokens <= large.tokens
+    assert large.longest == small.longest >= longest
+    for shape in (large, small):
+        plan = shape.plan([longest], torch.device("cpu"))
+        assert plan.cumulative_N1[-1] == shape.tokens
+    lengths = [longest, 1, longest // 2 + 1, 7] * 5
+    dealt = batch.deal(lengths, large, small)
+    assert sorted(row for rows, _ in dealt for row in rows) == list(range(20))
+    assert all(sum(lengths[row] for row in rows) <= shape.tokens for rows, shape in dealt)

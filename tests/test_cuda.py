@@ -121,14 +121,14 @@ def test_log_probs_and_their_gradients(dtype, bound, vocabulary):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_captured_steps_draw_what_the_cpu_draws(family):
     from passus import compiled
-    from passus.slots import SlotEngine
+    from passus.slot_engine import SlotEngine
 
     model = with_passus(tiny_model(family))
     there = cuda_copy(model)
     if family in COMPILED:
         compiled.accelerate(there)
     for slots in (512, 5):
-        engine, slotted = Engine(model, [1, 7]), SlotEngine(there, [1, 7], slots=slots)
+        engine, slotted = Engine(model, [1, 7]), SlotEngine(there, [1, 7], most=slots)
         for step in (1, 2):
             params = SamplingParams(3, 21, seed=5, stream="train", step=step, temperature=0.8)
             mine, theirs = slotted.generate(prompts(), params), engine.generate(prompts(), params)

@@ -56,7 +56,7 @@ def test_the_make_up_of_a_batch_changes_no_sample(slots):
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(samples=4, max_tokens=20, seed=0, stream="train")
     assert (
-        Engine(model, [END], slots=slots).generate(prompts(), params).tokens
+        Engine(model, [END], most=slots).generate(prompts(), params).tokens
         == Engine(model, [END]).generate(prompts(), params).tokens
     )
 
@@ -73,9 +73,9 @@ def test_reading_tokens_in_blocks_changes_nothing(monkeypatch):
     """On CUDA the host looks every few tokens only; rows run past their end meanwhile, and that is dropped."""
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(samples=4, max_tokens=21, seed=0, stream="train")
-    expected = Engine(model, [END], slots=7).generate(prompts(), params)
+    expected = Engine(model, [END], most=7).generate(prompts(), params)
     monkeypatch.setattr("passus.engine._read_every", lambda device: 8)
-    got = Engine(model, [END], slots=7).generate(prompts(), params)
+    got = Engine(model, [END], most=7).generate(prompts(), params)
     assert (got.tokens, got.finished) == (expected.tokens, expected.finished)
 
 

@@ -6,10 +6,12 @@ import pytest
 import torch
 
 from conftest import tiny_model, with_passus
+from passus.attention import KeyValueCache
 from passus.engine import Engine
 from passus.errors import PassusError
 from passus.sampler import Prompt, SamplingParams
-from passus.slots import SlotEngine, Slots
+from passus.slot_engine import SlotEngine
+from passus.slots import Slots
 
 FAMILIES = ["qwen3", "smollm3", "gemma3+windows", "mistral+windows"]
 
@@ -23,7 +25,7 @@ def prompts(n=7):
 @pytest.mark.parametrize("slots", [512, 5])
 def test_slots_draw_what_the_engine_draws(family, slots):
     model = with_passus(tiny_model(family))
-    engine, slotted = Engine(model, [1, 7]), SlotEngine(model, [1, 7], slots=slots, graphs=False)
+    engine, slotted = Engine(model, [1, 7]), SlotEngine(model, [1, 7], most=slots, graphs=False)
     for step in (1, 2):  # the second rollout finds the slots of the first
         params = SamplingParams(3, 21, seed=5, stream="train", step=step, temperature=0.8)
         mine, theirs = slotted.generate(prompts(), params), engine.generate(prompts(), params)
@@ -50,7 +52,7 @@ def test_more_prompts_than_places(samples, slots):
     model = with_passus(tiny_model("qwen3"))
     asked = [replace(prompt, most=1 + 5 * i % 19) for i, prompt in enumerate(prompts(23))]
     params = SamplingParams(samples, 21, seed=5, stream="train", step=1)
-    mine = SlotEngine(model, [1, 7], slots=slots, graphs=False).generate(asked, params)
+    mine = SlotEngine(model, [1, 7], most=slots, graphs=False).generate(asked, params)
     theirs = Engine(model, [1, 7]).generate(asked, params)
     assert mine.tokens == theirs.tokens and mine.finished == theirs.finished
     assert max(map(len, mine.tokens)) == 19 and any(mine.finished)
@@ -97,10 +99,33 @@ def test_when_memory_runs_out_fewer_rows_are_sampled_at_a_time(monkeypatch):
     most = 8
     engine = SlotEngine(model, [1, 7], graphs=False)
     assert engine.generate(prompts(), params).tokens == Engine(model, [1, 7]).generate(prompts(), params).tokens
-    assert tried[:3] == [32, 16, 8] and max(tried[2:]) == 8
+    assert tried[:3] == [32, 10, 5] and max(tried[2:]) == 5
     most = 1
     with pytest.raises(PassusError, match="2 rows were sampled"):
         engine.generate(prompts(), params)
+
+
+@pytest.mark.parametrize("kind", [Engine, SlotEngine])
+def test_when_there_is_no_memory_for_the_caches_they_become_smaller(monkeypatch, kind):
+    model = with_passus(tiny_model("qwen3"))
+    params = SamplingParams(3, 21, seed=5, stream="train", step=1)
+    expected = Engine(model, [1, 7]).generate(prompts(), params).tokens
+    real = KeyValueCache.shape
+
+    def limited(config, rows, slots):
+        if rows > 12:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return real(config, rows, slots)
+
+    monkeypatch.setattr(KeyValueCache, "shape", limited)
+    engine = kind(model, [1, 7], **({} if kind is Engine else {"graphs": False}))
+    assert engine.generate(prompts(), params).tokens == expected and engine.most == 10
+
+
+def test_no_prompts_no_rollout():
+    model = with_passus(tiny_model("qwen3"))
+    for engine in (Engine(model, [1]), SlotEngine(model, [1], graphs=False)):
+        assert engine.generate([], SamplingParams(2, 5, seed=0, stream="x")).tokens == []
 
 
 def test_a_compiled_layer_draws_the_same_and_is_compiled_once():
@@ -111,7 +136,7 @@ def test_a_compiled_layer_draws_the_same_and_is_compiled_once():
     params = SamplingParams(3, 21, seed=5, stream="train", step=1, temperature=0.8)
     expected = Engine(model, [1, 7]).generate(prompts(), params)
     compiled.accelerate(model)
-    assert SlotEngine(model, [1, 7], slots=8, graphs=False).generate(prompts(), params).tokens == expected.tokens
+    assert SlotEngine(model, [1, 7], most=8, graphs=False).generate(prompts(), params).tokens == expected.tokens
     known = compiled.graphs()
-    SlotEngine(model, [1, 7], slots=16, graphs=False).generate(prompts(5), SamplingParams(3, 37, seed=5, stream="x", step=2))
+    SlotEngine(model, [1, 7], most=16, graphs=False).generate(prompts(5), SamplingParams(3, 37, seed=5, stream="x", step=2))
     assert compiled.graphs() == known

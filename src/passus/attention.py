@@ -1,10 +1,13 @@
-"""The attention that transformers calls by name, in two forms: cached decode and packed training.
+"""The attention that transformers calls by name, in the forms that plans describe.
 
 transformers looks attention functions up by name and hands extra keyword arguments of the model call through to them. So
 every family it has works here without being rewritten, and sampling and training share one model definition. The plan that
 arrives as `plan=` says which form is meant:
 
-    model(input_ids, position_ids=..., use_cache=False, plan=DecodePlan(...) or PackedPlan(...))
+    model(input_ids, position_ids=..., use_cache=False, plan=DecodePlan(...))
+
+On a CPU a DecodePlan decodes and a PackedPlan prefills and trains; on CUDA in half precision a SlotPlan decodes, a PrefillPlan
+prefills and a VarlenPlan trains.
 
 A name without a mask function makes transformers build no masks; causality and windows are this file's business.
 
@@ -22,15 +25,11 @@ from torch import Tensor
 from torch.nn.attention.varlen import varlen_attn
 from transformers import AttentionInterface
 
+from passus.device import to_device
+
 NAME = "passus"
 GROUPED = "enable_gqa" in inspect.signature(varlen_attn).parameters
 """Newer torch asks whether query heads are meant to share a key-value head; older torch just does it."""
-
-
-def to_device(values: np.ndarray, device: torch.device) -> Tensor:
-    """Without waiting for what a GPU is doing."""
-    made = torch.from_numpy(values)
-    return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made
 
 
 @dataclass
@@ -231,6 +230,9 @@ class VarlenPlan:
     def fill(cls, lengths: list[int], tokens: int, sequences: int, longest: int, device: torch.device) -> "VarlenPlan":
         """The tokens that are missing become sequences of their own, no longer than the longest."""
         missing = tokens - sum(lengths)
+        if missing < 0 or max(lengths, default=0) > longest:
+            given = f"{sum(lengths)} tokens in sequences of up to {max(lengths)}"
+            raise ValueError(f"{given} do not fit {tokens} of up to {longest}")
         filled = [*lengths, *([longest] * (missing // longest)), *([missing % longest] if missing % longest else [])]
         if len(filled) > sequences:
             raise ValueError(f"{len(filled)} sequences do not fit {sequences}")
@@ -321,7 +323,7 @@ def _attention(
     module, query, key, value, attention_mask, scaling=None, sliding_window=None, plan=None, softcap=None, s_aux=None, **_
 ):
     if plan is None:
-        raise TypeError("attention 'passus' was called without plan=: pass a DecodePlan or a PackedPlan to the model")
+        raise TypeError("attention 'passus' was called without plan=: pass a plan of attention.py to the model")
     if softcap is not None or s_aux is not None:
         raise NotImplementedError("its attention has soft-capped scores or sinks, which passus does not compute")
     return plan.attend(module, query, key, value, scaling, sliding_window), None

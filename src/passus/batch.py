@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from passus.attention import PackedPlan, VarlenPlan, to_device
+from passus.attention import PackedPlan, VarlenPlan
+from passus.device import to_device
 
 
 @dataclass
@@ -58,12 +59,14 @@ SMALL_SHARE = 4
 
 
 def shapes(micro_tokens: int, longest: int) -> tuple[Shape, Shape]:
-    """A large one and a small one for what remains. `longest` is rounded up to a power of two, so that it seldom changes."""
+    """A large one and a small one for what remains. What is compiled for is the longest rounded up to a power of two, so that
+    it seldom changes."""
+    least = -(-longest // 128) * 128
+    large = max(micro_tokens, least)
+    small = max(-(-large // SMALL_SHARE // 128) * 128, least)
     longest = 1 << (longest - 1).bit_length()
-    large = max(micro_tokens, longest)
-    small = max(-(-large // SMALL_SHARE // 128) * 128, longest)
     # Rows of an eighth of the longest still fill a micro-batch.
-    return tuple(Shape(tokens, max(8, 8 * tokens // longest), longest) for tokens in (large, small))  # type: ignore[return-value]
+    return Shape(large, max(8, 8 * large // longest), longest), Shape(small, max(8, 8 * small // longest), longest)
 
 
 def deal(lengths_N: Sequence[int], large: Shape, small: Shape) -> list[tuple[list[int], Shape]]:

@@ -7,6 +7,7 @@ beside the time.
 """
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -85,6 +86,7 @@ def run(work: Work, peer: str | None) -> dict[str, Any]:
         base = random_model(work, Path(folder))
         started = time.perf_counter()
         measured = WORKLOADS[work.workload](work, base, Path(folder))
+        measured.warm_up()
         warm_up = time.perf_counter() - started
         seconds, theirs = _in_turn(work, measured, base) if peer else (measured.seconds(work.repeats), None)
         last = measured.last()
@@ -107,8 +109,8 @@ def run(work: Work, peer: str | None) -> dict[str, Any]:
 def _check(work: Work, peer: str | None) -> None:
     if peer not in (None, "trl"):
         raise UsageError(f"--peer {peer}", expected="trl", write=nearest(str(peer), ["trl"]))
-    if peer and (work.workload != "step" or work.prompt_tokens):
-        raise UsageError(f"--peer {peer} with workload {work.workload}", expected="step on questions: what both have")
+    if peer and work.workload != "step":
+        raise UsageError(f"--peer {peer} with workload {work.workload}", expected="step: what both have")
     if work.spread > 1 and work.workload != "rollout":
         raise UsageError(f"--spread {work.spread} with workload {work.workload}", expected="rollout")
     if work.prompt_tokens and work.workload == "step":
@@ -128,8 +130,8 @@ def _on_cuda(measured: "Measured", seconds: float, warm_up: float) -> dict[str, 
         found |= {"floor_seconds": least, "share_of_floor": least / seconds}
         if measured.flops and not measured.read_bytes:
             found |= {
-                "mfu_790": measured.flops / seconds / device.flops,
-                "mfu_989": measured.flops / seconds / device.sheet_flops,
+                "mfu_measured": measured.flops / seconds / device.flops,
+                "mfu_sheet": measured.flops / seconds / device.sheet_flops,
             }
     return found
 
@@ -145,8 +147,9 @@ def describe(result: dict[str, Any]) -> str:
     ]
     if "share_of_floor" in result:
         lines.append(f"  floor   {result['floor_seconds']:.4f} s: {result['share_of_floor']:.0%} of it reached")
-    if "mfu_790" in result:
-        lines.append(f"  MFU     {result['mfu_790']:.1%} of 790 TFLOP/s, {result['mfu_989']:.1%} of 989")
+    if "mfu_measured" in result:
+        shares = f"{result['mfu_measured']:.1%} of the measured rate, {result['mfu_sheet']:.1%} of the data sheet's"
+        lines.append(f"  MFU     {shares}")
     if "peak_gb" in result:
         warm_up = f"{result['graphs']} graphs compiled, {result['warm_up_seconds']:.0f} s to warm up"
         lines.append(f"  memory  {result['peak_gb']:.1f} GB; {warm_up}")
@@ -161,7 +164,7 @@ def describe(result: dict[str, Any]) -> str:
 
 @dataclass
 class Measured:
-    """Work that has warmed up."""
+    """Work, and what it comes to."""
 
     action: Callable[[], object]
     tokens: int
@@ -171,7 +174,7 @@ class Measured:
     last: Callable[[], dict[str, Any]] = dict
     """What to say of the last repetition beside its time."""
 
-    def __post_init__(self) -> None:
+    def warm_up(self) -> None:
         started = time.perf_counter()
         for number in range(WARM_UP):
             self.action()
@@ -306,6 +309,13 @@ def random_model(work: Work, folder: Path) -> str:
         AutoModelForCausalLM.from_config(settings, dtype=torch.bfloat16).save_pretrained(folder / "model")
     models.load("nano/qwen3", "cpu", "float32").tokenizer.save_pretrained(folder / "model")
     return str(folder / "model")
+
+
+def folder_of(device: str) -> str:
+    """Where results of such a machine are recorded, under bench/."""
+    if device == "cuda":
+        return torch.cuda.get_device_name().lower().replace(" ", "-")
+    return f"cpu-{os.cpu_count()}-cores"
 
 
 def _device(work: Work) -> str:

@@ -5,8 +5,8 @@ and given to all of them. Layers that differ (windows, no positions) are told ap
 each. torch's default limit of 8 variants counts decode and training together and, once hit, falls back to plain execution
 without a word; here it is raised, and hitting it is an error.
 
-Decode is compiled for any number of rows, training for the two shapes of a micro-batch. Prefill runs plain: its lengths change
-from one rollout to the next, and every change would be compiled anew.
+Decode is compiled for any number of rows, training for the two shapes of a micro-batch. Prefill runs plain: it is a small part
+of a rollout, and captured as a graph.
 """
 
 import warnings
@@ -51,18 +51,18 @@ def compile_layers(model: Any) -> None:
         module.forward = MethodType(_in_decode(type(module).forward), module)
 
 
-class _MergeProducts(CustomGraphPass):
+class _FewerKernels(CustomGraphPass):
     def __call__(self, graph: torch.fx.Graph) -> None:
         projections.merge_equal_products(graph)
         projections.add_into_products(graph)
 
     def uuid(self) -> Any:
-        """Lets compiled code be kept on disk, until the pass changes."""
-        return get_hash_for_files((projections.__file__,))
+        """Lets compiled code be kept on disk, until the passes change."""
+        return get_hash_for_files((projections.__file__, __file__))
 
 
 def _by_plan(plain: Any) -> Any:
-    options: dict[str, Any] = {"post_grad_custom_pre_pass": _MergeProducts()}
+    options: dict[str, Any] = {"post_grad_custom_pre_pass": _FewerKernels()}
     decode = torch.compile(plain, fullgraph=True, dynamic=True, options=options)
     training = torch.compile(plain, fullgraph=True, dynamic=False)
 

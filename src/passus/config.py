@@ -42,7 +42,7 @@ class ModelTable(Section):
 
 class TaskTable(Section):
     name: str = "abacus"
-    """Where training prompts and their verifier come from: `abacus` (all its tasks), some: `abacus/add2+sub`, or `gsm8k`."""
+    """Where training prompts and their verifier come from: `abacus` (all of it), `abacus/add2+sub` (some), `words`, `gsm8k`."""
     limit: int = Field(0, ge=0)
     """A finite training set of this many items, shuffled anew in every epoch; 0 takes all there are (abacus never ends)."""
 
@@ -135,7 +135,7 @@ class RunTable(Section):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`auto` takes CUDA where there is one."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Of the weights in use; `auto` is float32 on CPU and bfloat16 (with a float32 master copy) on CUDA."""
+    """Of the weights in use; `auto` is bfloat16 (with a float32 master copy) on cards that have it, and float32 elsewhere."""
     threads: int = Field(0, ge=0)
     """CPU threads of an arm; 0 shares the cores out. Recorded, and used again on resume: other threads, other bits."""
     save_every: int = Field(20, ge=1)

@@ -9,12 +9,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from passus import noise
 from passus.attention import DecodePlan, KeyValueCache, PackedPlan
+from passus.errors import PassusError
 from passus.logprob import log_softmax
 from passus.sampler import Prompt, Rollout, SamplingParams
 
@@ -22,6 +24,8 @@ PREFILL_TOKENS = 8192
 CACHE_BYTES_ON_CPU = 2 << 30  # a constant, since the make-up of batches decides the last bits of a run
 CACHE_SHARE_ON_CUDA = 0.4  # of the memory that is free when a rollout begins
 LONGEST_BLOCK = 8
+MOST_ROWS = 512
+"""Decoded at a time."""
 
 
 def _read_every(device: torch.device) -> int:
@@ -39,6 +43,23 @@ class _Row:
     logps: list[float] = field(default_factory=list)
 
 
+def within_memory(engine: Any, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout:
+    """A rollout; when memory runs out, once more with half as many rows at a time: the draws are the same."""
+    while True:
+        try:
+            return engine.attempt(prompts, params)
+        except torch.OutOfMemoryError as error:
+            engine.release()
+            if engine.rows <= 2:
+                raise PassusError(
+                    f"memory ran out while {engine.rows} rows were sampled: {str(error).splitlines()[0][:120]}",
+                    expected="room for two rows of the longest kind beside the weights",
+                    write=f"max_tokens below {params.max_tokens}",
+                ) from error
+        engine.most = max(2, engine.rows // 2)
+        torch.cuda.empty_cache()
+
+
 def cache_budget(device: torch.device) -> float:
     """Bytes for keys and values."""
     if device.type != "cuda":
@@ -50,12 +71,16 @@ def cache_budget(device: torch.device) -> float:
 class Engine:
     """A `Sampler` over a transformers model that lies in this process."""
 
-    def __init__(self, model, end_tokens: Sequence[int], slots: int = 512, interrupt: Callable[[], None] = lambda: None):
-        self.model, self.end_tokens, self.slots, self.interrupt = model, frozenset(end_tokens), slots, interrupt
+    def __init__(self, model, end_tokens: Sequence[int], most: int = MOST_ROWS, interrupt: Callable[[], None] = lambda: None):
+        self.model, self.end_tokens, self.most, self.interrupt = model, frozenset(end_tokens), most, interrupt
         self.cache_bytes: int | None = None
+        self.rows = 0
+
+    def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout:
+        return within_memory(self, prompts, params)
 
     @torch.inference_mode()
-    def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout:
+    def attempt(self, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout:
         return _Generation(self, prompts, params).run()
 
     def release(self) -> None:
@@ -77,9 +102,9 @@ class _Generation:
         self.waiting = deque(self.all)
         self.active: list[_Row] = []
         longest = max((len(p.tokens) for p in prompts), default=0) + params.max_tokens
-        self.slots = min(total, engine.slots, self._affordable(longest))
+        self.slots = engine.rows = min(total, engine.most, self._affordable(longest))
         self.cache = KeyValueCache.empty(self.config, self.slots, longest, self.device, self.dtype)
-        item_N = torch.tensor([prompts[row.prompt].item for row in self.all], device=self.device)
+        item_N = torch.tensor([prompts[row.prompt].item for row in self.all], dtype=torch.long, device=self.device)
         sample_N = torch.arange(total, device=self.device) % params.samples
         self.uniforms_NT = noise.uniforms(params.seed, params.stream, params.step, item_N, sample_N, params.max_tokens)
         self.prefilled: dict[int, list[tuple[Tensor, Tensor]]] = {}

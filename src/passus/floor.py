@@ -1,6 +1,7 @@
 """The least time that work can take on a device: what must be read over its bandwidth, what must be multiplied over its rate.
 
-Decode reads every weight and the keys and values of every row for each token. Training multiplies each token by every weight
+Decode reads every weight and the keys and values of every row for each token (windows are not taken into account: where layers
+have them, the floor is lower). Training multiplies each token by every weight
 three times (once forward, twice backward), by the head only where a token is learned from, and attends within its sequence.
 The rates are those that a large copy and a large bf16 product reach, not the data sheet's.
 
@@ -30,8 +31,9 @@ DEVICES = {"NVIDIA H200": Device(4.3e12, 790e12, 989e12)}
 
 
 def weights_bytes(model: Any) -> int:
-    """A tied head counts once, as it is read."""
-    return sum(p.numel() * p.element_size() for p in model.parameters())
+    """That a token has to read: all but an embedding that is not the head too."""
+    looked_up = 0 if model.config.get_text_config().tie_word_embeddings else model.get_input_embeddings().weight.numel()
+    return (sum(p.numel() for p in model.parameters()) - looked_up) * model.dtype.itemsize
 
 
 def decode_bytes(model: Any, prompts_N: Sequence[int], tokens_N: Sequence[int]) -> float:

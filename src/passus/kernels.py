@@ -165,7 +165,7 @@ def _draw(
 
 
 def draw(logits_BV: Tensor, temperature: float, state: Any) -> None:
-    """Draw a token for each row and advance the state (slots.State) by it."""
+    """Draw a token for each row and advance the state (of slots.Slots) by it."""
     rows, vocabulary = logits_BV.shape
     blocks = triton.cdiv(vocabulary, DRAW_BLOCK)
     largest_BN = logits_BV.new_empty(rows, blocks, dtype=torch.float32)

@@ -17,15 +17,16 @@ SMALL = 1 << 22
 """Logits that are kept for the backward pass rather than computed again: 16 MB."""
 
 
-def chunk_tokens(vocabulary: int, is_half: bool) -> int:
-    """Tokens whose logits exist at once. In float32 several copies of them do, so there are fewer."""
-    return CHUNK if is_half else max(256, min(CHUNK, PLAIN_LOGITS // vocabulary))
+def chunk_tokens(vocabulary: int, lean: bool) -> int:
+    """Tokens whose logits exist at once. In plain execution several copies of them do, so there are fewer."""
+    return CHUNK if lean else max(256, min(CHUNK, PLAIN_LOGITS // vocabulary))
 
 
 def token_logprobs(head: Any, hidden_TE: Tensor, targets_T: Tensor, temperature: float = 1.0, chunk: int | None = None):
     """Log-prob of each target and entropy of each distribution, both [T] in float32, differentiable."""
-    chunk = chunk or chunk_tokens(head.weight.shape[0], hidden_TE.dtype != torch.float32)
-    if hidden_TE.is_cuda and hidden_TE.dtype != torch.float32 and head.bias is None:
+    lean = hidden_TE.is_cuda and hidden_TE.dtype != torch.float32 and head.bias is None
+    chunk = chunk or chunk_tokens(head.weight.shape[0], lean)
+    if lean:
         return _Chunked.apply(hidden_TE, head.weight, targets_T, temperature, chunk)
     if len(targets_T) <= chunk and len(targets_T) * head.weight.shape[0] <= SMALL:
         return plain(head, hidden_TE, targets_T, temperature)

@@ -1,13 +1,13 @@
 """How much memory a run will need, before anything is loaded, and how it is fitted to a card.
 
 A model of the same shape without storage is traced once, and what its backward pass would keep is counted: in plain execution
-what autograd saves, on CUDA in bf16 what the compiler's partition of a layer saves. Not counted: what CUDA itself takes (about
-half a gigabyte) and what the allocator loses to fragments (some percent): a card is filled to FILL only.
+what autograd saves, on CUDA in bf16 what the compiler's partition of a layer saves. What a card has is what CUDA calls free
+before the run begins.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -16,20 +16,27 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from passus import attention, models
 from passus.adapter import settings_of
+from passus.batch import SMALL_SHARE
 from passus.config import Config, ModelTable
+from passus.engine import MOST_ROWS
 from passus.errors import UsageError
 from passus.logprob import chunk_tokens
-from passus.slots import LENGTHS_BY
+from passus.optimizer import PART
+from passus.policy import FAMILIES
+from passus.slots import PREFILLS, rounded
 
 PROBE_TOKENS = 256
-LOGIT_COPIES = {True: 1, False: 6}
-"""Of a chunk of logits: one in half precision, where the gradient takes their place; in plain execution logits, scaled logits,
-log-probs, probabilities, products and gradient."""
+PLAIN_COPIES = 6
+"""Of a chunk of logits in plain execution: logits, scaled logits, log-probs, probabilities, products and gradient. In half
+precision on CUDA there is one, whose place the gradient takes."""
+DRAWN_BYTES, TRUNCATED_BYTES = 8, 26
+"""Of a logit that is drawn from; where the sampler truncates, they are sorted, summed up in double precision, and put back."""
 FILL = 0.92
-CUDA_ITSELF = 700 << 20
+"""The part of the free memory that is planned with; the rest is lost to fragments."""
+CAPTURED_BYTES = 8 << 30
+"""Activations of a model whose passes are captured as graphs; larger ones keep the device busy without."""
 SMALL_MICRO_BATCH = 4096
 """Tokens. Halving a micro-batch down to here costs less time than computing layers again; below, it costs more."""
-MOST_SLOTS = 512
 
 
 @dataclass(frozen=True)
@@ -41,14 +48,16 @@ class Need:
     reference: int
     gradients: int
     widened: int
-    """Gradients in float32, as the update begins."""
+    """Gradients in float32 that exist at once, as the update goes through the weights."""
     token: int
     """What the backward pass keeps of a token in one layer."""
-    input: int
-    """What it keeps of that if the layer is computed again."""
+    entering: int
+    """What it keeps of that if the layer is computed again: what came in."""
     layers: int
     """A number."""
     logits: int
+    sampling: int
+    """Beside the caches, in a rollout: logits, and a prefill."""
     row: int
     """Keys and values of a row of the longest kind."""
     rows: int
@@ -64,17 +73,21 @@ class Need:
 
     @property
     def cache(self) -> int:
-        return min(self.rows, MOST_SLOTS) * self.row
+        return min(self.rows, MOST_ROWS) * self.row
 
     def activations(self, tokens: int, recomputed: int) -> int:
         """While a layer is computed again, all of it is there."""
-        kept = (self.layers - recomputed) * self.token + recomputed * self.input + (self.token if recomputed else 0)
+        kept = (self.layers - recomputed) * self.token + recomputed * self.entering + (self.token if recomputed else 0)
         return tokens * kept
 
     def training(self, tokens: int, recomputed: int = 0) -> int:
         """At the peak of an update, without the caches."""
         passes = self.activations(tokens, recomputed) + self.logits
         return self.fixed + self.gradients + max(passes, self.widened)
+
+    def captured(self, tokens: int) -> int:
+        """What captured passes over both shapes hold for good, beside what a pass would take: activations and gradients."""
+        return self.activations(tokens // SMALL_SHARE, 0) + self.widened + 2 * self.gradients
 
 
 @dataclass(frozen=True)
@@ -89,6 +102,8 @@ class Fit:
     cache: int
     """Bytes that keys and values may take; rows that find no room wait."""
     peak: int
+    captures: bool = False
+    """Passes over micro-batches are captured as graphs: the model is small."""
 
     def describe(self, need: Need) -> str:
         parts = [f"micro-batches of {self.micro_tokens} tokens"]
@@ -96,7 +111,7 @@ class Fit:
             parts.append(f"{self.recomputed} of {need.layers} layers computed again")
         if self.releases:
             parts.append("caches given back before each update")
-        rows = min(need.rows, MOST_SLOTS, self.cache // need.row)
+        rows = min(need.rows, MOST_ROWS, self.cache // need.row)
         return f"{self.peak / 1e9:.0f} GB: {', '.join(parts)}, {rows} rows sampled at a time"
 
 
@@ -105,7 +120,7 @@ def fit(need: Need, card: int, micro_tokens: int) -> Fit | None:
 
     Plain execution (in float32) computes no layer twice.
     """
-    usable = int(FILL * card) - CUDA_ITSELF
+    usable = int(FILL * card)
     sizes = list(_halvings(max(micro_tokens, need.longest), need.longest))
     roomy = [tokens for tokens in sizes if tokens >= min(SMALL_MICRO_BATCH, sizes[0])] or sizes[:1]
     choices = [(tokens, 0, releases) for releases in (False, True) for tokens in roomy]
@@ -114,12 +129,22 @@ def fit(need: Need, card: int, micro_tokens: int) -> Fit | None:
     choices += [(tokens, need.layers if need.filled else 0, True) for tokens in sizes if tokens < roomy[-1]]
     for tokens, recomputed, releases in choices:
         training = need.training(tokens, recomputed)
-        cache = usable - (need.fixed if releases else training)
+        cache = usable - need.sampling - (need.fixed if releases else training)
         wanted = need.cache if not releases else need.row
         if training <= usable and cache >= wanted:
-            used = min(cache, need.cache)
-            return Fit(tokens, recomputed, releases, cache, max(training, need.fixed + used) if releases else training + used)
+            used = min(cache, need.cache) + need.sampling
+            peak = max(training, need.fixed + used) if releases else training + used
+            return _with_captures(Fit(tokens, recomputed, releases, cache, peak), need)
     return None
+
+
+def _with_captures(found: Fit, need: Need) -> Fit:
+    """If the model is small, and there is room for the graphs beside what the sampler wants."""
+    more = need.captured(found.micro_tokens)
+    is_small = need.filled and need.activations(found.micro_tokens, 0) < CAPTURED_BYTES
+    if not is_small or found.releases or found.recomputed or found.cache - more < need.cache:
+        return found
+    return replace(found, captures=True, cache=found.cache - more, peak=found.peak + more)
 
 
 def _halvings(tokens: int, least: int) -> Iterator[int]:
@@ -136,11 +161,13 @@ def fit_or_refuse(config: Config, need: Need, card: int) -> Fit:
     lengths = range(1, config.train.max_tokens + 1)
     # All that fit come before all that do not.
     most = bisect_left(lengths, True, key=lambda tokens: fit(_with_longest(need, prompt + tokens), card, 1) is None)
-    least = (need.training(need.longest, need.layers if need.filled else 0) + CUDA_ITSELF) / FILL
+    sampling = need.fixed + need.sampling + need.row
+    least = max(need.training(need.longest, need.layers if need.filled else 0), sampling) / FILL
+    frozen = config.model.tuning == "frozen"
     raise UsageError(
-        f"a sequence of {need.longest} tokens does not fit: it needs {least / 1e9:.1f} GB, the card has {card / 1e9:.1f}",
-        expected="a smaller model, shorter completions, or an adapter",
-        write=f"train.max_tokens = {most}" if most else 'model.tuning = "frozen"',
+        f"a sequence of {need.longest} tokens does not fit: it needs {least / 1e9:.1f} GB, the card has {card / 1e9:.1f} free",
+        expected="a smaller model or shorter completions" + ("" if frozen else ", or an adapter"),
+        write=f"train.max_tokens = {most}" if most else (None if frozen else 'model.tuning = "frozen"'),
     )
 
 
@@ -149,7 +176,8 @@ def _with_longest(need: Need, longest: int) -> Need:
 
 
 def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Need:
-    """For prompts of at most `prompt_tokens`; completions run to max_tokens at worst."""
+    """For prompts of at most `prompt_tokens`; completions run to max_tokens at worst. In half precision, of a family that was
+    tried, layers are compiled."""
     shape = models.shape_of(config.model.base)
     size = dtype.itemsize
     frozen = config.model.tuning == "frozen"
@@ -157,32 +185,34 @@ def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Need:
     with torch.device("meta"):
         sizes = {name: p.numel() for name, p in _model(shape, dtype, table).named_parameters()}
     added = sum(count for name, count in sizes.items() if "lora_" in name)
+    # In float32 the sampler reads a copy of the adapted layers, with the adapter merged in.
+    merged = sum(count for name, count in sizes.items() if ".base_layer." in name) if dtype == torch.float32 else 0
     parameters = sum(sizes.values()) - added
     trained = added if frozen else parameters
     masters = 0 if frozen or dtype == torch.float32 else 4 * trained
     longest = prompt_tokens + config.train.max_tokens
     head = shape.vocab_size * shape.hidden_size
-    filled = dtype != torch.float32
-    chunk = chunk_tokens(shape.vocab_size, filled)
+    is_half = dtype != torch.float32
+    logit = size if is_half else size * PLAIN_COPIES
+    drawn = TRUNCATED_BYTES if config.eval.top_p < 1 or config.eval.top_k > 0 else DRAWN_BYTES
+    rows = config.train.prompts * config.train.samples
+    width = 2 * shape.intermediate_size + 6 * shape.hidden_size
     return Need(
-        weights=size * parameters + (4 * trained if frozen else 0),
+        weights=size * (parameters + merged) + (4 * trained if frozen else 0),
         optimizer=8 * trained + masters,
         reference=size * parameters if config.method.kl_weight and not frozen else 0,
         gradients=(4 if frozen else size) * trained,
-        widened=masters,
+        widened=min(masters, 4 * max(PART, *sizes.values())),
         token=round(saved_per_token(shape, dtype, table)),
-        input=size * shape.hidden_size,
+        entering=size * shape.hidden_size,
         layers=shape.num_hidden_layers,
-        logits=LOGIT_COPIES[filled] * size * chunk * shape.vocab_size + (0 if frozen else (4 + size) * head),
-        row=attention.KeyValueCache.row_bytes(shape, sum(map(_rounded, (prompt_tokens, config.train.max_tokens))), dtype),
-        rows=config.train.prompts * config.train.samples,
+        logits=logit * chunk_tokens(shape.vocab_size, is_half) * shape.vocab_size + (0 if frozen else (4 + size) * head),
+        sampling=min(rows, MOST_ROWS) * shape.vocab_size * drawn + size * PREFILLS[-1][0] * width,
+        row=attention.KeyValueCache.row_bytes(shape, rounded(prompt_tokens) + rounded(config.train.max_tokens), dtype),
+        rows=rows,
         longest=longest,
-        filled=filled,
+        filled=is_half and shape.model_type in FAMILIES,
     )
-
-
-def _rounded(positions: int) -> int:
-    return -(-positions // LENGTHS_BY) * LENGTHS_BY
 
 
 def saved_per_token(shape: Any, dtype: torch.dtype, table: ModelTable | None = None) -> float:
@@ -190,7 +220,8 @@ def saved_per_token(shape: Any, dtype: torch.dtype, table: ModelTable | None = N
 
     With a table, the model has its adapters, which keep float32 copies of their inputs, on frozen weights, which keep none.
     """
-    count = _plain_saves if dtype == torch.float32 else _compiled_saves
+    is_compiled = dtype != torch.float32 and shape.model_type in FAMILIES
+    count = _compiled_saves if is_compiled else _plain_saves
     one, two = (count(models.with_layers(shape, n), dtype, table) for n in (1, 2))
     return (two - one) / PROBE_TOKENS
 

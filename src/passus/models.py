@@ -19,6 +19,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, Genera
 from passus import adapter, attention
 from passus.adapter import is_adapter
 from passus.config import Config, ModelTable
+from passus.device import has_bf16
 from passus.engine import Engine
 from passus.errors import UsageError, nearest
 from passus.policy import FAMILIES, PROBE, SHIPPED, TEMPLATE_FAILS, Policy
@@ -78,11 +79,6 @@ def choose_device(device: str) -> str:
     if device == "cuda" and not torch.cuda.is_available():
         raise UsageError("run.device = 'cuda', but torch sees no CUDA device", expected="cpu or auto", write='device = "auto"')
     return device
-
-
-def has_bf16() -> bool:
-    """In hardware: cards older than Ampere only imitate it. The kernels and compiled layers are for the same cards."""
-    return torch.cuda.is_bf16_supported(including_emulation=False)
 
 
 def choose_dtype(dtype: str, device: str) -> str:

@@ -5,12 +5,16 @@ use are not float32, the optimizer keeps its own float32 copy, moves that, and c
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from passus.config import TrainTable
+
+PART = 1 << 28
+"""Weights whose gradients are float32 at once: 1 GB."""
 
 
 class Optimizer:
@@ -62,15 +66,29 @@ class Optimizer:
         if not self.has_masters:
             self.adam.step()
             return
-        with torch.no_grad():  # all tensors in one call: hundreds of small copies would keep a GPU waiting
-            wide = [torch.empty_like(master) for master in self.masters]
-            torch._foreach_copy_(wide, [w.grad for w in self.weights if w.grad is not None])
-            for master, weight, gradient in zip(self.masters, self.weights, wide, strict=True):
-                master.grad, weight.grad = gradient, None
-            self.adam.step()
-            torch._foreach_copy_(self.weights, self.masters)
-        for master in self.masters:
-            master.grad = None
+        with torch.no_grad():
+            for masters, weights in self._parts():
+                # Many tensors in one call: hundreds of small copies would keep a GPU waiting.
+                gradients = [torch.empty_like(master) for master in masters]
+                torch._foreach_copy_(gradients, [weight.grad for weight in weights if weight.grad is not None])
+                for master, weight, gradient in zip(masters, weights, gradients, strict=True):
+                    master.grad, weight.grad = gradient, None
+                self.adam.step()  # of those that have a gradient now
+                torch._foreach_copy_(weights, masters)
+                for master in masters:
+                    master.grad = None
+
+    def _parts(self) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
+        """Masters and weights, some at a time: their gradients in float32 need not exist all at once."""
+        masters: list[Tensor] = []
+        weights: list[Tensor] = []
+        for master, weight in zip(self.masters, self.weights, strict=True):
+            if masters and sum(m.numel() for m in masters) + master.numel() > PART:
+                yield masters, weights
+                masters, weights = [], []
+            masters.append(master)
+            weights.append(weight)
+        yield masters, weights
 
     def tensors(self) -> dict[str, Tensor]:
         """All that exact resume needs beside the weights."""
@@ -84,7 +102,8 @@ class Optimizer:
     def restore(self, tensors: dict[str, Tensor]) -> None:
         for name, master in zip(self.names, self.masters, strict=True):
             for key, value in self.adam.state[master].items():
-                value.copy_(tensors[f"{key}.{name}"])
+                if f"{key}.{name}" in tensors:  # absent from what older versions saved before the first update
+                    value.copy_(tensors[f"{key}.{name}"])
             if self.has_masters:
                 with torch.no_grad():
                     master.copy_(tensors[f"master.{name}"])

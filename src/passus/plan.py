@@ -59,8 +59,10 @@ def _memory(config: Config) -> list[str]:
 
     from passus import memory
 
+    dtype = torch.float32 if config.run.dtype == "float32" else torch.bfloat16
     try:
-        need = memory.predict(config, LONG_PROMPT, torch.bfloat16)
+        need = memory.predict(config, LONG_PROMPT, dtype)
+        plain = memory.predict(config, LONG_PROMPT, torch.float32)
     except UsageError as error:
         return [f"memory    not known: {str(error).splitlines()[0][:120]}"]
     tokens = max(config.train.micro_tokens, need.longest)
@@ -69,9 +71,11 @@ def _memory(config: Config) -> list[str]:
         "activations": need.activations(tokens, 0), "logits": need.logits, "cache": need.cache,
     }  # fmt: skip
     shown = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in terms.items() if size)
-    peak = need.training(tokens) + need.cache
-    lines = [f"memory    {peak / 1e9:.0f} GB at the peak on CUDA in bf16 (prompts of {LONG_PROMPT} tokens): {shown}"]
-    for card in CARDS:
-        found = memory.fit(need, card << 30, config.train.micro_tokens)
-        lines.append(f"          {card} GB card: " + (found.describe(need) if found else "does not fit"))
+    peak = need.training(tokens) + need.cache + need.sampling
+    kind = str(dtype).removeprefix("torch.")
+    lines = [f"memory    {peak / 1e9:.0f} GB at the peak on CUDA in {kind} (prompts of {LONG_PROMPT} tokens): {shown}"]
+    cards = [(f"{size} GB free", size, need) for size in CARDS] + [("16 GB free, no bf16", 16, plain)]
+    for name, size, needed in cards:
+        found = memory.fit(needed, size << 30, config.train.micro_tokens)
+        lines.append(f"          {name}: " + (found.describe(needed) if found else "does not fit"))
     return lines

@@ -14,6 +14,7 @@ import torch
 from jinja2 import TemplateError
 
 from passus.adapter import Adapter, fingerprint_of
+from passus.device import has_bf16
 from passus.engine import Engine
 from passus.errors import UsageError
 from passus.sampler import Prompt, Sampler
@@ -52,7 +53,7 @@ class Policy:
         if not self.is_fast:
             return Engine(self.sampling_model, self.end_tokens, interrupt=interrupt)
         from passus import compiled
-        from passus.slots import SlotEngine
+        from passus.slot_engine import SlotEngine
 
         if self.sampling_model is self.model:
             compiled.accelerate(self.model)
@@ -61,8 +62,12 @@ class Policy:
     @cached_property
     def is_fast(self) -> bool:
         """On a card that has bf16, of a family that was tried: with kernels, captured steps and compiled layers."""
-        on_card = self.model.device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-        return on_card and self.text_config.model_type in FAMILIES
+        return self.model.device.type == "cuda" and has_bf16() and self.is_known
+
+    @property
+    def is_known(self) -> bool:
+        """Its family was tried."""
+        return self.text_config.model_type in FAMILIES
 
     @property
     def fills_packs(self) -> bool:

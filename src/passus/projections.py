@@ -2,8 +2,8 @@
 
 A decode step is bound by reading weights, and few large products read them faster than many small ones. The weights of the
 layers that go together become views of one buffer, under their own names: optimizer, checkpoints and adapters see what they
-always saw. Without gradients each layer returns its slice of the one product, and the compiler's pass below makes the three
-products one. With gradients (training: large products already) each layer multiplies by its own weights.
+always saw. In decode steps (one token a row, no gradients) each layer returns its slice of the one product, and the compiler's
+pass below makes the three products one. Otherwise the products are large already, and each layer multiplies by its own weights.
 """
 
 from typing import Any, TypeGuard
@@ -22,7 +22,7 @@ class Slice(torch.nn.Linear):
     start: int
 
     def forward(self, input: Tensor) -> Tensor:
-        if torch.is_grad_enabled():
+        if torch.is_grad_enabled() or input.shape[-2] > 1:
             return torch.nn.functional.linear(input, self.weight, self.bias)
         product = torch.nn.functional.linear(input, self.whole, self.whole_bias)
         return product[..., self.start : self.start + self.out_features]

@@ -63,6 +63,7 @@ METRICS = {
     "train/learning_rate": Metric("", "at the step's last update"),
     "train/skipped_updates": Metric("updates", "updates skipped because loss or gradient was not finite"),
     "train/micro_tokens": Metric("tokens", "of a micro-batch; falls below train.micro_tokens when memory runs out"),
+    "train/rows_at_once": Metric("rows", "sampled together at most; falls when memory runs out"),
     "train/num_tokens": Metric("tokens", "prompt and completion tokens since the run began"),
     "sampling/sampling_logp_difference/mean": Metric("nats", "|trainer's log-prob - sampler's| of the drawn tokens, mean"),
     "sampling/sampling_logp_difference/p99": Metric("nats", "the same, 99th percentile"),

@@ -13,13 +13,13 @@ from passus.batch import Shape
 from passus.checkpoint import Progress
 from passus.config import Config
 from passus.errors import UsageError
+from passus.memory import Fit, Need
 from passus.optimizer import Optimizer
 from passus.policy import Policy
 from passus.record import RunFolder
 from passus.sampler import Sampler
 from passus.tasks import training_items
 
-CAPTURED_BYTES = 8 << 30  # activations of a model whose passes are captured
 LOOK_AHEAD = 256  # prompts whose lengths are looked at before a run begins
 
 
@@ -67,6 +67,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     reward_function = reward.load_function(config.reward.function)
     policy = models.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
     models.check_lengths(policy, config)
+    layout = lay_out(config, policy, progress.drawn)  # what does not fit is refused before anything is recorded
     reference = load_reference(config, folder) if config.method.kl_weight and policy.adapter is None else None
     optimizer = Optimizer(policy.model, config.train)
     if saved:
@@ -80,27 +81,32 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
         config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started,
         config.train.micro_tokens,
     )  # fmt: skip
-    if policy.model.device.type == "cuda":
-        lay_out(run)
+    if layout:
+        take_up(run, *layout)
     return run
 
 
-def lay_out(run: Run) -> None:
-    """Fit the run to the card: micro-batches, layers computed again, room for the sampler's caches."""
-    config, model = run.config, run.policy.model
-    items = training_items(config.task.name, config.task.limit, config.seed, run.progress.drawn, LOOK_AHEAD)
-    longest = max(len(prompt.tokens) for prompt in run.policy.prompts(items))
-    need = memory.predict(config, longest, model.dtype)
+def lay_out(config: Config, policy: Policy, drawn: int) -> tuple[Need, Fit] | None:
+    """Fit the run to the card; refused if it does not. Nothing to plan on a CPU, nor for families that nobody tried."""
+    if policy.model.device.type != "cuda" or not policy.is_known:
+        return None
+    items = training_items(config.task.name, config.task.limit, config.seed, drawn, LOOK_AHEAD)
+    longest = max(len(prompt.tokens) for prompt in policy.prompts(items))
+    need = memory.predict(config, longest, policy.model.dtype)
     free, _ = torch.cuda.mem_get_info()
-    found = memory.fit_or_refuse(config, need, free + torch.cuda.memory_reserved())
+    return need, memory.fit_or_refuse(config, need, free + torch.cuda.memory_reserved())
+
+
+def take_up(run: Run, need: Need, found: Fit) -> None:
+    """Micro-batches, layers computed again, room for the sampler's caches."""
     run.micro_tokens, run.releases, run.longest = found.micro_tokens, found.releases, need.longest
     run.engine.cache_bytes = found.cache
     run.layout = found.describe(need)
-    run.captures = run.policy.fills_packs and need.activations(found.micro_tokens, 0) < CAPTURED_BYTES and not found.releases
+    run.captures = found.captures and run.policy.fills_packs
     if found.recomputed:
         from passus import compiled  # loads the compiler, which takes seconds
 
-        compiled.recompute(model, found.recomputed)
+        compiled.recompute(run.policy.model, found.recomputed)
 
 
 def capture(run: Run, shape: Shape) -> None:

@@ -49,6 +49,8 @@ class Sampler(Protocol):
 
     cache_bytes: int | None
     """For keys and values; None lets the sampler choose."""
+    most: int
+    """Rows decoded at a time; falls when memory runs out."""
 
     def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout: ...
 

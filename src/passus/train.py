@@ -78,8 +78,11 @@ def rehearse(run: Run) -> None:
     within_memory(run, lambda: add_gradients(run, seen, list(range(rows)), 0))
     run.optimizer.zero_grad()
     if run.captures:
-        for shape in dict.fromkeys(batch.shapes(run.micro_tokens, run.longest)):
-            capture(run, shape)
+        try:
+            for shape in dict.fromkeys(batch.shapes(run.micro_tokens, run.longest)):
+                capture(run, shape)
+        except torch.OutOfMemoryError:  # it goes without
+            make_room(run)
 
 
 def is_due(run: Run, every: int) -> bool:
@@ -125,7 +128,7 @@ def take_step(run: Run) -> None:
         | of_rollout
         | scored.metrics
         | metrics.of_updates(updates)
-        | {"time/elapsed": run.progress.elapsed, "train/micro_tokens": run.micro_tokens}
+        | {"time/elapsed": run.progress.elapsed, "train/micro_tokens": run.micro_tokens, "train/rows_at_once": run.engine.most}
         | times.metrics()
     )
 
@@ -240,8 +243,14 @@ def within_memory(run: Run, work: Callable[[], T]) -> T:
             if run.micro_tokens <= SMALLEST_MICRO_BATCH:
                 raise out_of_memory(run) from error
         run.micro_tokens = max(SMALLEST_MICRO_BATCH, run.micro_tokens // 2)
-        if run.policy.model.device.type == "cuda":
-            torch.cuda.empty_cache()
+        make_room(run)
+
+
+def make_room(run: Run) -> None:
+    """Give back what can be made again."""
+    run.captured.clear()
+    run.engine.release()
+    torch.cuda.empty_cache()
 
 
 def out_of_memory(run: Run) -> PassusError:
@@ -250,7 +259,8 @@ def out_of_memory(run: Run) -> PassusError:
         f"memory ran out with micro-batches of {run.micro_tokens} tokens, in step {run.progress.step + 1}; "
         f"last checkpoint: {checkpoint.latest(run.folder.checkpoints) or 'none yet'}",
         expected="room for one sequence of the longest kind",
-        write=f'train.max_tokens below {train.max_tokens}, or model.tuning = "frozen"',
+        write=f"train.max_tokens below {train.max_tokens}"
+        + ("" if run.config.model.tuning == "frozen" else ', or model.tuning = "frozen"'),
     )
 
 
@@ -281,14 +291,22 @@ def add_gradients(run: Run, seen: Experience, rows: list[int], number: int) -> U
         for packed in packs(run, seen, [row for row in rows if signal_N[row] is has_signal]):
             if number % train.updates == 0:  # later, the weights are no longer those of a whole step
                 run.check_stop()
-            # A compiled layer would be compiled once more for a pass without gradients.
-            with torch.set_grad_enabled(has_signal or run.policy.fills_packs):
-                seen_C = tokens_of(run, seen, packed, weight_N, tokens)
-                loss, sums = policy_loss(seen_C, method)
-            if has_signal:
-                loss.backward()
-            update.add(sums, None if run.shows_solutions else seen_C.logp_C - seen.sampled_NL[packed.row_C, packed.offset_C])
+            logp_C, sums = one_pass(run, seen, packed, weight_N, tokens, has_signal)
+            update.add(sums, None if run.shows_solutions else logp_C - seen.sampled_NL[packed.row_C, packed.offset_C])
     return update
+
+
+def one_pass(
+    run: Run, seen: Experience, packed: PackedBatch, weight_N: Tensor, tokens: Tensor, has_signal: bool
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Forward and, where there is something to learn, backward. Nothing is kept of it but numbers: log-probs and sums."""
+    # A compiled layer would be compiled once more for a pass without gradients.
+    with torch.set_grad_enabled(has_signal or run.policy.fills_packs):
+        seen_C = tokens_of(run, seen, packed, weight_N, tokens)
+        loss, sums = policy_loss(seen_C, run.config.method)
+    if has_signal:
+        loss.backward()
+    return seen_C.logp_C.detach(), sums
 
 
 def tokens_of(run: Run, seen: Experience, packed: PackedBatch, weight_N: Tensor, tokens: Tensor) -> Tokens:

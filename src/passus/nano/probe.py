@@ -18,7 +18,7 @@ SAMPLES = 4
 class Probe:
     def __init__(self, model, tokenizer, believer: mind.Mind):
         self.tokenizer, self.mind = tokenizer, believer
-        self.engine = Engine(model.eval(), [tokenizer.eos_token_id], slots=8192)
+        self.engine = Engine(model.eval(), [tokenizer.eos_token_id], most=8192)
 
     def complete(self, prompts: Sequence[str], *, temperature: float = 1.0, samples: int = 1) -> list[str]:
         ids = self.tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
