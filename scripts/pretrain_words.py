@@ -1,6 +1,6 @@
 """Make the base of experiment real/words: a Qwen3-shaped model of 25M parameters that solves some word problems.
 
-    python scripts/pretrain_words.py --out words-25m           two and a half minutes on an H200
+    python scripts/pretrain_words.py --out words-25m           meant for two and a half minutes on an H200
     passus eval words-25m --suite words
     passus run real/words
 
