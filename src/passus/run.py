@@ -102,7 +102,7 @@ def take_up(run: Run, need: Need, found: Fit) -> None:
     run.micro_tokens, run.releases, run.longest = found.micro_tokens, found.releases, need.longest
     run.engine.cache_bytes = found.cache
     run.layout = found.describe(need)
-    run.captures = found.captures and run.policy.fills_packs
+    run.captures = found.captures
     if found.recomputed:
         from passus import compiled  # loads the compiler, which takes seconds
 
