@@ -171,3 +171,21 @@ def test_schedules():
     cosine = TrainTable(steps=10, learning_rate=1.0, schedule="cosine", updates=2)
     assert learning_rate(cosine, 0) == 1.0 and learning_rate(cosine, 10) == pytest.approx(0.5)
     assert 0 < learning_rate(cosine, 19) < 0.01
+
+
+def test_an_update_in_parts_is_the_update_at_once(monkeypatch):
+    """bf16 weights with float32 masters, some of them at a time: same masters, same weights, same moments."""
+
+    def updated(part):
+        monkeypatch.setattr("passus.optimizer.PART", part)
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(*(torch.nn.Linear(6, 6) for _ in range(4))).to(torch.bfloat16)
+        optimizer = Optimizer(model, TrainTable(learning_rate=1e-2))
+        for update in range(3):
+            model(torch.ones(2, 6, dtype=torch.bfloat16)).square().sum().backward()
+            assert optimizer.step(update)[1]
+            optimizer.zero_grad()
+        return optimizer.tensors() | dict(model.named_parameters())
+
+    at_once, in_parts = updated(1 << 28), updated(40)
+    assert at_once.keys() == in_parts.keys() and all(torch.equal(at_once[name], in_parts[name]) for name in at_once)
