@@ -56,7 +56,7 @@ def test_what_is_loaded_lies_where_torch_would_have_put_it(tmp_path):
     again = models.load(str(folder), "cpu", "float32")
     restored = Optimizer(again.model, TRAIN)
     checkpoint.restore(folder, restored)
-    moments = [tensor for state in restored.adam.state.values() for tensor in state.values()]
+    moments = [tensor for kind in restored.moments.values() for tensor in kind]
     assert all(tensor.data_ptr() % 64 == 0 for tensor in [*again.model.parameters(), *moments])
 
 

@@ -289,7 +289,7 @@ def test_captured_passes_give_the_gradients_of_plain_ones(tmp_path):
         update = train.add_gradients(run, seen, rows, 0)
         found = torch.cat([weight.grad.flatten().float() for weight in run.optimizer.weights])
         run.optimizer.zero_grad()
-        return found, update.total("loss")
+        return found, update.totals()["loss"]
 
     captured, again = gradients(), gradients()
     run.captured = {}

@@ -63,27 +63,3 @@ def test_the_compiler_makes_one_product_of_three():
     assert counts == [1]
     for mine, theirs in zip(got, expected, strict=True):
         torch.testing.assert_close(mine, theirs)
-
-
-@pytest.mark.parametrize("dynamic", [False, True])
-def test_a_residual_is_added_by_the_product(dynamic):
-    from torch._inductor import config
-
-    counts = []
-
-    def one_pass(graph):
-        projections.add_into_products(graph)
-        targets = [node.target for node in graph.nodes]
-        counts.append((targets.count(torch.ops.aten.addmm.default), targets.count(torch.ops.aten.mm.default)))
-
-    first, second = torch.nn.Linear(16, 24, bias=False), torch.nn.Linear(24, 16, bias=False)
-
-    def mlp(x):
-        return x + second(first(x).relu())
-
-    with torch.no_grad(), config.patch(post_grad_custom_pre_pass=one_pass):
-        compiled = torch.compile(mlp, fullgraph=True, dynamic=dynamic)
-        for rows in (4, 7):
-            x = torch.randn(rows, 1, 16)
-            torch.testing.assert_close(compiled(x), mlp(x))
-    assert set(counts) == {(1, 1)} and len(counts) == (1 if dynamic else 2)

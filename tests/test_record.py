@@ -193,3 +193,14 @@ def test_a_torn_status_and_a_junk_parquet(tmp_path):
 
 def test_every_metric_has_a_meaning():
     assert all(metric.meaning for metric in METRICS.values())
+
+
+def test_rows_written_behind_are_there_when_they_are_asked_for(tmp_path):
+    run = RunFolder(tmp_path)
+    for step in (1, 2):
+        run.write_behind("samples", step, blank_rows("samples", step))
+    assert [len(run.read_rows("samples", step)) for step in (1, 2)] == [1, 2]
+    run.write_behind("samples", 3, {"task": ["too few columns"]})
+    with pytest.raises(KeyError):
+        run.settle()
+    run.sync()

@@ -54,7 +54,6 @@ def compile_layers(model: Any) -> None:
 class _FewerKernels(CustomGraphPass):
     def __call__(self, graph: torch.fx.Graph) -> None:
         projections.merge_equal_products(graph)
-        projections.add_into_products(graph)
 
     def uuid(self) -> Any:
         """Lets compiled code be kept on disk, until the passes change."""
@@ -62,7 +61,8 @@ class _FewerKernels(CustomGraphPass):
 
 
 def _by_plan(plain: Any) -> Any:
-    options: dict[str, Any] = {"post_grad_custom_pre_pass": _FewerKernels()}
+    # Norm and rotation of queries and of keys are one kernel: in a decode step launching them takes longer than the work.
+    options: dict[str, Any] = {"post_grad_custom_pre_pass": _FewerKernels(), "combo_kernels": True}
     decode = torch.compile(plain, fullgraph=True, dynamic=True, options=options)
     training = torch.compile(plain, fullgraph=True, dynamic=False)
 

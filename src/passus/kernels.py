@@ -57,6 +57,7 @@ def _decode(
 ):  # fmt: skip
     row, kv_head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     position, place, before = tl.load(positions + row), tl.load(places + row), tl.load(befores + row)
+    position, before = position.to(tl.int32), before.to(tl.int32)  # addresses of half the width
     own = position - before
     g, d = tl.arange(0, padded), tl.arange(0, wide)
     in_width, in_group = d < width, g < heads
@@ -97,7 +98,7 @@ def _(
     group = heads // kv_heads
     wide = max(16, triton.next_power_of_2(width))
     # Measured on an H200: few programs want large loads and many warps, many programs small ones.
-    block_bytes, warps = (8192, 1) if rows * kv_heads >= MANY and wide <= 128 else (16384, 4)
+    block_bytes, warps = (4096, 1) if rows * kv_heads >= MANY and wide <= 128 else (16384, 4)
     block = max(16, min(128, block_bytes // (wide * query_BH1D.element_size())))
     _decode[(rows, kv_heads)](
         query_BH1D, key_BK1D, value_BK1D, keys_SKLD, values_SKLD, prompt_keys_PKMD, prompt_values_PKMD, out_B1HD, positions_B,

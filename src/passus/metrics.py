@@ -29,12 +29,13 @@ class Update:
 
     def add(self, sums: dict[str, Tensor], gap_C: Tensor | None) -> None:
         for name, value in sums.items():
-            self.sums[name] = self.sums.get(name, torch.zeros_like(value)) + value
+            self.sums[name] = self.sums[name] + value if name in self.sums else value
         if gap_C is not None:
             self.gaps.append(gap_C.detach())
 
-    def total(self, name: str) -> float:
-        return float(self.sums[name]) if name in self.sums else 0.0
+    def totals(self) -> dict[str, float]:
+        """Read together: each look at a number waits for the GPU."""
+        return dict(zip(self.sums, torch.stack([value.double() for value in self.sums.values()]).tolist(), strict=True))
 
 
 class Times:
@@ -79,26 +80,29 @@ def of_rollout(drawn: Groups, rewards_PG: Tensor, prompts: int) -> dict[str, flo
 
 def of_updates(updates: Sequence[Update]) -> dict[str, float | None]:
     """Means over the step's updates. The gap to the sampler is that of the first, before any weight has moved."""
-    tokens = max(1.0, sum(u.total("tokens") for u in updates))
-    low, high = (sum(u.total(name) for u in updates) / tokens for name in ("clipped_low", "clipped_high"))
+    totals = [update.totals() for update in updates]
+    total = {name: sum(of_update[name] for of_update in totals) for name in totals[0]}
+    tokens = max(1.0, total["tokens"])
+    low, high = total["clipped_low"] / tokens, total["clipped_high"] / tokens
     found = {
-        "train/loss": _number(sum(u.total("loss") for u in updates) / len(updates)),
-        "train/entropy": _number(sum(u.total("entropy") for u in updates) / tokens),
+        "train/loss": _number(total["loss"] / len(updates)),
+        "train/entropy": _number(total["entropy"] / tokens),
         "train/clip_ratio/low_mean": low,
         "train/clip_ratio/high_mean": high,
         "train/clip_ratio/region_mean": low + high,
-        "train/approx_kl": _number(sum(u.total("approx_kl") for u in updates) / tokens),
+        "train/approx_kl": _number(total["approx_kl"] / tokens),
         "train/grad_norm": _number(sum(u.norm for u in updates) / len(updates)),
         "train/learning_rate": updates[-1].learning_rate,
         "train/skipped_updates": sum(not u.applied for u in updates),
     }
-    if any("kl" in u.sums for u in updates):
-        found["train/kl"] = _number(sum(u.total("kl") for u in updates) / tokens)
+    if "kl" in total:
+        found["train/kl"] = _number(total["kl"] / tokens)
     return found | (of_gap(torch.cat(updates[0].gaps)) if updates[0].gaps else {})
 
 
 def of_gap(gap_C: Tensor) -> dict[str, float | None]:
     """How far the trainer is from the sampler, in log-probs and as importance weights of tokens."""
+    gap_C = gap_C.cpu()  # one look for all of them
     weight_C, size_C = gap_C.double().exp(), gap_C.abs()
     return {
         "sampling/sampling_logp_difference/mean": _number(float(size_C.mean())),

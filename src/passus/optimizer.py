@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.optim.adamw import adamw
 
 from passus.config import TrainTable
 
@@ -24,16 +25,13 @@ class Optimizer:
         self.weights: list[Tensor] = [p for p in model.parameters() if p.requires_grad]
         self.has_masters = any(p.dtype != torch.float32 for p in self.weights)
         self.masters = [p.detach().float().clone() for p in self.weights] if self.has_masters else self.weights
-        self.adam = torch.optim.AdamW(
-            self.masters, lr=0.0, betas=(train.betas[0], train.betas[1]), weight_decay=train.weight_decay, fused=True
-        )
-        # From the start, as torch would make them in the first update: whoever plans memory finds them in their place.
-        for master in self.masters:
-            self.adam.state[master] = {
-                "step": torch.zeros((), device=master.device),
-                "exp_avg": torch.zeros_like(master),
-                "exp_avg_sq": torch.zeros_like(master),
-            }
+        # From the start: whoever plans memory finds them in their place.
+        self.moments = {
+            "step": [torch.zeros((), device=master.device) for master in self.masters],
+            "exp_avg": [torch.zeros_like(master) for master in self.masters],
+            "exp_avg_sq": [torch.zeros_like(master) for master in self.masters],
+        }
+        self.parts = list(_parts([master.numel() for master in self.masters]))
 
     def step(self, update: int, loss: Tensor | None = None) -> tuple[float, bool]:
         """Apply the gradients as the update of this number. Returns their norm and whether they were applied.
@@ -48,8 +46,8 @@ class Optimizer:
         if finite:
             if self.train.max_grad_norm:
                 torch.nn.utils.clip_grads_with_norm_(self.weights, self.train.max_grad_norm, norm_tensor)
-            self.adam.param_groups[0]["lr"] = learning_rate(self.train, update)
-            self._step_masters()
+            for part in self.parts:
+                self._move(part, learning_rate(self.train, update))
         return norm, finite
 
     def make_grads(self) -> None:
@@ -58,55 +56,60 @@ class Optimizer:
             if weight.grad is None:
                 weight.grad = torch.zeros_like(weight)
 
-    def zero_grad(self) -> None:
+    def zero_grad(self, keep: bool = False) -> None:
+        """No gradients, or, if they are to be kept, gradients of 0."""
+        if keep:
+            self.make_grads()
+            torch._foreach_zero_([weight.grad for weight in self.weights if weight.grad is not None])
+            return
         for weight in self.weights:
             weight.grad = None
 
-    def _step_masters(self) -> None:
-        if not self.has_masters:
-            self.adam.step()
-            return
-        with torch.no_grad():
-            for masters, weights in self._parts():
-                # Many tensors in one call: hundreds of small copies would keep a GPU waiting.
-                gradients = [torch.empty_like(master) for master in masters]
-                torch._foreach_copy_(gradients, [weight.grad for weight in weights if weight.grad is not None])
-                for master, weight, gradient in zip(masters, weights, gradients, strict=True):
-                    master.grad, weight.grad = gradient, None
-                self.adam.step()  # of those that have a gradient now
-                torch._foreach_copy_(weights, masters)
-                for master in masters:
-                    master.grad = None
-
-    def _parts(self) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
-        """Masters and weights, some at a time: their gradients in float32 need not exist all at once."""
-        masters: list[Tensor] = []
-        weights: list[Tensor] = []
-        for master, weight in zip(self.masters, self.weights, strict=True):
-            if masters and sum(m.numel() for m in masters) + master.numel() > PART:
-                yield masters, weights
-                masters, weights = [], []
-            masters.append(master)
-            weights.append(weight)
-        yield masters, weights
+    @torch.no_grad()
+    def _move(self, part: slice, rate: float) -> None:
+        """Adam's step on some of the weights. Calls on many tensors: hundreds of small ones would keep a GPU waiting."""
+        masters, weights = self.masters[part], self.weights[part]
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        if self.has_masters:
+            wide = [torch.empty_like(master) for master in masters]
+            torch._foreach_copy_(wide, gradients)
+            gradients = wide
+        if len(self.parts) > 1:  # a large model: its gradients need not exist twice
+            for weight in weights:
+                weight.grad = None
+        steps, means, squares = (moments[part] for moments in self.moments.values())
+        adamw(
+            masters, gradients, means, squares, [], steps, fused=True, amsgrad=False, maximize=False, lr=rate, eps=1e-8,
+            beta1=self.train.betas[0], beta2=self.train.betas[1], weight_decay=self.train.weight_decay,
+        )  # fmt: skip
+        if self.has_masters:
+            torch._foreach_copy_(weights, masters)
 
     def tensors(self) -> dict[str, Tensor]:
         """All that exact resume needs beside the weights."""
-        found: dict[str, Tensor] = {}
-        for name, master in zip(self.names, self.masters, strict=True):
-            found |= {f"{key}.{name}": value for key, value in self.adam.state[master].items()}
-            if self.has_masters:
-                found[f"master.{name}"] = master
-        return found
+        kinds = self.moments | ({"master": self.masters} if self.has_masters else {})
+        return {f"{kind}.{name}": tensor for kind, of_kind in kinds.items() for name, tensor in self._named(of_kind)}
 
+    @torch.no_grad()
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        for name, master in zip(self.names, self.masters, strict=True):
-            for key, value in self.adam.state[master].items():
-                if f"{key}.{name}" in tensors:  # absent from what older versions saved before the first update
-                    value.copy_(tensors[f"{key}.{name}"])
-            if self.has_masters:
-                with torch.no_grad():
-                    master.copy_(tensors[f"master.{name}"])
+        for name, own in self.tensors().items():
+            # Moments are absent from what older versions saved before the first update.
+            if name in tensors or name.startswith("master."):
+                own.copy_(tensors[name])
+
+    def _named(self, tensors: list[Tensor]) -> Iterator[tuple[str, Tensor]]:
+        return zip(self.names, tensors, strict=True)
+
+
+def _parts(sizes: list[int]) -> Iterator[slice]:
+    """Weights some at a time: their gradients in float32 need not exist all at once."""
+    start, size = 0, 0
+    for number, own in enumerate(sizes):
+        if number > start and size + own > PART:
+            yield slice(start, number)
+            start, size = number, 0
+        size += own
+    yield slice(start, len(sizes))
 
 
 def learning_rate(train: TrainTable, update: int) -> float:

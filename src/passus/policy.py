@@ -134,22 +134,23 @@ class Policy:
         """Exactly what the model sees, through its own chat template; the number of each names its noise."""
         texts = [self.render(item.question) for _, item in numbered]
         encoded = self.tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
-        return [self._prompt(number, tokens) for (number, _), tokens in zip(numbered, encoded, strict=True)]
+        vocabulary = self.vocabulary
+        return [self._prompt(number, tokens, vocabulary) for (number, _), tokens in zip(numbered, encoded, strict=True)]
 
     def prompt(self, item: Item, number: int) -> Prompt:
         """One of them."""
         return self.prompts([(number, item)])[0]
 
-    def _prompt(self, number: int, tokens: list[int]) -> Prompt:
+    def _prompt(self, number: int, tokens: list[int], vocabulary: int) -> Prompt:
         bos = self.tokenizer.bos_token_id
         if self._adds_bos and tokens[:1] != [bos]:
             tokens = [bos, *tokens]
         elif bos is not None and tokens[:2] == [bos, bos]:  # the chat template wrote one, and model.prompt another
             tokens = tokens[1:]
-        if max(tokens) >= self.vocabulary:
+        if max(tokens) >= vocabulary:
             raise UsageError(
                 f"a prompt has token {max(tokens)}: {self.text([max(tokens)], special=True)}",
-                expected=f"ids below {self.vocabulary}, the model's vocabulary: its tokenizer is another model's",
+                expected=f"ids below {vocabulary}, the model's vocabulary: its tokenizer is another model's",
             )
         return Prompt(tuple(tokens), number)
 
@@ -211,7 +212,11 @@ class Policy:
         return self.tokenizer.decode(tokens, skip_special_tokens=not special, clean_up_tokenization_spaces=False)
 
     def texts(self, completions: Sequence[Sequence[int]], *, special: bool = False) -> list[str]:
-        return self.tokenizer.batch_decode(completions, skip_special_tokens=not special, clean_up_tokenization_spaces=False)
+        fast = getattr(self.tokenizer, "backend_tokenizer", None)
+        if fast is None:
+            return [self.text(tokens, special=special) for tokens in completions]
+        # Past transformers' own batch_decode, which looks at the type of every token.
+        return fast.decode_batch(list(completions), skip_special_tokens=not special)
 
     def answers(self, completions: Sequence[Sequence[int]], texts: Sequence[str]) -> list[str]:
         """What each completion, given as tokens and as text, says after its thinking; nothing where that never ended."""

@@ -6,7 +6,7 @@ always saw. In decode steps (one token a row, no gradients) each layer returns i
 pass below makes the three products one. Otherwise the products are large already, and each layer multiplies by its own weights.
 """
 
-from typing import Any, TypeGuard
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -82,46 +82,3 @@ def merge_equal_products(graph: torch.fx.Graph) -> None:
 _aten = torch.ops.aten
 PRODUCTS = {_aten.mm.default, _aten.addmm.default, _aten.view.default, _aten.reshape.default, _aten.permute.default}
 """And what stands before them: views of one tensor that are equal."""
-
-
-def add_into_products(graph: torch.fx.Graph) -> None:
-    """Another: a residual is added by the product itself, which has to write its result anyway."""
-    for add in [node for node in graph.nodes if node.target is _aten.add.Tensor and not node.kwargs]:
-        found = _view_of_product(add)
-        if found is None:
-            continue
-        view, product, residual = found
-        with graph.inserting_before(add):
-            flat = _call(graph, _aten.reshape.default, residual, [-1, product.meta["val"].shape[1]])
-            summed = _call(graph, _aten.addmm.default, flat, *product.args)
-            whole = graph.call_function(_aten.reshape.default, (summed, view.args[1]))
-            whole.meta["val"] = add.meta["val"]
-        add.replace_all_uses_with(whole)
-        for node in (add, view, product):
-            graph.erase_node(node)
-    graph.lint()
-
-
-def _view_of_product(add: torch.fx.Node) -> tuple[torch.fx.Node, torch.fx.Node, torch.fx.Node] | None:
-    """(view, product, the other term) of a sum, one of whose terms is a product that nobody else uses."""
-    for view, other in (add.args, reversed(add.args)):
-        if not _is(other) or not _is(view, _aten.view.default, _aten.reshape.default) or len(view.users) > 1:
-            continue
-        product = view.args[0]
-        same = other.meta["val"].shape == view.meta["val"].shape and other.meta["val"].dtype == view.meta["val"].dtype
-        if _is(product, _aten.mm.default) and len(product.users) == 1 and same:
-            return view, product, other
-    return None
-
-
-def _is(node: Any, *targets: Any) -> TypeGuard[torch.fx.Node]:
-    return isinstance(node, torch.fx.Node) and (not targets or node.target in targets)
-
-
-def _call(graph: torch.fx.Graph, target: Any, *args: Any) -> torch.fx.Node:
-    """With the shape of its result, which the compiler looks for."""
-    node = graph.call_function(target, args)
-    values = torch.fx.node.map_arg(args, lambda n: n.meta["val"])
-    with values[0].fake_mode:
-        node.meta["val"] = target(*values)
-    return node

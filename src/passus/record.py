@@ -14,7 +14,9 @@ import time
 import tomllib
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -117,6 +119,7 @@ class RunFolder:
     def __init__(self, path: Path):
         self.path = path
         self._not_durable: list[Path] = []
+        self._behind: Future[None] | None = None
 
     @property
     def config_path(self) -> Path:
@@ -199,8 +202,21 @@ class RunFolder:
         write_atomic(path, lambda target: pyarrow.parquet.write_table(table, target), durable=False)
         self._not_durable.append(path)
 
+    def write_behind(self, kind: str, step: int, rows: dict[str, list]) -> None:
+        """The same while the caller goes on: the files of small steps take longer than a GPU should wait."""
+        self.settle()
+        self._behind = _writer().submit(self.write_rows, kind, step, rows)
+
+    def settle(self) -> None:
+        """Wait for what is being written, and raise what it met."""
+        if self._behind is not None:
+            behind, self._behind = self._behind, None
+            behind.result()
+
     def read_rows(self, kind: str, step: int) -> list[dict]:
         import pyarrow.parquet
+
+        self.settle()
 
         path = self.path / kind / f"step-{step:06d}.parquet"
         if not path.exists():
@@ -213,6 +229,7 @@ class RunFolder:
 
     def sync(self) -> None:
         """Make all rows durable; called before a checkpoint that stands on them becomes visible."""
+        self.settle()
         others = [self.path / name for name in ("metrics.jsonl", "evals.jsonl", "items", "samples", ".")]
         for path in [*self._not_durable, *(path for path in others if path.exists())]:
             fsync(path)
@@ -250,6 +267,11 @@ class RunFolder:
         (aside / name).write_bytes(whole[len(kept) :])
         fsync(aside / name)
         write_atomic(path, lambda target: target.write_bytes(kept))
+
+
+@cache
+def _writer() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, "writer")
 
 
 def now() -> str:

@@ -19,7 +19,7 @@ from passus.engine import MOST_ROWS, cache_budget, within_memory
 from passus.sampler import Prompt, Rollout, SamplingParams
 from passus.slots import PREFILLS, READ_EVERY, Look, Room, Slots, rounded
 
-SIZES = (2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
+SIZES = (2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512)
 """Of batches. A single row decodes beside an empty one: compiled code for any number of rows is not for one."""
 
 
@@ -117,9 +117,11 @@ class SlotEngine:
         def room_for(rows: int) -> Room:
             return Room(rows, length, min(len(prompts), rows + rows // 4), prompt)
 
-        # All that fit come before all that do not.
-        counts = range(3, max(2, min(len(prompts) * params.samples, self.most)) + 1)
-        needed = room_for(2 + bisect_left(counts, True, key=lambda rows: not self._fits(room_for(rows))))
+        most = max(2, min(len(prompts) * params.samples, self.most))
+        needed = room_for(most)
+        if not self._fits(needed):  # all that fit come before all that do not
+            counts = range(3, most)
+            needed = room_for(2 + bisect_left(counts, True, key=lambda rows: not self._fits(room_for(rows))))
         self.rows = needed.slots
         if self.kept is not None and self.kept.room.holds(needed):
             return self.kept

@@ -22,6 +22,7 @@ from passus import batch, checkpoint, logprob, metrics, reward
 from passus.attention import VarlenPlan
 from passus.batch import PackedBatch
 from passus.config import Config
+from passus.device import to_device
 from passus.display import score
 from passus.errors import PassusError, Stop
 from passus.evaluate import evaluate
@@ -121,7 +122,8 @@ def take_step(run: Run) -> None:
     run.progress.num_tokens += drawn.tokens
     run.progress.elapsed = time.monotonic() - run.started
     rows = metrics.sample_columns(run.policy, drawn, scored.rewards_N, chosen, rewards_PG, advantages_PG)
-    run.folder.write_rows("samples", step, rows)
+    write = run.folder.write_behind if run.policy.model.device.type == "cuda" else run.folder.write_rows
+    write("samples", step, rows)
     of_rollout = {} if run.shows_solutions else metrics.of_rollout(drawn, rewards_PG, config.train.prompts)
     run.folder.append_metrics(
         {"step": step, "progress": step / config.train.steps, "train/num_tokens": run.progress.num_tokens}
@@ -195,10 +197,10 @@ class Experience:
 def experience(run: Run, used: Groups) -> Experience:
     method, device = run.config.method, run.policy.model.device
     left_out = {Verdict.ERROR} | ({Verdict.TRUNCATED} if method.mask_truncated else set())
-    sampled_NL = torch.from_numpy(padded(used.rollout.logps))
-    prompts_N = [list(prompt.tokens) for prompt in used.prompts_D for _ in range(used.samples)]
-    counts_N = torch.tensor([0.0 if g.verdict in left_out else 1.0 for g in used.grades_N], device=device)
-    seen = Experience(prompts_N, used.rollout.tokens, sampled_NL.to(device), counts_N, torch.zeros_like(counts_N))
+    sampled_NL = padded(used.rollout.logps)
+    prompts_N = [tokens for prompt in used.prompts_D for tokens in [list(prompt.tokens)] * used.samples]
+    counts_N = to_device(np.array([g.verdict not in left_out for g in used.grades_N], dtype=np.float32), device)
+    seen = Experience(prompts_N, used.rollout.tokens, to_device(sampled_NL, device), counts_N, torch.zeros_like(counts_N))
     if method.anchor == "sampler":
         seen.anchor_NL = seen.sampled_NL
     elif run.config.train.updates > 1 or (method.kl_weight and method.kl == "k1"):
@@ -267,8 +269,8 @@ def out_of_memory(run: Run) -> PassusError:
 def one_update(run: Run, seen: Experience, rows: list[int], number: int) -> Update:
     """Loss and gradient, then the optimizer's step, unless they are not finite."""
     update = within_memory(run, lambda: add_gradients(run, seen, rows, number))
-    update.norm, update.applied = run.optimizer.step(number, update.sums.get("loss"))
-    run.optimizer.zero_grad()
+    update.norm, update.applied = run.optimizer.step(number, update.sums["loss"])
+    run.optimizer.zero_grad(keep=bool(run.captured))
     run.progress.skipped_in_a_row = 0 if update.applied else run.progress.skipped_in_a_row + 1
     return update
 
@@ -277,10 +279,12 @@ def add_gradients(run: Run, seen: Experience, rows: list[int], number: int) -> U
     """Loss and gradient over micro-batches, normalised over the whole update."""
     train, method = run.config.train, run.config.method
     update = Update(learning_rate(train, number))
-    lengths_n = torch.tensor([len(seen.completions_N[row]) for row in rows], device=seen.counts_N.device)
+    lengths = [len(seen.completions_N[row]) for row in rows]
+    row_n, lengths_n = to_device(np.array([rows, lengths]), seen.counts_N.device)
+    counts_n = seen.counts_N[row_n]
     weight_N = torch.zeros_like(seen.counts_N)
-    weight_N[rows] = token_weights(lengths_n, seen.counts_N[rows], method, train.max_tokens)
-    tokens = (lengths_n * seen.counts_N[rows]).sum().clamp(min=1)
+    weight_N[row_n] = token_weights(lengths_n, counts_n, method, train.max_tokens)
+    tokens = (lengths_n * counts_n).sum().clamp(min=1)
     if run.captured:
         run.optimizer.make_grads()
     # Rows of groups whose rewards are all equal have no gradient: they are measured only, and stay in the denominator.
@@ -375,6 +379,7 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
 
 def save(run: Run) -> None:
     """A checkpoint of the last whole step, unless it stands there already, or skipped updates put the weights in doubt."""
+    run.folder.settle()
     step, is_last = run.progress.step, run.progress.step == run.config.train.steps
     if (run.progress.skipped_in_a_row and not is_last) or step in saved_checkpoints(run.folder.checkpoints):
         return
