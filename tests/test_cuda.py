@@ -314,3 +314,86 @@ def test_a_resumed_run_makes_the_same_draws(tmp_path):
     assert [row["train/reward"] for row in mine] == [row["train/reward"] for row in theirs]
     for a, b in zip(mine, theirs, strict=True):
         assert a["train/grad_norm"] == pytest.approx(b["train/grad_norm"], rel=1e-2)
+
+
+def give_caches_back(run):
+    run.releases = True
+
+
+def compute_layers_again(run):
+    from passus import compiled
+
+    compiled.recompute(run.policy.model, 2)
+
+
+@pytest.mark.parametrize("change", [give_caches_back, compute_layers_again])
+def test_a_run_that_is_short_of_memory_is_the_same_run(tmp_path, change):
+    """Three steps as the memory plan would lay them out on a smaller card, against three with all the room there is."""
+    usual, _ = run_on_cuda(tmp_path / "usual")
+    short = prepare(small_config(run={"device": "cuda", "dtype": "bfloat16"}), new_folder(tmp_path / "short"), lambda: None)
+    short.captures = False
+    change(short)
+    train.rehearse(short)
+    for run in (usual, short):
+        for _ in range(3):
+            train.take_step(run)
+    assert not short.captured and (short.engine.kept is None or change is compute_layers_again)
+    mine, theirs = short.folder.metrics(), usual.folder.metrics()
+    assert mine[0]["train/reward"] == theirs[0]["train/reward"]
+    assert mine[0]["train/grad_norm"] == pytest.approx(theirs[0]["train/grad_norm"], rel=1e-2)
+    assert all(row["sampling/sampling_logp_difference/mean"] < 0.02 for row in mine)
+
+
+def new_folder(path):
+    path.mkdir()
+    return RunFolder(path)
+
+
+@pytest.mark.parametrize("tuning", ["live", "frozen"])
+def test_a_reference_policy_beside_captured_passes(tmp_path, tuning):
+    """At the first step it is the policy itself; then the policy moves away from it."""
+    tables = {"model": {"base": "nano/qwen3", "tuning": tuning}, "method": {"name": "grpo", "kl_weight": 0.01}}
+    run, folder = run_on_cuda(tmp_path / "run", **tables, train={"updates": 2})
+    assert run.captured
+    for _ in range(3):
+        train.take_step(run)
+    kl = [row["train/kl"] for row in folder.metrics()]
+    assert 0 <= kl[0] < kl[-1] and kl[0] < 0.05
+    assert all(row["sampling/sampling_logp_difference/mean"] < 0.02 for row in folder.metrics())
+
+
+def test_captured_passes_with_an_adapter_give_the_gradients_of_plain_ones(tmp_path):
+    run, _ = run_on_cuda(tmp_path / "run", model={"base": "nano/qwen3", "tuning": "frozen"})
+    seen = train.experience(run, train.draw_groups(run, 1, train.Times()))
+    seen.advantage_N = torch.linspace(-1, 1, len(seen.counts_N), device=CUDA)
+    captured = dict(run.captured)
+    found = []
+    for passes in (captured, {}):
+        run.captured = passes
+        train.add_gradients(run, seen, list(range(len(seen.counts_N))), 0)
+        found.append(torch.cat([weight.grad.flatten().float() for weight in run.optimizer.weights]))
+        run.optimizer.zero_grad()
+    assert captured and (found[0] - found[1]).norm() <= 1e-2 * found[1].norm()
+
+
+def test_a_run_in_float32_is_the_run_of_the_cpu(tmp_path):
+    on_cuda, folder = run_on_cuda(tmp_path / "cuda", run={"device": "cuda", "dtype": "float32"})
+    on_cpu = prepare(small_config(), new_folder(tmp_path / "cpu"), lambda: None)
+    for run in (on_cuda, on_cpu):
+        for _ in range(3):
+            train.take_step(run)
+    for mine, theirs in zip(folder.metrics(), on_cpu.folder.metrics(), strict=True):
+        assert mine["train/reward"] == theirs["train/reward"]
+        assert mine["train/loss"] == pytest.approx(theirs["train/loss"], abs=1e-5)
+        assert mine["train/grad_norm"] == pytest.approx(theirs["train/grad_norm"], rel=1e-3)
+
+
+def test_a_family_that_nobody_tried_runs_in_plain_steps(tmp_path, monkeypatch):
+    from passus.policy import FAMILIES as KNOWN
+
+    monkeypatch.delitem(KNOWN, "qwen3")
+    run, folder = run_on_cuda(tmp_path / "run")
+    assert type(run.engine) is Engine and not run.captured
+    for _ in range(2):
+        train.take_step(run)
+    assert all(row["sampling/sampling_logp_difference/mean"] < 0.02 for row in folder.metrics())

@@ -159,6 +159,8 @@ def prepare_process(threads: int) -> None:
     import torch
 
     torch.set_num_threads(threads)
+    # The few texts of a step are done before the tokenizer's threads would have woken up.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     if sys.platform == "linux":
         # glibc gives large blocks back to the kernel at every free, and the page faults of the next use cost a sixth of a
         # training step on a CPU. Keep them.

@@ -133,7 +133,7 @@ class Policy:
     def prompts(self, numbered: Sequence[tuple[int, Item]]) -> list[Prompt]:
         """Exactly what the model sees, through its own chat template; the number of each names its noise."""
         texts = [self.render(item.question) for _, item in numbered]
-        encoded = self.tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
+        encoded = self.encode(texts)
         vocabulary = self.vocabulary
         return [self._prompt(number, tokens, vocabulary) for (number, _), tokens in zip(numbered, encoded, strict=True)]
 
@@ -208,15 +208,29 @@ class Policy:
                 write=f"{key}={room}" if room > 0 else "a task with shorter prompts",
             )
 
+    @cached_property
+    def _fast(self) -> Any | None:
+        """The tokenizer beneath transformers', which looks at the type of every token, and makes its settings anew, in every
+        call: for a small model that takes longer than a pass over the tokens."""
+        fast = getattr(self.tokenizer, "backend_tokenizer", None)
+        if fast is not None:
+            fast.no_truncation()
+            fast.no_padding()
+        return fast
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Without special tokens other than those that are written in a text."""
+        if self._fast is None:
+            return self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
+        return [encoding.ids for encoding in self._fast.encode_batch(list(texts), add_special_tokens=False)]
+
     def text(self, tokens: Sequence[int], *, special: bool = False) -> str:
         return self.tokenizer.decode(tokens, skip_special_tokens=not special, clean_up_tokenization_spaces=False)
 
     def texts(self, completions: Sequence[Sequence[int]], *, special: bool = False) -> list[str]:
-        fast = getattr(self.tokenizer, "backend_tokenizer", None)
-        if fast is None:
+        if self._fast is None:
             return [self.text(tokens, special=special) for tokens in completions]
-        # Past transformers' own batch_decode, which looks at the type of every token.
-        return fast.decode_batch(list(completions), skip_special_tokens=not special)
+        return self._fast.decode_batch(list(completions), skip_special_tokens=not special)
 
     def answers(self, completions: Sequence[Sequence[int]], texts: Sequence[str]) -> list[str]:
         """What each completion, given as tokens and as text, says after its thinking; nothing where that never ended."""

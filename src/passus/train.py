@@ -173,7 +173,7 @@ def shown_solutions(run: Run, items: Sequence[Item]) -> Rollout:
     most = run.config.train.max_tokens
     end = next(i for i in (run.policy.turn_end(), run.policy.tokenizer.eos_token_id, *run.policy.end_tokens) if i is not None)
     texts = [solution_of(item) for item in items]
-    tokens = [[*ids, end][:most] for ids in run.policy.tokenizer(texts, add_special_tokens=False)["input_ids"]]
+    tokens = [[*ids, end][:most] for ids in run.policy.encode(texts)]
     return Rollout(tokens, [[0.0] * len(row) for row in tokens], [row[-1] == end for row in tokens])
 
 
