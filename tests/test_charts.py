@@ -1,25 +1,32 @@
+import csv
 import itertools
 import json
+import math
 
 import numpy as np
 import pytest
 
-from passus import charts
+from passus import charts, render
 from passus.errors import UsageError
 from passus.method import PRESETS
 from passus.record import RunFolder
 from small import small_config
 
 
-def make_run(path, family="Qwen3", accuracies=(0.2, 0.5, 0.8), tuning=None, **changes):
+def make_run(path, family="Qwen3", accuracies=(0.2, 0.5, 0.8), tuning=None, model=(), benchmarks=("abacus/add2",), **changes):
     run = RunFolder(path)
     path.mkdir(parents=True)
-    model = {"label": f"{family}-shaped, 0.8M", "family": family, "parameters": 1} | ({"tuning": tuning} if tuning else {})
+    model = (
+        {"label": f"{family}-shaped, 0.8M", "family": family, "parameters": 1}
+        | ({"tuning": tuning} if tuning else {})
+        | dict(model)
+    )
     run.start(small_config(**changes), model, None)
     for i, accuracy in enumerate(accuracies):
         run.append_evals([
-            {"step": 4 * i, "benchmark": "abacus/add2", "temperature": 1.0, "acc": accuracy, "ci_low": accuracy - 0.1,
-             "ci_high": accuracy + 0.1, "tokens_mean": 10.0 + i},
+            {"step": 4 * i, "benchmark": benchmark, "temperature": 1.0, "acc": accuracy / (1 + n), "ci_low": accuracy - 0.1,
+             "ci_high": accuracy + 0.1, "tokens_mean": 10.0 * (1 + n) + i, "tokens_p95": 20.0 + i, "q": 3, "k": 4}
+            for n, benchmark in enumerate(benchmarks)
         ])  # fmt: skip
     for step in range(1, 9):
         run.append_metrics(
@@ -218,16 +225,327 @@ def test_curve_files_leave_a_familys_colour_to_the_run(tmp_path):
     assert found["Qwen3-shaped, 0.8M"][:2] == charts.FAMILIES["Qwen3"] and found["Qwen3"] != found["Qwen3-shaped, 0.8M"]
 
 
-@pytest.mark.parametrize("many", [5, 6])
-def test_many_lines_have_their_legend_below(tmp_path, many):
-    for i, family in enumerate(list(charts.FAMILIES)[:many]):
+def curve_file(path, series, x="step", y="accuracy"):
+    """Series by (name, benchmark): either y values at 0, 10, ... or whole points."""
+    rows = []
+    for (name, benchmark), values in series.items():
+        points = [v if isinstance(v, dict) else {"x": 10 * i, "y": v} for i, v in enumerate(values)]
+        rows.append({"name": name, "benchmark": benchmark, "points": points})
+    path.write_text(json.dumps({"x": x, "y": y, "series": rows}))
+    return path
+
+
+def test_few_lines_have_their_legend_inside(tmp_path):
+    for i, family in enumerate(list(charts.FAMILIES)[:5]):
         make_run(tmp_path / f"{i}", family)
     figure = charts.curves([tmp_path])
-    with charts._drawn(figure) as drawn:
+    with render.drawn(figure) as drawn:
         inside, below = drawn.axes[0].get_legend(), drawn.legends
-    assert (inside is None, len(below)) == (many > 5, int(many > 5))
-    names = [text.get_text() for text in (inside or below[0]).get_texts()]
-    assert names == [s.name for s in figure.series]
+    assert [text.get_text() for text in inside.get_texts()] == [s.name for s in figure.series] and not below
+
+
+def test_more_lines_have_their_names_at_their_ends(tmp_path):
+    lines = {(f"line {i}", "b"): [0.1, 0.9 + i / 1000] for i in range(8)}
+    figure = charts.curves([curve_file(tmp_path / "c.json", lines)])
+    with render.drawn(figure) as drawn:
+        (ax,) = drawn.axes
+        drawn.draw_without_rendering()
+        labels = {text.get_text(): text.get_window_extent() for text in ax.texts if text.get_text()}
+        assert list(labels) == [s.name for s in figure.series] and not ax.get_legend() and not drawn.legends
+        colours = {text.get_text(): text.get_color() for text in ax.texts}
+        assert len(set(colours.values())) > 6
+        right, edge = ax.get_window_extent().x1, drawn.get_window_extent().x1
+    assert all(box.x0 > right and box.x1 <= edge for box in labels.values())
+    from_below = [labels[f"line {i}"] for i in range(8)]
+    assert all(below.y1 <= above.y0 + 1 for below, above in itertools.pairwise(from_below)), "they overlap or changed places"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        {(f"line {i}", "b"): [0.1, 0.9] for i in range(30)},
+        {(f"line {i}", "b"): [0.1] * (2 + 8 * (i > 3)) for i in range(6)},
+        {(f"line {i}", b): [0.1, 0.9] for i in range(6) for b in ("a", "b")},
+    ],
+    ids=["too many", "some end early", "several panels"],
+)
+def test_where_names_have_no_room_at_the_ends_the_legend_is_below(tmp_path, lines):
+    figure = charts.curves([curve_file(tmp_path / "c.json", lines)])
+    with render.drawn(figure) as drawn:
+        (below,) = drawn.legends
+        assert [text.get_text() for text in below.get_texts()] == list(dict.fromkeys(name for name, _ in lines))
+
+
+def test_spreading_moves_as_little_as_it_can():
+    assert render.spread([0.1, 0.5, 0.9], 0.1, 0, 1) == pytest.approx([0.1, 0.5, 0.9])
+    assert render.spread([0.5, 0.5, 0.5], 0.1, 0, 1) == pytest.approx([0.4, 0.5, 0.6])
+    assert render.spread([1.0, 0.2, 1.0], 0.1, 0, 1) == pytest.approx([0.9, 0.2, 1.0])
+
+
+def test_a_missing_value_is_a_gap_in_line_and_band(tmp_path):
+    points = [{"x": i, "y": None if i == 1 else 0.5, **({} if i == 1 else {"low": 0.4, "high": 0.6})} for i in range(4)]
+    figure = charts.curves([curve_file(tmp_path / "c.json", {("A", "b"): points})])
+    with render.drawn(figure) as drawn:
+        (line,) = drawn.axes[0].lines
+        (band,) = drawn.axes[0].collections
+        assert math.isnan(line.get_ydata()[1]) and len(line.get_ydata()) == 4
+        assert all(not 0 < x < 2 for path in band.get_paths() for x in path.vertices[:, 0])
+    assert "as the file gives it" in figure.note
+
+
+def test_a_grid_has_two_axes_and_a_total_where_all_have_a_value(tmp_path):
+    run = make_run(tmp_path / "a", benchmarks=("x", "y"))
+    (run.path / "evals.jsonl").write_text("".join((run.path / "evals.jsonl").read_text().splitlines(keepends=True)[:-1]))
+    figure = charts.figure([tmp_path], "grid")
+    assert figure.panels == ["x", "y", "Total: macro mean of 2 benchmarks"] and "95th percentile" in figure.note
+    assert [(p.x, p.y, p.tokens, p.tokens_p95) for p in figure.series[1].points] == [(0, 0.1, 20, 20), (4, 0.25, 21, 21)]
+    assert [(p.x, p.tokens) for p in figure.series[2].points] == [(0, 15), (4, 16)]
+    assert [p.y for p in figure.series[2].points] == pytest.approx([0.15, 0.375])
+    with render.drawn(figure) as drawn:
+        left, right = (
+            drawn.axes[0],
+            next(ax for ax in drawn.axes[3:] if ax.get_position().bounds == drawn.axes[0].get_position().bounds),
+        )
+        assert (left.lines[0].get_color(), left.lines[0].get_marker()) == (charts.ACCURACY.colour, "o")
+        assert (right.lines[0].get_color(), right.lines[0].get_marker()) == (charts.TOKENS.colour, "s")
+        assert left.get_ylim() == (0, 1.02) and right.get_ylim()[0] == 0 and right.get_ylim()[1] > 22
+
+
+def test_a_grid_is_of_one_run(tmp_path):
+    make_run(tmp_path / "r/a")
+    make_run(tmp_path / "r/b", "Llama3.2")
+    with pytest.raises(UsageError, match="expected: one run"):
+        charts.grid([tmp_path / "r"])
+    two = curve_file(tmp_path / "c.json", {("A", "b"): [0.1], ("B", "b"): [0.2]})
+    with pytest.raises(UsageError, match="expected: one run"):
+        charts.grid([two])
+    with pytest.raises(UsageError, match="accuracy"):
+        charts.figure([tmp_path / "r/a"], "grid", y="train/reward")
+
+
+def test_a_file_with_its_own_total_gets_no_other(tmp_path):
+    names = ("total@temp_1.0", "AIME", "MATH")
+    figure = charts.grid([curve_file(tmp_path / "c.json", {(name, name): [0.1, 0.2] for name in names})])
+    assert figure.panels == list(names) and not figure.y2
+    assert charts.heatmap([tmp_path / "c.json"]).panels == [""]
+
+
+def test_a_total_keeps_temperatures_apart(tmp_path):
+    run = make_run(tmp_path / "a", benchmarks=("x", "y"), eval={"temperature": [0.0, 1.0]})
+    run.append_evals([row | {"temperature": 0.0, "acc": 0.0} for row in run.evals()])
+    totals = [s for s in charts.grid([tmp_path]).series if s.panel.startswith("Total")]
+    assert [s.panel.partition("benchmarks")[2] for s in totals] == [", temperature 1", ", temperature 0"]
+    assert [p.y for p in totals[1].points] == [0, 0, 0] and totals[0].points[0].y == pytest.approx(0.15)
+
+
+def sized(tmp_path, benchmarks=("x", "y")):
+    names = ("RM 7B", "RM 0.5B", "RM 72B")
+    return curve_file(tmp_path / "sizes.json", {(n, b): [i / 10, 0.5, 0.6] for i, n in enumerate(names) for b in benchmarks})
+
+
+def test_larger_models_are_darker_and_stand_above(tmp_path):
+    figure = charts.curves([sized(tmp_path)])
+    lightness = {s.name: lab(s.style.colour, np.eye(3))[0] for s in figure.series}
+    assert lightness["RM 72B"] < lightness["RM 7B"] < lightness["RM 0.5B"]
+    figure = charts.figure([tmp_path / "sizes.json"], "heatmap")
+    average = "Average: macro mean of 2 benchmarks"
+    assert figure.panels == ["x", "y", average] and "gray" not in figure.note
+    assert [s.name for s in figure.series if s.panel == average] == ["RM 72B", "RM 7B", "RM 0.5B"]
+    with render.drawn(figure) as drawn:
+        numbers = [text.get_text() for text in drawn.axes[0].texts]
+    assert numbers == [".20", ".50", ".60", ".00", ".50", ".60", ".10", ".50", ".60"]
+
+
+def test_runs_of_several_sizes_are_a_ramp_and_other_differences_are_not(tmp_path):
+    for size, millions in ((3e6, "3M"), (8e5, "0.8M")):
+        model = {"label": f"Qwen3-shaped, {millions}", "parameters": size}
+        make_run(tmp_path / "sizes" / millions, model=model)
+        make_run(tmp_path / "tunings" / millions, model=model, tuning="live" if size > 1e6 else "frozen")
+    ramp = charts.ramp(2)
+    assert [(s.name[-4:], s.style.colour) for s in charts.curves([tmp_path / "sizes"]).series] == [
+        ("0.8M", ramp[0]),
+        (", 3M", ramp[1]),
+    ]
+    assert not set(ramp) & {s.style.colour for s in charts.curves([tmp_path / "tunings"]).series}
+    rows = charts.heatmap([tmp_path / "sizes"])
+    assert [s.name[-4:] for s in rows.series] == [", 3M", "0.8M"] and rows.x == "Share of the run"
+
+
+def test_a_value_that_is_missing_is_no_cell(tmp_path):
+    lines = {("A", "b"): [0.1, 0.2, 0.3, 0.4], ("B", "b"): [0.1, None, 0.3, 0.4]}
+    figure = charts.heatmap([curve_file(tmp_path / "c.json", lines)])
+    assert "gray" in figure.note
+    with render.drawn(figure) as drawn:
+        corners = np.concatenate([patch.get_path().vertices for patch in drawn.axes[0].patches])
+        inside = [tuple(c) for c in corners.reshape(-1, 5, 2).mean(1)]
+        assert len(corners) == 7 * 5 and len(inside) == 7 and len([t for t in drawn.axes[0].texts]) == 7
+    assert render._spans([0, 10, 20, 40, 50]) == [(-5, 5), (5, 15), (15, 25), (35, 45), (45, 55)]
+
+
+def items(run, step, correct_QK):
+    rows = [(q, k, right) for q, samples in enumerate(correct_QK) for k, right in enumerate(samples)]
+    blank = {name: [None] * len(rows) for name in ("extracted", "logp", "completion")}
+    columns = {"benchmark": ["abacus/add2"] * len(rows), "temperature": [1.0] * len(rows), "tokens": [5] * len(rows)}
+    columns |= {"item": [q for q, _, _ in rows], "sample": [k for _, k, _ in rows]}
+    columns["verdict"] = ["correct" if right else "wrong" for _, _, right in rows]
+    run.write_rows("items", step, columns | blank)
+
+
+def test_the_map_of_items_is_ordered_by_when_they_were_solved(tmp_path):
+    run = make_run(tmp_path / "a")
+    items(run, 0, [[0, 0, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1]])
+    items(run, 4, [[0, 0, 0, 1], [0, 0, 0, 0], [1, 1, 1, 1]])
+    items(run, 8, [[0, 0, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]])
+    figure = charts.figure([tmp_path], "solved")
+    assert [s.name for s in figure.series] == ["item 1", "item 2", "item 0"]
+    assert [p.y for p in figure.series[0].points] == [0.75, 0, 1]
+    assert [(c.x, c.gained, c.lost) for c in figure.changes] == [(4, 1, 1), (8, 1, 0)]
+    assert "4 samples" in figure.note
+    with render.drawn(figure) as drawn:
+        labels = [label.get_text() for label in drawn.axes[0].get_xticklabels()]
+    assert labels == ["0\n", "4\n+1\n\N{MINUS SIGN}1", "8\n+1\n\N{MINUS SIGN}0"]
+    make_run(tmp_path / "b")
+    with pytest.raises(UsageError, match="no items"):
+        charts.solved([tmp_path / "b"])
+    with pytest.raises(UsageError, match="one run"):
+        charts.solved([tmp_path])
+
+
+def test_references_are_dotted_gray_and_behind(tmp_path):
+    make_run(tmp_path / "r/a")
+    file = curve_file(tmp_path / "ref.json", {("Paper", "abacus/add2"): [0.1, 0.4], ("Other", ""): [0.2], ("No", "b"): [0.2]})
+    figure = charts.curves([tmp_path / "r"], references=[file])
+    run, paper, other = figure.series
+    assert run.style.colour == charts.FAMILIES["Qwen3"][0] and not run.reference
+    assert (paper.name, other.name, other.panel) == ("Paper", "Other", "abacus/add2")
+    assert all(s.reference and s.style.dash == ":" for s in (paper, other)) and paper.style != other.style
+    assert all(len({s.style.colour[i : i + 2] for i in (1, 3, 5)}) == 1 for s in (paper, other))
+    with render.drawn(figure) as drawn:
+        lines = {line.get_label(): line.get_zorder() for line in drawn.axes[0].lines}
+    assert lines["Paper"] < lines[run.name]
+    with pytest.raises(UsageError, match="abacus/add2"):
+        charts.curves([tmp_path / "r"], references=[curve_file(tmp_path / "no.json", {("No", "b"): [0.2]})])
+    with pytest.raises(UsageError, match="axes"):
+        charts.curves([tmp_path / "r"], x="tokens", references=[file])
+
+
+def test_marks_stand_at_their_x_and_their_words_apart(tmp_path):
+    make_run(tmp_path / "a")
+    figure = charts.curves([tmp_path])
+    figure.marks = [
+        charts.Mark(4, "rollback", figure.series[0].name),
+        charts.Mark(4.01, "alarm"),
+        charts.Mark(1, "no", panel="b"),
+    ]
+    with render.drawn(figure) as drawn:
+        (ax,) = drawn.axes
+        drawn.draw_without_rendering()
+        one, two = (text.get_window_extent() for text in ax.texts)
+        assert [text.get_text() for text in ax.texts] == ["rollback", "alarm"] and one.x1 <= two.x0 + 2
+        marks = {line.get_xdata()[0]: line.get_color() for line in ax.lines[1:]}
+    assert marks == {4: charts.FAMILIES["Qwen3"][0], 4.01: render.QUIET}
+
+
+def rows_of(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def test_the_numbers_behind_a_figure(tmp_path):
+    for seed in (0, 1):
+        make_run(tmp_path / f"r/s{seed}", accuracies=(0.2 + 0.1 * seed, 0.5), seed=seed)
+    charts.draw(charts.curves([tmp_path / "r"]), tmp_path / "x.csv")
+    rows = rows_of(tmp_path / "x.csv")
+    assert list(rows[0]) == ["panel", "series", "x", "y", "low", "high", "n_seeds"] and len(rows) == 6
+    assert [(row["series"], row["n_seeds"]) for row in rows[::2]] == [
+        ("Qwen3-shaped, 0.8M, seed 0", "1"), ("Qwen3-shaped, 0.8M, seed 1", "1"), ("Qwen3-shaped, 0.8M (mean of 2 seeds)", "2")
+    ]  # fmt: skip
+    assert float(rows[4]["y"]) == pytest.approx(0.25) and float(rows[4]["low"]) < 0.25
+    charts.draw(charts.grid([tmp_path / "r/s0"]), tmp_path / "grid.csv")
+    assert rows_of(tmp_path / "grid.csv")[1] | {"low": "", "high": ""} == {
+        "panel": "abacus/add2", "series": "Qwen3-shaped, 0.8M", "x": "4", "y": "0.5", "low": "", "high": "", "n_seeds": "1",
+        "tokens": "11.0", "tokens_p95": "21.0",
+    }  # fmt: skip
+
+
+def test_a_specification_is_json(tmp_path):
+    figure = charts.curves([curve_file(tmp_path / "c.json", {("A", "b"): [0.1, None], ("B", "b"): [0.1, 0.3]})])
+    figure.marks.append(charts.Mark(3, "alarm"))
+    spec = json.loads(json.dumps(charts.specification(figure), allow_nan=False))
+    assert (
+        spec["panels"] == ["b"] and spec["y"] == {"label": "Accuracy", "range": [0, 1]} and spec["marks"][0]["text"] == "alarm"
+    )
+    assert spec["series"][0]["points"] == {"x": [0, 10], "y": [0.1, None]} and spec["series"][0]["style"]["dash"] == []
+    heat = charts.specification(charts.heatmap([sized(tmp_path)]))
+    assert heat["kind"] == "heatmap" and heat["ramp"] == charts.RAMP and heat["series"][0]["parameters"] == 72e9
+
+
+def large(kind, lines, points, **more):
+    series = []
+    for n in range(lines):
+        ys = [0.5 + math.sin(x * x + n) / 3 for x in range(points)]
+        made = [charts.Point(x, y, 0.1, 0.9, tokens=100.0 + x, tokens_p95=200.0 + x) for x, y in enumerate(ys)]
+        series.append(charts.Series(f"run {n}", f"panel {n}" if kind == "grid" else "m", made))
+    charts._dress(series)
+    return charts.Figure("large", "Step", "Accuracy", series, kind=kind, **more)
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [large("grid", 12, 40, y2="Tokens"), large("curves", 7, 2000), large("solved", 300, 40)],
+    ids=["grid", "long", "map"],
+)
+def test_vector_files_of_large_figures_stay_small(tmp_path, figure):
+    charts.draw(figure, tmp_path / "x.svg", tmp_path / "x.pdf")
+    assert all((tmp_path / name).stat().st_size < 300_000 for name in ("x.svg", "x.pdf"))
+
+
+def test_thinning_keeps_ends_spikes_and_gaps():
+    points = [charts.Point(x, 0.5) for x in range(1000)]
+    points[333].y, points[700].y, points[801].y = 9.0, -9.0, math.nan
+    kept = render.thinned(points, 100)
+    assert len(kept) <= 100 and (kept[0].x, kept[-1].x) == (0, 999) and kept == render.thinned(points, 100)
+    assert {333, 700, 801} <= {p.x for p in kept} and render.thinned(points, 1000) is points
+
+
+def test_a_papers_column(tmp_path):
+    make_run(tmp_path / "a", benchmarks=("x", "y"))
+    make_run(tmp_path / "b", "Llama3.2", benchmarks=("x", "y"))
+    figure = charts.curves([tmp_path])
+    with render.drawn(figure, column=True) as drawn:
+        drawn.draw_without_rendering()
+        sizes = {text.get_fontsize() for ax in drawn.axes for text in [ax.title, *ax.get_xticklabels(), ax.yaxis.label]}
+        assert drawn.get_figwidth() == 3.3 and sizes <= {7, 7.5, 8}
+        one, two = (ax.get_position() for ax in drawn.axes)
+        assert one.y0 > two.y1 and drawn.get_tightbbox().x1 <= 3.35
+    charts.draw(figure, tmp_path / "x.pdf", column=True)
+    text = (tmp_path / "x.pdf").read_bytes()
+    assert b"/FontFile2" in text and b"/Type3" not in text
+
+
+@pytest.mark.parametrize("kind", ["curves", "grid", "heatmap", "solved"])
+def test_every_kind_is_the_same_file_twice(tmp_path, kind):
+    run = make_run(tmp_path / "r/a")
+    for step in (0, 4):
+        items(run, step, [[0, 1, 1, 1], [0, 0, 0, 0]])
+    for name in ("one", "two"):
+        charts.draw(charts.figure([tmp_path / "r"], kind), *(tmp_path / f"{name}{suffix}" for suffix in charts.FORMATS))
+    for suffix in charts.FORMATS:
+        assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
+
+
+def test_numbers_in_a_name_are_kept_whole(tmp_path):
+    charts.draw(charts.curves([curve_file(tmp_path / "c.json", {("rate 0.00025", "b"): [0.1]})]), tmp_path / "x.svg")
+    assert "rate 0.00025<" in (tmp_path / "x.svg").read_text()
+
+
+def test_no_two_of_many_lines_look_alike(tmp_path):
+    lines = {(name, "b"): [0.1] for name in [*charts.FAMILIES, "GRPO", "MEL", *(f"line {i}" for i in range(60))]}
+    file, reference = (
+        curve_file(tmp_path / "c.json", lines),
+        curve_file(tmp_path / "r.json", {(f"{i}", "b"): [0] for i in range(6)}),
+    )
+    styles = [s.style for s in charts.curves([file], references=[reference]).series]
+    assert len({(s.colour, s.marker, str(s.dash)) for s in styles}) == len(styles) == 74
 
 
 # Machado, Oliveira and Fernandes 2009: what a person without one kind of cone sees, in linear RGB.
@@ -263,3 +581,21 @@ def test_colours_can_be_told_apart_without_a_cone(palette, seen):
 def test_markers_of_families_differ():
     markers = [charts.LIVE[1], *(marker for _, marker in charts.FAMILIES.values())]
     assert len(set(markers)) == len(markers)
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 9])
+def test_the_ramp_of_sizes_darkens_evenly(n):
+    shades = [lab(colour, SEEN["all"]) for colour in charts.ramp(n)]
+    steps = [one[0] - other[0] for one, other in itertools.pairwise(shades)]
+    assert min(steps) > 0 and max(steps) < 1.35 * min(steps)
+    distances = [np.linalg.norm(one - other) for one, other in itertools.pairwise(shades)]
+    assert max(distances) < 2 * min(distances)
+    assert shades[0][0] < 85, "too light to be seen as a line on paper"
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_accuracy_and_length_can_be_told_apart(seen):
+    one, other = (lab(style.colour, SEEN[seen]) for style in (charts.ACCURACY, charts.TOKENS))
+    assert np.linalg.norm(one - other) > 40
+    assert seen != "all" or abs(one[0] - other[0]) > 10, "too alike in gray"
+    assert charts.ACCURACY.marker != charts.TOKENS.marker

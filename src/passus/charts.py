@@ -1,24 +1,33 @@
-"""Figures of learning curves. A figure is first a specification (panels of series with points), then drawn by matplotlib.
+"""Figures of learning curves. A figure is first a specification, plain data; `render.py` draws it, and so can a page.
+
+    curves    a line each: runs of several seeds are a mean with its runs behind
+    grid      one run or file: accuracy and length, on two axes, a panel each benchmark, and their total
+    heatmap   lines as rows, such as models by size: progress along, accuracy as colour
+    solved    one run: its items as rows, the share of samples that are correct as colour
 
 Lines are named and coloured by what tells their runs apart: model, tuning, method. Runs that differ by seed alone share one.
 """
 
+import csv
+import io
 import itertools
-import json
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from io import StringIO
+import math
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from passus.config import flatten
+from passus.curves import Items, Origin, lines_of, names_of, of_runs, origin_of, read_file
 from passus.errors import UsageError, nearest
+from passus.files import write_atomic
 from passus.record import METRICS, RunFolder, find_runs
 
-X_AXES = {"step": "Step", "tokens": "Training tokens", "time": "Seconds", "progress": "Share of the run"}
+X_AXES = {
+    "step": "Step", "tokens": "Training tokens", "time": "Seconds", "progress": "Share of the run", "iteration": "Iteration",
+}  # fmt: skip
 Y_AXES = {"accuracy": ("acc", "Accuracy"), "length": ("tokens_mean", "Tokens a completion")}
-FORMATS = (".svg", ".pdf", ".png")
+FORMATS = (".svg", ".pdf", ".png", ".csv")
 
 # One colour and marker a family, in every figure; the shades can be told apart without red, green or blue cones (tested).
 FAMILIES = {
@@ -32,46 +41,43 @@ METHODS = {"grpo": ("#56a8e0", "o"), "mel": ("#f28b88", "^")}
 OTHERS = ["#e07b00", "#0b3c7a", "#c8281e", "#7fd0b0", "#d0be20", "#a03cc8", "#222222"]
 MARKERS = "os^DvPX"
 DASHES = ["-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (8, 3))]
-
-LEGEND_INSIDE = 5
-"""More lines than this, and the legend goes below the figure: inside, it would hide them."""
-MARKED = 60
-"""A line of more points than this has no markers."""
-SIZES = {"*": 9, "P": 6.5, "X": 6}
-QUIET = "#555555"
+DASH_LENGTHS = {"-": [], "--": [3.7, 1.6], "-.": [6.4, 1.6, 1, 1.6], ":": [1, 1.65]}
+"""In line widths, on and off, for whoever draws from a specification."""
+REFERENCES = [("#8c8c8c", "x"), ("#8c8c8c", "1"), ("#b4b4b4", "+"), ("#b4b4b4", "2"), ("#8c8c8c", "3"), ("#b4b4b4", "4")]
+RAMP = ["#f7fbe6", "#bde5b7", "#77ccbd", "#41adc1", "#2e8cb9", "#296caa", "#264c98", "#212e7f", "#0d1a52"]
+"""Light is little, dark is much, in equal steps of lightness: of cells, and of sizes."""
+LIGHTEST_LINE = 0.25
+"""Where on the ramp the smallest size stands: what is lighter cannot be seen on paper."""
+SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) ?([KMBT])(?![A-Za-z])", re.IGNORECASE)
+OWN_TOTAL = re.compile(r"(total|average|mean|overall)\b", re.IGNORECASE)
+"""What a curve file calls its own total; no other is made then."""
 ITEM_BAND = "95 % interval of the mean over items like these, clustered by item"
-NO_DIFFERENCE = ("seed", "run.threads", "run.save_every", "run.keep", "chart.kind", "chart.y")
-"""Keys that may differ between runs of one line."""
 
 
 @dataclass
 class Point:
     x: float
     y: float
+    """Not a number where it is missing: the line has a gap there."""
     low: float | None = None
     high: float | None = None
     step: int = 0
     """By which the points of several seeds are matched, whatever x is."""
+    tokens: float | None = None
+    """Mean length of completions, and its 95th percentile."""
+    tokens_p95: float | None = None
 
 
 @dataclass(frozen=True)
 class Style:
     colour: str
     marker: str
+    """By matplotlib's letters."""
     dash: Any = "-"
 
 
-@dataclass(frozen=True)
-class Origin:
-    """The run that a line comes from."""
-
-    path: Path
-    model: str
-    tuning: str
-    method: str
-    seed: int
-    settings: tuple[tuple[str, str], ...]
-    """Everything else: runs that agree in it are one experiment, done with several seeds."""
+ACCURACY, TOKENS = Style(FAMILIES["Qwen3"][0], "o"), Style(LIVE[0], "s")
+"""Of the two axes of a grid."""
 
 
 @dataclass
@@ -87,6 +93,37 @@ class Series:
     """How many a mean is over; 0 for a line of its own."""
     faint: bool = False
     """One of the seeds behind a mean."""
+    line: str = ""
+    """The line whose look it shares, where that is not its name's."""
+    parameters: float | None = None
+    temperature: str = ""
+    """As the panel says it, where there are several."""
+    reference: bool = False
+    """From a curve file that is only there to compare with: dotted, gray, behind."""
+    approximate: bool = False
+    """Read off a chart."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something that happened to a line: an alarm, a rollback."""
+
+    x: float
+    text: str
+    series: str = ""
+    """The line's name, for its colour."""
+    panel: str = ""
+    """All of them, if none is named."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Items that came to be solved in most samples since the eval before, and those that are so no longer."""
+
+    panel: str
+    x: float
+    gained: int
+    lost: int
 
 
 @dataclass
@@ -96,6 +133,20 @@ class Figure:
     y: str
     series: list[Series]
     note: str = ""
+    kind: str = "curves"
+    y2: str = ""
+    """The right axis, of a grid."""
+    marks: list[Mark] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+
+    @property
+    def panels(self) -> list[str]:
+        return list(dict.fromkeys(s.panel for s in self.series))
+
+
+def _axis(x: str) -> str:
+    """Its label; a curve file may bring its own x."""
+    return X_AXES.get(x) or x[:1].upper() + x[1:]
 
 
 def check_y(y: str) -> None:
@@ -105,92 +156,226 @@ def check_y(y: str) -> None:
         raise UsageError(f"y = {y!r}", expected=", ".join(known), write=nearest(y, known))
 
 
-def curves(sources: list[Path], x: str = "step", y: str = "accuracy", title: str | None = None) -> Figure:
+def figure(
+    sources: list[Path], kind: str = "curves", x: str | None = None, y: str = "accuracy", title: str | None = None,
+    references: Sequence[Path] = (),
+) -> Figure:  # fmt: skip
+    """A figure of any kind. Without an x, a heatmap is against the share of the run, all else against step."""
+    if kind not in ("curves", "grid", "heatmap", "solved"):
+        raise UsageError(f"kind = {kind!r}", expected="curves, grid, heatmap or solved")
+    if references and kind != "curves":
+        raise UsageError(f"references in a {kind}", expected="kind = 'curves'")
+    if kind in ("grid", "solved") and y != "accuracy":
+        raise UsageError(f"y = {y!r} in a {kind}", expected="accuracy", write="kind = 'curves'")
+    if kind == "heatmap":
+        return heatmap(sources, x or "progress", y, title)
+    if kind == "curves":
+        return curves(sources, x or "step", y, title, references)
+    return (grid if kind == "grid" else solved)(sources, x or "step", title)
+
+
+def curves(
+    sources: list[Path], x: str = "step", y: str = "accuracy", title: str | None = None, references: Sequence[Path] = ()
+) -> Figure:
     """Every run and curve file under the sources, a line each. Curve files bring their own axes."""
     check_y(y)
-    if not sources:
-        raise UsageError(
-            "no run folders or curve files were given", expected="at least one", write="passus plot runs --out figure.svg"
-        )
-    series: list[Series] = []
-    axes: set[tuple[str, str]] = set()
-    runs: dict[Path, Path] = {}
-    for source in sources:
-        if source.is_file():
-            found, file_axes = _of_file(source)
-            series += found
-            axes.add(file_axes)
-        elif source.is_dir():
-            runs |= {run.resolve(): run for run in find_runs(source)}  # a run given twice is one run
-        else:
-            raise UsageError(f"no file or folder {source}", expected="run folders or curve files")
-    series += [s for run in runs.values() for s in _of_run(RunFolder(run), x, y)]
+    series, axes = [], set()
+    runs, files = _sorted_out(sources)
+    for file in files:
+        found, file_axes = _of_file(file)
+        series += found
+        axes.add(file_axes)
+    series += [s for run in runs for s in _of_run(RunFolder(run), x, y)]
     axes |= {(x, y)} if runs else set()
     series = [s for s in series if s.points]
     if not series:
         raise UsageError(
             f"nothing to draw in {', '.join(map(str, sources))}", expected=f"runs with {y} recorded, or curve files"
         )
+    for reference in references:
+        found, file_axes = _of_file(reference)
+        series += _as_reference(found, reference, {s.panel for s in series})
+        axes.add(file_axes)
     if len(axes) > 1:
         raise UsageError(
             f"the sources have different axes: {sorted(axes)}", expected="one pair, x and y", write="--x and --y to match"
         )
     ((x, y),) = axes
     series = _arrange(series)
-    return Figure(title or "", X_AXES.get(x, x), Y_AXES[y][1] if y in Y_AXES else y, series, _note(series))
+    return Figure(title or "", _axis(x), Y_AXES[y][1] if y in Y_AXES else y, series, _note(series))
 
 
-def _of_run(run: RunFolder, x: str, y: str) -> list[Series]:
-    config, model = run.config(), run.meta()["model"]
-    rows = {row["step"]: row for row in run.metrics()}
-    settings = tuple((key, str(value)) for key, value in flatten(config).items() if key not in NO_DIFFERENCE)
-    label, tuning = model.get("label", run.path.name), model.get("tuning", "live")
-    origin = Origin(run.path, label, tuning, config.method.name, config.seed, settings)
+def grid(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
+    """Accuracy and length of one run or curve file, a panel each benchmark, and their total."""
+    runs, files = _sorted_out(sources)
+    one = "one run, or one curve file with one line a benchmark"
+    if len(runs) + len(files) > 1:
+        raise UsageError(
+            f"{len(runs) + len(files)} runs or curve files for one grid", expected=one, write=str([*runs, *files][0])
+        )
+    made = curves(sources, x, "accuracy", title)
+    if len(made.panels) < len(made.series):
+        raise UsageError(f"{len({s.name for s in made.series})} lines in {sources[0]}", expected=one)
+    series = made.series + _totals(made.series, "Total")
+    for s in series:
+        s.style = ACCURACY
+    points = [p for s in series for p in s.points]
+    note = [f"blue band: {ITEM_BAND}"] if runs else [made.note] if made.note else []
+    if any(p.tokens_p95 is not None for p in points):
+        note.append("orange band: from the mean length to its 95th percentile")
+    y2 = Y_AXES["length"][1] if any(p.tokens is not None for p in points) else ""
+    return replace(made, series=series, kind="grid", y2=y2, note="\n".join(note))
+
+
+def heatmap(sources: list[Path], x: str = "progress", y: str = "accuracy", title: str | None = None) -> Figure:
+    """Lines as rows, the larger model above; a panel each benchmark, and their average. One line: its benchmarks as rows."""
+    made = curves(sources, x, y, title)
+    series = [s for s in made.series if not s.faint]
+    sizes = _sizes(series)
+    if sizes:
+        series.sort(key=lambda s: -sizes[line_of(s)])
+    series += _totals(series, "Average")
+    if len({line_of(s) for s in series}) == 1:
+        name = line_of(series[0]) or ""
+        series = [replace(s, name=s.panel, panel=name) for s in series]
+    made = replace(made, series=series, kind="heatmap")
+    seeds = _seeds_of(series)
+    known = [(s.panel, frozenset(p.x for p in s.points if not math.isnan(p.y))) for s in series]
+    missing = len(set(known)) > len(made.panels) or any(math.isnan(p.y) for s in series for p in s.points)
+    made.note = "\n".join(([f"means of n = {seeds} seeds"] if seeds else []) + (["gray: no value"] if missing else []))
+    return made
+
+
+def solved(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
+    """The items of one run: those first that were solved first, in most of their samples."""
+    runs, files = _sorted_out(sources)
+    if len(runs) != 1 or files:
+        raise UsageError(f"{len(runs)} runs and {len(files)} curve files for one map of items", expected="one run with items")
+    run = RunFolder(runs[0])
+    found = [curve for curve in of_runs([run]).series if curve.items is not None]
+    if not found:
+        raise UsageError(f"{run.path} has no items that fit together", expected="items/ as passus writes it")
+    along = _along(run, x)
+    made = Figure(title or found[0].name, X_AXES[x], "Share of samples correct", [], kind="solved")
+    for curve in found:
+        assert curve.items is not None
+        series, changes = _item_rows(curve.items, curve.benchmark, along)
+        made.series += series
+        made.changes += changes
+    samples = " or ".join(dict.fromkeys(str(curve.items.correct_TQK.shape[2]) for curve in found if curve.items))
+    made.note = f"{samples} samples an item; solved: most of them correct\n"
+    made.note += "+ newly solved since the eval before, \N{MINUS SIGN} solved no longer"
+    return made
+
+
+def _item_rows(items: Items, panel: str, along: Callable[[int], float | None]) -> tuple[list[Series], list[Change]]:
+    """A row an item, in the order in which they were first solved, then by how often they are right."""
+    kept = [(t, where) for t, step in enumerate(items.steps_T) if (where := along(step)) is not None]
+    means_TQ = items.means_TQ[[t for t, _ in kept]]
+    solved_TQ = means_TQ > 0.5
+    never = len(kept)
+    first_Q = [int(column.argmax()) if column.any() else never for column in solved_TQ.T]
+    order = sorted(range(len(items.item_Q)), key=lambda q: (first_Q[q], -means_TQ[:, q].mean()))
+    xs = [where for _, where in kept]
+    rows = [
+        Series(f"item {items.item_Q[q]}", panel, [Point(x, float(y)) for x, y in zip(xs, means_TQ[:, q], strict=True)])
+        for q in order
+    ]
+    pairs = zip(xs[1:], solved_TQ, solved_TQ[1:], strict=False)
+    return rows, [Change(panel, x, int((now & ~was).sum()), int((was & ~now).sum())) for x, was, now in pairs]
+
+
+def _sorted_out(sources: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Run folders and curve files; a run given twice is one run."""
+    if not sources:
+        raise UsageError(
+            "no run folders or curve files were given", expected="at least one", write="passus plot runs --out figure.svg"
+        )
+    runs: dict[Path, Path] = {}
+    for source in sources:
+        if source.is_dir():
+            runs |= {run.resolve(): run for run in find_runs(source)}
+        elif not source.is_file():
+            raise UsageError(f"no file or folder {source}", expected="run folders or curve files")
+    return list(runs.values()), [source for source in sources if source.is_file()]
+
+
+def _along(run: RunFolder, x: str) -> Callable[[int], float | None]:
+    """Where a step lies on the x-axis; nowhere, where its row is missing."""
+    rows, steps = {row["step"]: row for row in run.metrics()}, run.config().train.steps
 
     def along(step: int) -> float | None:
         if x in ("step", "progress"):
-            return step if x == "step" else step / config.train.steps
+            return step if x == "step" else step / steps
         key = {"tokens": "train/num_tokens", "time": "time/elapsed"}[x]
         return 0.0 if step == 0 else rows[step][key] if step in rows else None
 
+    return along
+
+
+def _of_run(run: RunFolder, x: str, y: str) -> list[Series]:
+    config, model, origin, along = run.config(), run.meta()["model"], origin_of(run), _along(run, x)
     found: dict[str, Series] = {}
 
-    def add(panel: str, step: int, value: float | None, band: tuple[float | None, float | None] = (None, None)) -> None:
-        series = found.setdefault(panel, Series(label, panel, [], model.get("family"), origin))
+    def add(panel: str, step: int, value: float | None, **more: Any) -> Series:
+        series = found.setdefault(panel, Series(origin.model, panel, [], model.get("family"), origin))
         where = along(step)
         if where is not None:
-            series.points.append(Point(where, float("nan") if value is None else value, *band, step))
+            series.points.append(Point(where, math.nan if value is None else value, step=step, **more))
+        return series
 
     try:
         if y not in Y_AXES:
-            for step, row in rows.items():
+            for row in run.metrics():
                 if y in row:  # arms of one experiment may record different things: sft has no reward
-                    add(y, step, row[y])
+                    add(y, row["step"], row[y])
         for point in run.evals() if y in Y_AXES else []:
-            several = len(config.eval.temperatures) > 1
-            panel = point["benchmark"] + (f", temperature {point['temperature']:g}" if several else "")
-            band = (point["ci_low"], point["ci_high"]) if y == "accuracy" else (None, None)
-            add(panel, point["step"], point[Y_AXES[y][0]], band)
+            temperature = f", temperature {point['temperature']:g}" if len(config.eval.temperatures) > 1 else ""
+            more = {"tokens": point["tokens_mean"], "tokens_p95": point.get("tokens_p95")}
+            more |= {"low": point["ci_low"], "high": point["ci_high"]} if y == "accuracy" else {}
+            add(point["benchmark"] + temperature, point["step"], point[Y_AXES[y][0]], **more).temperature = temperature
     except KeyError as error:
         raise UsageError(f"a row of {run.path} has no {error}", expected="rows as passus writes them") from None
+    for s in found.values():
+        s.parameters = model.get("parameters")
     return list(found.values())
 
 
 def _of_file(path: Path) -> tuple[list[Series], tuple[str, str]]:
     """A curve file, as published references are written, and its axes."""
-    try:
-        curve = json.loads(path.read_text(encoding="utf-8"))
-        axes = (str(curve["x"]), str(curve["y"]))
-        series = []
-        for s in curve["series"]:
-            points = [Point(float(p["x"]), float("nan") if p["y"] is None else float(p["y"])) for p in s["points"]]
-            series.append(Series(str(s["name"]), str(s.get("benchmark", axes[1])), points, str(s["name"])))
-        return series, axes
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    read = read_file(path)
+    series = [
+        Series(
+            c.name, c.benchmark or read.y, [Point(p.x, p.y, p.low, p.high, tokens=p.tokens) for p in c.points],
+            _family_in(c.name), parameters=_size_in(c.name), approximate=any(p.approximate for p in c.points),
+        )
+        for c in read.series
+    ]  # fmt: skip
+    return series, (read.x, read.y)
+
+
+def _family_in(name: str) -> str | None:
+    """Of a line that somebody else named: `Frozen Mistral`."""
+    return next((family for family in FAMILIES if re.search(rf"(?<![\w.]){re.escape(family)}(?![\w.])", name)), None)
+
+
+def _size_in(name: str) -> float | None:
+    found = SIZE.search(name)
+    return float(found[1]) * {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}[found[2].upper()] if found else None
+
+
+def _as_reference(series: list[Series], path: Path, panels: set[str]) -> list[Series]:
+    """Those that have a panel to be drawn in; in a figure of one benchmark, also those that name none."""
+    for s in series:
+        s.reference = True
+        if s.panel in Y_AXES and len(panels) == 1:
+            (s.panel,) = panels
+    fitting = [s for s in series if s.panel in panels]
+    if not fitting:
         raise UsageError(
-            f"{path} is not a curve file ({type(error).__name__}: {error})",
-            expected='JSON with "x", "y" and "series": [{"name", "points": [{"x", "y"}]}]',
-        ) from None
+            f"the reference {path} has {', '.join(dict.fromkeys(s.panel for s in series))}", expected=", ".join(sorted(panels))
+        )
+    return fitting
 
 
 def _arrange(series: list[Series]) -> list[Series]:
@@ -198,68 +383,29 @@ def _arrange(series: list[Series]) -> list[Series]:
     origins = list(dict.fromkeys(s.origin for s in series if s.origin))
     order = list(FAMILIES)
     family = {s.origin: order.index(s.family) if s.family in order else len(order) for s in series}
-    lines = sorted(_lines(origins), key=lambda line: (line[0].tuning != "live", family[line[0]]))
+    size = {s.origin: s.parameters or 0 for s in series}
+    lines = sorted(lines_of(origins), key=lambda line: (line[0].tuning != "live", family[line[0]], size[line[0]]))
     arranged = []
-    for line, name in zip(lines, _names(lines), strict=True):
+    for line, name in zip(lines, names_of(lines), strict=True):
         members = [s for s in series if s.origin in line]
+        of_seeds = f"{name} (mean of {len(line)} seeds)" if len(line) > 1 else ""
         for s in members:
-            s.name, s.faint = name, len(line) > 1
+            s.line, s.faint = of_seeds, len(line) > 1
+            s.name = f"{name}, seed {s.origin.seed}" if s.origin and of_seeds else name
         arranged += members
-        if len(line) > 1:
+        if of_seeds:
             arranged += [_mean([s for s in members if s.panel == p]) for p in dict.fromkeys(s.panel for s in members)]
     arranged += [s for s in series if not s.origin]  # last, so that runs come first to their families' colours
     _dress(arranged)
     return arranged
 
 
-def _lines(origins: list[Origin]) -> list[list[Origin]]:
-    """Runs that share a line, because they differ by seed alone; a run done twice with one seed is not another seed."""
-    alike: dict[Any, list[Origin]] = {}
-    for origin in origins:
-        alike.setdefault((origin.model, origin.tuning, origin.settings), []).append(origin)
-    lines = []
-    for group in alike.values():
-        lines += [group] if len({origin.seed for origin in group}) == len(group) else [[origin] for origin in group]
-    return lines
-
-
-def _names(lines: list[list[Origin]]) -> list[str]:
-    """By model alone where that is enough, then by tuning and method, then by what else differs."""
-    heads = [line[0] for line in lines]
-    models = [head.model for head in heads]
-    if len({head.tuning for head in heads}) > 1:
-        models = [f"{head.tuning.capitalize()} {head.model}" for head in heads]
-    names = models
-    if len({head.method for head in heads}) > 1:
-        one = len(set(models)) == 1
-        names = [head.method if one else f"{model}: {head.method}" for head, model in zip(heads, models, strict=True)]
-    told_apart = list(names)
-    for name in set(names):
-        same = [i for i, other in enumerate(names) if other == name]
-        if len(same) > 1:
-            for i, suffix in zip(same, _suffixes([lines[i] for i in same]), strict=True):
-                told_apart[i] = f"{name}: {suffix}"
-    means = [f" (mean of {len(line)} seeds)" if len(line) > 1 else "" for line in lines]
-    return [name + mean for name, mean in zip(told_apart, means, strict=True)]
-
-
-def _suffixes(lines: list[list[Origin]]) -> list[str]:
-    """What tells lines of one name apart: the arm, else the experiment too; for means, which are no arm, their settings."""
-    settings = [dict(line[0].settings) for line in lines]
-    vary = [key for key in settings[0] if len({s[key] for s in settings}) > 1]
-    ways = [["/".join(line[0].path.resolve().parts[-n:]) for line in lines] for n in (1, 2, 99)]
-    if any(len(line) > 1 for line in lines):
-        ways.insert(0, [", ".join(f"{key.rpartition('.')[2]} {s[key]}" for key in vary) for s in settings])
-    return next(way for way in ways if len(set(way)) == len(lines))
-
-
 def _mean(members: list[Series]) -> Series:
     """The mean over seeds, at the steps that all of them have: elsewhere it would jump when a seed comes or goes."""
-    first = members[0]
     by_step = [{p.step: p for p in s.points} for s in members]
     common = [step for step in by_step[0] if all(step in points for points in by_step)]
     points = [_mean_point([points[step] for points in by_step]) for step in common]
-    return Series(first.name, first.panel, points, first.family, first.origin, seeds=len(members))
+    return replace(members[0], name=members[0].line, points=points, seeds=len(members), faint=False)
 
 
 def _mean_point(points: list[Point]) -> Point:
@@ -269,32 +415,73 @@ def _mean_point(points: list[Point]) -> Point:
     return Point(sum(p.x for p in points) / len(points), over.mean, over.low, over.high, points[0].step)
 
 
+def _totals(series: list[Series], word: str) -> list[Series]:
+    """Each line's macro mean: benchmarks weigh the same. None where there is one benchmark, or where a file brings its own."""
+    if any(OWN_TOTAL.match(s.panel) for s in series):
+        return []
+    totals = []
+    for temperature in dict.fromkeys(s.temperature for s in series):
+        here = [s for s in series if s.temperature == temperature]
+        panels = {s.panel for s in here}
+        title = f"{word}: macro mean of {len(panels)} benchmarks{temperature}"
+        for line in dict.fromkeys(map(line_of, here)) if len(panels) > 1 else ():
+            members = [s for s in here if line_of(s) == line]
+            if {s.panel for s in members} == panels:
+                totals.append(replace(members[0], name=line or title, panel=title, points=_macro_mean(members)))
+    return [s for s in totals if s.points]
+
+
+def _macro_mean(members: list[Series]) -> list[Point]:
+    """Only where all have a value: elsewhere it would jump when a benchmark comes or goes."""
+    by_x = [{p.x: p for p in s.points if not math.isnan(p.y)} for s in members]
+    common = [x for x in by_x[0] if all(x in points for points in by_x)]
+    means = []
+    for x in common:
+        at = [points[x] for points in by_x]
+        tokens = [p.tokens for p in at if p.tokens is not None]
+        length = sum(tokens) / len(at) if len(tokens) == len(at) else None
+        means.append(Point(x, sum(p.y for p in at) / len(at), step=at[0].step, tokens=length))
+    return means
+
+
 def _note(series: list[Series]) -> str:
     """What bands and lines are."""
-    means = sorted({s.seeds for s in series if s.seeds})
-    items = any(p.low is not None for s in series if not s.seeds and not s.faint for p in s.points)
+    seeds = _seeds_of(series)
+    banded = [s for s in series if not s.seeds and not s.faint and any(p.low is not None for p in s.points)]
     lines = []
-    if means:
-        n = " or ".join(map(str, means))
+    if seeds:
         lines.append(
             "thick line: mean of seeds, as far as all have come; thin: each seed; "
-            f"band: 95 % t interval of the mean over seeds, n = {n}"
+            f"band: 95 % t interval of the mean over seeds, n = {seeds}"
         )
-    if items:
-        lines.append(f"band{' of a single run' if means else ''}: {ITEM_BAND}")
+    if any(s.origin for s in banded):
+        lines.append(f"band{' of a single run' if seeds else ''}: {ITEM_BAND}")
+    if any(not s.origin for s in banded):
+        lines.append("band of a curve file: as the file gives it")
+    if any(s.approximate for s in series):
+        which = "all values" if all(s.approximate for s in series) else "dotted and gray"
+        lines.append(f"{which}: read off a chart, so approximate")
     return "\n".join(lines)
+
+
+def _seeds_of(series: list[Series]) -> str:
+    """Of how many seeds there are means."""
+    return " or ".join(map(str, sorted({s.seeds for s in series if s.seeds})))
 
 
 def _dress(series: list[Series]) -> None:
     """Give each line its colour, marker and dash, the same in every panel."""
     origins = [s.origin for s in series if s.origin]
     by_tuning, one_model = len({o.tuning for o in origins}) > 1, len({o.model for o in origins}) == 1
-    methods = _method_looks(origins)
+    methods, sizes = _method_looks(origins), _size_looks(series)
 
     def wish(s: Series) -> tuple[str, str] | None:
         family = FAMILIES.get(s.family or "")
+        if sizes:
+            return sizes[line_of(s)]
         if not s.origin:
-            return family or METHODS.get(s.name.lower())
+            alone = (ACCURACY.colour, ACCURACY.marker) if line_of(s) is None else None
+            return (LIVE if s.name.startswith("Live ") else family) or METHODS.get(s.name.lower()) or alone
         if methods:
             colour, marker = methods[s.origin.method]
             return colour, family[1] if family and not one_model else marker
@@ -302,16 +489,49 @@ def _dress(series: list[Series]) -> None:
 
     wishes: dict[str | None, tuple[str, str] | None] = {}
     for s in series:
-        wishes.setdefault(_line_of(s), wish(s))
+        if not s.reference:
+            wishes.setdefault(line_of(s), wish(s))
     spare = _spare([look for look in wishes.values() if look])
     styles: dict[str | None, Style] = {}
     for line, look in wishes.items():
         # A method's colour comes again, dashed, with another model; a family's or the live arm's stands for one line.
         used = {(style.colour, style.dash) for style in styles.values()}
         dashes = [dash for dash in (DASHES if methods else DASHES[:1]) if look and (look[0], dash) not in used]
-        styles[line] = Style(*look, dashes[0]) if look and dashes else next(spare)
+        styles[line] = Style(*look, dashes[0]) if look and dashes else _unlike(styles.values(), spare)
+    references = itertools.cycle(Style(*look, ":") for look in REFERENCES)
+    grays: dict[str, Style] = {}
     for s in series:
-        s.style = styles[_line_of(s)]
+        s.style = styles[line_of(s)] if not s.reference else grays.get(s.name) or grays.setdefault(s.name, next(references))
+
+
+def _sizes(series: list[Series]) -> dict[str | None, float]:
+    """Parameters of each line, where size is what tells the lines apart; else nothing."""
+    lines = {line_of(s): s for s in reversed(series) if not s.reference}
+    sizes = {line: s.parameters for line, s in lines.items() if s.parameters}
+    stems = {SIZE.sub("", s.origin.model if s.origin else s.name) for s in lines.values()}
+    alike = {(s.origin.tuning, s.origin.method) for s in lines.values() if s.origin}
+    known = len(lines) == len(set(sizes.values())) > 1
+    return sizes if known and len(stems) == 1 and len(alike) < 2 else {}
+
+
+def _size_looks(series: list[Series]) -> dict[str | None, tuple[str, str]]:
+    sizes = _sizes(series)
+    shades = ramp(len(sizes))
+    order = sorted(sizes, key=lambda line: sizes[line])
+    return {line: (shade, MARKERS[i % len(MARKERS)]) for i, (line, shade) in enumerate(zip(order, shades, strict=True))}
+
+
+def ramp(n: int) -> list[str]:
+    """Colours of n sizes, the smallest first and lightest."""
+    return [shade(LIGHTEST_LINE + (1 - LIGHTEST_LINE) * i / max(1, n - 1)) for i in range(n)]
+
+
+def shade(share: float) -> str:
+    """The colour at this share of the ramp."""
+    at = min(max(share, 0.0), 1.0) * (len(RAMP) - 1)
+    i = min(int(at), len(RAMP) - 2)
+    channels = [(int(RAMP[i][c : c + 2], 16), int(RAMP[i + 1][c : c + 2], 16)) for c in (1, 3, 5)]
+    return "#" + "".join(f"{round(a + (b - a) * (at - i)):02x}" for a, b in channels)
 
 
 def _method_looks(origins: list[Origin]) -> dict[str, tuple[str, str]]:
@@ -323,105 +543,97 @@ def _method_looks(origins: list[Origin]) -> dict[str, tuple[str, str]]:
 
 def _spare(taken: Collection[tuple[str, str]]) -> Iterator[Style]:
     """Looks for lines that have none of their own: first the colours, then the same ones dashed; markers differ too."""
-    colours = [colour for colour in OTHERS if colour not in {look[0] for look in taken}]
-    markers = [marker for marker in MARKERS if marker not in {look[1] for look in taken}] or MARKERS
+    colours = [colour for colour in OTHERS if colour not in {look[0] for look in taken}] or OTHERS
+    markers = [marker for marker in MARKERS if marker not in {look[1] for look in taken}] or list(MARKERS)
     for i in itertools.count():
-        yield Style(colours[i % len(colours)], markers[i % len(markers)], DASHES[i // len(colours) % len(DASHES)])
+        again, dash = divmod(i // len(colours), len(DASHES))
+        marker = markers[i % len(markers)] if not again else MARKERS[(i + again) % len(MARKERS)]
+        yield Style(colours[i % len(colours)], marker, DASHES[dash])
 
 
-def _line_of(s: Series) -> str | None:
+def _unlike(used: Collection[Style], spare: Iterator[Style]) -> Style:
+    """The next look that no line has; of hundreds of lines, some must look alike."""
+    return next(
+        (style for style in itertools.islice(spare, 300) if style not in used), Style(OTHERS[-1], MARKERS[0], DASHES[0])
+    )
+
+
+def line_of(s: Series) -> str | None:
     """What has one look: a line in all its panels. Those that are called as their panel stand alone there, and look alike."""
-    return None if s.name == s.panel else s.name
+    return None if s.name == s.panel else s.line or s.name
 
 
-def draw(figure: Figure, *paths: Path) -> None:
-    """One file or several, by their suffixes."""
+def specification(figure: Figure) -> dict[str, Any]:
+    """The figure as JSON holds it, for whatever draws it: a page, another plotter. What is missing is null."""
+    spec: dict[str, Any] = {
+        "kind": figure.kind,
+        "title": figure.title,
+        "note": figure.note,
+        "x": {"label": figure.x},
+        "y": {"label": figure.y} | ({"range": [0, 1]} if figure.y == Y_AXES["accuracy"][1] else {}),
+        "panels": figure.panels,
+        "series": [_plain_series(s) for s in figure.series],
+        "marks": [asdict(mark) for mark in figure.marks],
+        "changes": [asdict(change) for change in figure.changes],
+    }
+    if figure.y2:
+        spec["y2"] = {"label": figure.y2, "style": _plain_style(TOKENS)}
+    if figure.kind in ("heatmap", "solved"):
+        spec["ramp"] = RAMP
+    return spec
+
+
+def _plain_series(s: Series) -> dict[str, Any]:
+    columns = {key: [_or_null(getattr(p, key)) for p in s.points] for key in ("x", "y", "low", "high", "tokens", "tokens_p95")}
+    points = {key: values for key, values in columns.items() if key in "xy" or any(v is not None for v in values)}
+    kept = {key: getattr(s, key) for key in ("name", "panel", "seeds", "faint", "reference", "approximate", "parameters")}
+    return kept | {"line": line_of(s), "style": _plain_style(s.style), "points": points}
+
+
+def _plain_style(style: Style) -> dict[str, Any]:
+    dash = DASH_LENGTHS[style.dash] if isinstance(style.dash, str) else list(style.dash[1])
+    return {"colour": style.colour, "marker": style.marker, "dash": dash}
+
+
+def _or_null(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def write_csv(figure: Figure, path: Path) -> None:
+    """The numbers behind a figure, a row a point. `n_seeds` is empty where a curve file does not say."""
+    columns = ["x", "y", "low", "high"]
+    more = ["tokens", "tokens_p95"] if figure.kind == "grid" else []
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["panel", "series", *columns, "n_seeds", *more])
+    for s in figure.series:
+        n = s.seeds or (1 if s.origin or figure.kind == "solved" else None)
+        for p in s.points:
+            numbers = [_or_null(getattr(p, name)) for name in columns + more]
+            rows.writerow([s.panel, s.name, *numbers[:4], n, *numbers[4:]])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, lambda target: target.write_text(text.getvalue(), encoding="utf-8"), durable=False)
+
+
+def draw(figure: Figure, *paths: Path, column: bool = False) -> None:
+    """One file or several, by their suffixes; `column`: as wide as a paper's column, with its sizes of type."""
     for path in paths:
         if path.suffix not in FORMATS:
             raise UsageError(
                 f"--out {path}", expected=f"a name that ends in {', '.join(FORMATS)}", write=f"{path.with_suffix('.svg')}"
             )
-    with _drawn(figure) as drawn:
-        for path in paths:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # Beside the target first: whoever watches the figure never sees half of one.
-            temporary = path.with_name(f".{path.stem}.tmp{path.suffix}")
-            drawn.savefig(temporary, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
-            temporary.replace(path)
+    for path in paths:
+        if path.suffix == ".csv":
+            write_csv(figure, path)
+    drawn = [path for path in paths if path.suffix != ".csv"]
+    if drawn:
+        from passus import render
+
+        render.save(figure, drawn, column)
 
 
 def svg(figure: Figure) -> str:
     """The figure as SVG, for a page to hold."""
-    with _drawn(figure) as drawn:
-        text = StringIO()
-        drawn.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-    return text.getvalue()
+    from passus import render
 
-
-@contextmanager
-def _drawn(figure: Figure) -> Iterator[Any]:
-    """matplotlib's figure, within the settings that it must be saved under too."""
-    import matplotlib
-    from matplotlib.figure import Figure as Canvas
-
-    panels = list(dict.fromkeys(s.panel for s in figure.series))
-    columns = min(3, len(panels))
-    lines = -(-len(panels) // columns)
-    named = list(dict.fromkeys(s.name for s in figure.series if not s.faint and _line_of(s)))
-    below = len(named) > LEGEND_INSIDE or (len(panels) > 1 and len(named) > 1)
-    width = 1.5 + 4.8 * columns
-    across = max(1, int(width / (0.6 + 0.063 * max(map(len, named), default=0))))
-    height = 0.7 + 3.1 * lines + (0.19 * -(-len(named) // across) if below else 0)
-    settings = {"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "passus", "pdf.fonttype": 42, "text.parse_math": False}
-    with matplotlib.rc_context(settings):
-        drawn = Canvas(figsize=(width, height), layout="constrained")
-        axes = drawn.subplots(lines, columns, squeeze=False)
-        for ax, panel in zip(axes.flat, panels, strict=False):
-            _panel(ax, figure, panel)
-            if named and not below:
-                ax.legend(frameon=False)
-        for ax in axes.flat[len(panels) :]:
-            ax.set_visible(False)
-        drawn.suptitle(figure.title)
-        _below(drawn, axes, figure.note, min(across, len(named)) if below else 0)
-        yield drawn
-
-
-def _below(drawn: Any, axes: Any, note: str, across: int) -> None:
-    """The note, and the legend under it if it has no room inside; `across` is its columns, 0 for none."""
-    if not across:
-        drawn.supxlabel(note, fontsize=7, color=QUIET)
-        return
-    handles = {label: handle for ax in axes.flat for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    # As the legend's title: layout would put a label of the figure's on top of it.
-    legend = drawn.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=across, frameon=False, fontsize=8,
-        title=note or None, title_fontproperties={"size": 7},
-    )  # fmt: skip
-    legend.get_title().set(color=QUIET, multialignment="center")
-
-
-def _panel(ax: Any, figure: Figure, panel: str) -> None:
-    for s in (s for s in figure.series if s.panel == panel):
-        xs, ys = [p.x for p in s.points], [p.y for p in s.points]
-        look: dict[str, Any] = {"color": s.style.colour, "linestyle": s.style.dash}
-        if s.faint:
-            ax.plot(xs, ys, **look, linewidth=0.7, alpha=0.45)
-            continue
-        marker = s.style.marker if len(xs) <= MARKED else None
-        # White edges: where lines cross, the markers can still be told.
-        look |= {
-            "marker": marker,
-            "markersize": SIZES.get(s.style.marker, 5),
-            "markeredgecolor": "white",
-            "markeredgewidth": 0.6,
-        }
-        ax.plot(xs, ys, **look, linewidth=2.2 if s.seeds else 1.4, label=s.name if _line_of(s) else None, zorder=3)
-        if all(p.low is not None for p in s.points):
-            lows, highs = [p.low for p in s.points], [p.high for p in s.points]
-            ax.fill_between(xs, lows, highs, color=s.style.colour, alpha=0.13, linewidth=0)
-    ax.set(title=panel, xlabel=figure.x, ylabel=figure.y)
-    if figure.y == "Accuracy":
-        ax.set_ylim(0, 1.02)
-    ax.grid(alpha=0.25, linewidth=0.6)
-    ax.spines[["top", "right"]].set_visible(False)
+    return render.svg(figure)
