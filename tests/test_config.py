@@ -72,7 +72,6 @@ REFUSED = {
     "task.name=abacus/add7": ["add7", "add2"],
     "method.name=gpro": ["method.name = 'gpro'", "grpo"],
     "method.clip_hihg=0.3": ["unknown key method.clip_hihg", "method.clip_high"],
-    "chart.kind=heatmap": ["not yet"],
     "chart.kind=pie": ["chart.kind = 'pie'"],
     "run.best=acc": ["not yet"],
     "stage=[{kind='sft'}]": ["not yet"],

@@ -5,7 +5,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from passus import charts, cli, launch, report
+from passus import charts, cli, launch
+from passus import page as pages
 from passus.record import RunFolder
 from passus.tasks import benchmark_items
 from small import small_config
@@ -17,7 +18,7 @@ LAST = [True, True, False, True]
 
 
 def point(step, accuracy, **others):
-    band = {"ci_low": accuracy - 0.1, "ci_high": accuracy + 0.1}
+    band = {"ci_low": accuracy - 0.1, "ci_high": accuracy + 0.1, "q": len(ITEMS), "k": 2}
     return (
         {"step": step, "benchmark": BENCHMARK, "temperature": 1.0, "acc": accuracy, "tokens_mean": 10.0 + step} | band | others
     )
@@ -67,7 +68,7 @@ class Page(HTMLParser):
 
 
 def write(tmp_path, *folders, **options):
-    report.write([tmp_path / folder for folder in folders], tmp_path / "report.html", "families", **options)
+    pages.write([tmp_path / folder for folder in folders], tmp_path / "report.html", "families", **options)
     return Page(tmp_path / "report.html")
 
 
@@ -78,8 +79,8 @@ def test_numbers(tmp_path):
         assert part in page.text
     assert "clustered by item" in page.text and "passus ls a&b" in page.text and "step 0 of 8" in page.text
     assert "2 of 8 samples went from wrong to correct,\n1 the other way" in page.text
-    (scores,) = report.read_arm(tmp_path / "a").scores
-    assert report.cells(scores)[2] == ("0.900, step 4", "[0.800, 1.000]") and scores.last["step"] == 8
+    (scores,) = pages.read_arm(tmp_path / "a").scores
+    assert pages.cells(scores)[2] == ("0.900, step 4", "[0.800, 1.000]") and scores.last["step"] == 8
 
 
 def test_samples_before_and_after(tmp_path):
@@ -93,10 +94,10 @@ def test_samples_before_and_after(tmp_path):
 
 def test_a_question_that_does_not_fit_its_answers_is_not_shown(tmp_path, monkeypatch):
     make_arm(tmp_path / "a")
-    monkeypatch.setattr(report, "benchmark_items", lambda name: benchmark_items(name)[1:] + benchmark_items(name)[:1])
+    monkeypatch.setattr(pages, "benchmark_items", lambda name: benchmark_items(name)[1:] + benchmark_items(name)[:1])
     assert ITEMS[0].question in write(tmp_path, "a").text  # order does not matter
     other = [type(item)(item.benchmark, item.index, "another", "-1") for item in ITEMS]
-    monkeypatch.setattr(report, "benchmark_items", lambda name: other)
+    monkeypatch.setattr(pages, "benchmark_items", lambda name: other)
     text = write(tmp_path, "a").text
     assert "another" not in text and "item 0, sample 0" in text and "not as it was" in text
 

@@ -58,7 +58,7 @@ def run(
     dry_run
         Print the resolved arms and what follows from them; run nothing.
     """
-    from passus import launch, plan, report
+    from passus import launch, page, plan
     from passus.display import say, say_next
     from passus.experiment import load_experiment, slug
 
@@ -75,7 +75,7 @@ def run(
     code = launch.Runner(loaded, set_ or [], folder, jobs).run()
     if code == 0:
         try:
-            figure = report.draw(folder, loaded)
+            figure = page.draw(folder, loaded)
         except UsageError as error:  # the arms are done; what the file asks to see may not be in them
             print(f"the figure was not drawn: {error}", file=sys.stderr)
             figure = None
@@ -245,36 +245,193 @@ def explain(field: str | None = None) -> int:
 def plot(
     *sources: Path,
     out: Path,
-    kind: Literal["curves"] = "curves",
-    x: Literal["step", "tokens", "time", "progress"] = "step",
+    kind: Literal["curves", "grid", "heatmap", "solved"] = "curves",
+    x: Literal["step", "tokens", "time", "progress"] | None = None,
     y: str = "accuracy",
     title: str | None = None,
+    reference: Annotated[list[Path] | None, Parameter(negative=())] = None,
+    column: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """A figure from run folders or curve files.
+    """A figure from run folders or curve files, or the data behind it.
 
     Parameters
     ----------
     sources
         Run folders, folders of run folders, or curve files (JSON).
     out
-        The figure: .svg, .pdf or .png.
+        The figure: .svg, .pdf or .png; .csv for its data.
     kind
-        curves.
+        curves: a line a run, a panel a benchmark. grid: accuracy and length of one run, all its benchmarks. heatmap: lines by
+        progress. solved: items by steps, of one run.
     x
-        step, tokens, time or progress.
+        step, tokens, time or progress; step, if not given (a heatmap: progress).
     y
         accuracy, length, or a recorded metric such as train/reward.
     title
         Above the figure.
+    reference
+        A curve file to draw behind; may be repeated.
+    column
+        As wide as a column of a paper, with small type.
     """
-    from passus import charts
+    from passus import charts, curves
     from passus.display import say_next
 
-    charts.draw(charts.curves(list(sources), x, y, title), out)
-    print(f"figure: {out}")
+    figure = charts.figure(curves.found(sources), kind, x, y, title, curves.found(reference or []))
+    charts.draw(figure, out, column=column)
+    print(f"{'data' if out.suffix == '.csv' else 'figure'}: {out}")
+    shown = " ".join(map(str, sources))
     other = "accuracy" if y == "length" else "length"
-    say_next(f"passus plot {' '.join(map(str, sources))} --y {other} --out {out.with_stem(f'{out.stem}-{other}')}")
+    say_next(f"passus plot {shown} --y {other} --out {out.with_stem(f'{out.stem}-{other}')}", f"passus analyse {shown}")
     return 0
+
+
+@app.command
+def report(*sources: Path, out: Path, title: str | None = None) -> int:
+    """The written analysis, with figures: what was run, how each line went, what can be said of it, what to run next.
+
+    Parameters
+    ----------
+    sources
+        Run folders, folders of run folders, or curve files (JSON).
+    out
+        The report: .html, one file that needs nothing else, or .md, with its figures beside it.
+    title
+        Its heading.
+    """
+    from passus import document
+    from passus import report as reports
+    from passus.display import say_next
+
+    for path in document.write(reports.report(list(sources), title), out):
+        print(f"{'report' if path == out else 'figure'}: {path}")
+    say_next(f"passus analyse {' '.join(map(str, sources))}")
+    return 0
+
+
+Json = Annotated[bool, Parameter(name="--json", negative=())]
+
+
+@app.command
+def analyse(*sources: Path, json_: Json = False) -> int:
+    """Every analysis of docs/analysis.md on runs, or on published curves: claims with their evidence and a verdict.
+
+    Parameters
+    ----------
+    sources
+        Run folders, folders of run folders, or curve files (JSON).
+    json_
+        One JSON object a finding.
+    """
+    from passus import analysis, curves
+    from passus.display import say_next
+    from passus.telling import tell_findings
+
+    found = analysis.analyse(curves.load(list(sources)))
+    if json_:
+        for finding in found:
+            print(json.dumps(finding.to_json()))
+        return 0
+    tell_findings(found)
+    say_next(f"passus plot {' '.join(map(str, sources))} --out figure.svg")
+    return 0
+
+
+@app.command
+def compare(
+    a: Path,
+    b: Path,
+    *,
+    benchmark: str | None = None,
+    summary: Literal["last", "area"] = "last",
+    fail_on_regression: Annotated[bool, Parameter(negative=())] = False,
+    json_: Json = False,
+) -> int:
+    """Two runs on the same items: A less B with its interval, and the items that make the difference.
+
+    Parameters
+    ----------
+    a
+        A run folder: the new one.
+    b
+        The run folder that it is compared with.
+    benchmark
+        Only this one.
+    summary
+        The mean of the last three eval points that both have, or the area under the curve.
+    fail_on_regression
+        Exit with code 3 if A is below B beyond noise on any benchmark.
+    json_
+        One JSON object a benchmark.
+    """
+    from passus.compare import compare as compared
+    from passus.display import say_next
+    from passus.telling import tell_comparison
+
+    found = compared(a, b, benchmark, summary)
+    if json_:
+        for one in found:
+            print(json.dumps(one.to_json()))
+    else:
+        tell_comparison(found, a, b)
+        say_next(f"passus plot {a} {b} --out figure.svg")
+    return 3 if fail_on_regression and any(one.regressed for one in found) else 0
+
+
+@app.command
+def read(text: Path, *, out: Path) -> int:
+    """A chart description into a curve file: every number it gives, every claim with its line, and what could not be read.
+
+    Parameters
+    ----------
+    text
+        The description.
+    out
+        The curve file (JSON).
+    """
+    from passus import curves, description
+    from passus.display import say_next
+
+    found = description.read(_text(text), text.stem, str(text))
+    curves.write_file(found, out)
+    points = sum(len(curve.points) for curve in found.series)
+    print(f"{out}: {len(found.series)} series, {points} points, {len(found.claims)} claims")
+    for claim in found.unread:
+        print(f"not read, line {claim.line}: {claim.text}")
+    say_next(f"passus analyse {out}", f"passus plot {out} --out figure.svg")
+    return 0
+
+
+@app.command
+def describe(*sources: Path, out: Path | None = None) -> int:
+    """Runs or curve files as a chart description, in the form that `read` reads.
+
+    Parameters
+    ----------
+    sources
+        Run folders, folders of run folders, or curve files (JSON).
+    out
+        A file for it; printed, if not given.
+    """
+    from passus import curves, description
+    from passus.display import say_next
+    from passus.files import write_text
+
+    text = description.describe(curves.load(list(sources)))
+    if out is None:
+        print(text)
+        return 0
+    write_text(out, text)
+    print(f"description: {out}")
+    say_next(f"passus read {out} --out curves.json")
+    return 0
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not a text ({error})", expected="a chart description in UTF-8") from None
 
 
 @app.command

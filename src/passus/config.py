@@ -145,7 +145,7 @@ class RunTable(Section):
 
 
 class ChartTable(Section):
-    kind: Literal["curves"] = "curves"
+    kind: Literal["curves", "grid", "heatmap"] = "curves"
     """`curves`: one line an arm."""
     y: str = "accuracy"
     """`accuracy`, `length`, or any recorded metric by its name."""
@@ -210,8 +210,6 @@ NOT_YET = {
     "task.max_prompt_tokens": "a filter on prompt length; a prompt that does not fit the context is refused at the start",
     "eval.stop": "stop strings; the model's end tokens stop it",
     "run.best": "keeping the best checkpoint by a rule; run.keep = 0 keeps them all",
-    "chart.kind=grid": "grids; `curves` draws a panel for each benchmark",
-    "chart.kind=heatmap": "heatmaps; `curves` is there",
 }
 """Keys (some with one value) that users know from elsewhere, and what stands in for them today."""
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from passus import config, launch, report
+from passus import config, document, launch, page, report
 from passus.display import say, say_next
 from passus.errors import PassusError
 from passus.experiment import load_experiment
@@ -19,17 +19,20 @@ def run(out: Path, jobs: int | None) -> int:
     loaded = load_experiment("families")
     jobs = jobs or min(len(loaded.arms), config.default_threads())
     folders = [out / arm.name for arm in loaded.arms]
-    page = out / "report.html"
+    shown = out / "report.html"
     say(f"{len(folders)} arm(s), {loaded.arms[0].config.train.steps} steps each; these grow as the arms learn:")
-    say(f"  figure: {out / loaded.name}.png\n  report: {page}")
+    say(f"  figure: {out / loaded.name}.png\n  report: {shown}")
     made = [f"passus demo --out {shlex.quote(str(out))} --jobs {jobs}"]
     ahead = [f"passus show {shlex.quote(str(folders[0]))}", f"passus plot {shlex.quote(str(out))} --y length --out length.png"]
     ahead.append("passus run families --set train.learning_rate=1e-4 --out runs/slower")
 
     def redraw(live: bool = True) -> None:
         try:
-            report.write(folders, page, loaded.name, loaded.arms[0].config.chart.y, made, ahead, live=live)
-            report.draw(out, loaded, (".png",) if live else (".png", ".svg"))
+            page.draw(out, loaded, (".png",) if live else (".png", ".svg"))
+            if live or not all(arm.scores for arm in map(page.read_arm, folders)):
+                page.write(folders, shown, loaded.name, loaded.arms[0].config.chart.y, made, ahead, live=live)
+            else:
+                document.write(report.report(folders, loaded.name, made, ahead), shown)
         except (PassusError, OSError, ValueError) as error:  # what cannot be drawn must not end the arms
             print(f"figure or report were not written: {error}", file=sys.stderr)
 
@@ -46,9 +49,9 @@ def run(out: Path, jobs: int | None) -> int:
 def _print_scores(folders: list[Path]) -> None:
     """First, last and best accuracy of every arm."""
     table = Table("arm", "benchmark", "first", "last", "best", caption="Best is a maximum over eval points: biased upwards.")
-    for arm in map(report.read_arm, folders):
+    for arm in map(page.read_arm, folders):
         for scores in arm.scores:
-            shown = [f"{value}\n{interval}" for value, interval in report.cells(scores)]
+            shown = [f"{value}\n{interval}" for value, interval in page.cells(scores)]
             table.add_row(*map(Text, (arm.path.name, scores.benchmark, *shown)))
     Console().print(table)
 

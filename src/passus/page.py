@@ -118,12 +118,20 @@ def write(
 
 
 def draw(folder: Path, experiment: Experiment, formats: Sequence[str] = (".png", ".svg")) -> Path | None:
-    """The experiment's figure beside its arms, in these formats; none, while there is nothing to draw."""
+    """The experiment's figure (or figures: the last is returned) beside its arms; none, while there is nothing to draw."""
     drawable = [arm.path for arm in map(read_arm, find_runs(folder)) if arm.scores]
     if not drawable:
         return None
-    paths = [folder / f"{slug(experiment.name)}{suffix}" for suffix in formats]
-    charts.draw(charts.curves(drawable, y=experiment.arms[0].config.chart.y, title=experiment.name), *paths)
+    table = experiment.arms[0].config.chart
+    # A grid shows one run: one figure an arm.
+    parts = (
+        [([path], f"{experiment.name}-{path.name}") for path in drawable]
+        if table.kind == "grid"
+        else [(drawable, experiment.name)]
+    )
+    for sources, name in parts:
+        paths = [folder / f"{slug(name)}{suffix}" for suffix in formats]
+        charts.draw(charts.figure(sources, table.kind, y=table.y, title=name), *paths)
     return paths[0]
 
 
@@ -151,13 +159,17 @@ def _figure(arms: list[Arm], y: str) -> str:
         figure = charts.curves(drawable, y=y)
     except PassusError as error:
         return f"<p>No figure: {_text(error)}</p>"
+    caption = ". ".join([f"{figure.y} against step", *(line[:1].upper() + line[1:] for line in figure.note.splitlines())])
+    return f'<figure><div class="wide">{inline_svg(figure)}</div><figcaption>{_text(caption)}.</figcaption></figure>'
+
+
+def inline_svg(figure: charts.Figure) -> str:
+    """For a page to hold, in the page's own colours, so that it can be read on a dark one."""
     svg = printable(charts.svg(replace(figure, note="")))
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-    # In the page's own colours, so that it can be read on a dark one.
     for drawn, own in (("#000000", "currentColor"), ("#ffffff", "var(--paper)")):
         svg = re.sub(f"(fill|stroke): {drawn}", rf"\1: {own}", svg)
-    caption = ". ".join([f"{figure.y} against step", *(line[:1].upper() + line[1:] for line in figure.note.splitlines())])
-    return f'<figure><div class="wide">{svg}</div><figcaption>{_text(caption)}.</figcaption></figure>'
+    return svg
 
 
 def _table(arms: list[Arm]) -> str:

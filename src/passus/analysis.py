@@ -1,0 +1,51 @@
+"""From curves to findings: every question of docs/analysis.md that these curves can be asked, one verdict each.
+
+The tests of one report are one family: verdicts stand on p-values after Benjamini and Hochberg (q < .05). Intervals stay as
+they are.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from passus import audit, cause, contrast, course, stats
+from passus.course import Measured
+from passus.curves import Curves
+from passus.finding import Finding, Verdict
+
+DISCOVERY = 0.05
+
+
+def analyse(curves: Curves) -> list[Finding]:
+    measured = measure(curves)
+    found = [finding for m in measured for finding in course.findings(m)]
+    found += contrast.findings(measured)
+    adjust(found)
+    found += cause.findings(measured, found)
+    return found + audit.findings(curves)
+
+
+def measure(curves: Curves) -> list[Measured]:
+    """Curves with their noise; where several share a name and a benchmark, the seed tells them apart."""
+    count = Counter((curve.name, curve.benchmark) for curve in curves.series)
+    return [
+        course.measured(
+            curve,
+            f"{curve.name}, seed {curve.origin.seed}"
+            if curve.origin and count[curve.name, curve.benchmark] > 1
+            else curve.name,
+        )
+        for curve in curves.series
+        if curve.points
+    ]
+
+
+def adjust(found: Sequence[Finding]) -> None:
+    """One false-discovery family: what does not survive it is not supported."""
+    tested = [finding for finding in found if finding.p is not None]
+    for finding, q in zip(tested, stats.benjamini_hochberg([f.p if f.p is not None else np.nan for f in tested]), strict=True):
+        finding.q = float(q)
+        if finding.verdict is Verdict.SUPPORTED and q >= DISCOVERY:
+            finding.verdict = Verdict.NOT_SUPPORTED
+            finding.said += f"; not after correction for the {len(tested)} tests of this report (q = {q:.2f})"

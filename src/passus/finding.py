@@ -1,0 +1,82 @@
+"""What an analysis finds: a claim about curves with its numbers, what it rests on, and whether it holds.
+
+Evidence levels: L0 points alone; L1 also how many items and samples are behind a point; L2 every item; L3 several seeds. One
+run an arm says something of these checkpoints; only L3 says something of the method.
+"""
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+PLAUSIBLE = 0.10
+"""A larger change than this is not to be expected of a late drop or of a method: who cannot see less, cannot see."""
+MARGIN = 0.01
+"""A point: what is smaller does not matter."""
+QUESTIONS = {
+    "A1": "improvement", "A2": "plateau", "A3": "late degradation", "A4": "dips and spikes", "A5": "scatter",
+    "A6": "comparison", "A7": "tiers", "A8": "speed", "A9": "common start", "A10": "length and accuracy",
+    "A11": "stability", "A12": "size", "A13": "early dip", "A14": "best checkpoint", "A15": "audit",
+    "A16": "cause of a drop", "A17": "token budget", "A18": "items solved and forgotten", "A19": "sensitivity",
+}  # fmt: skip
+
+
+class Verdict(StrEnum):
+    SUPPORTED = "supported"
+    NOT_SUPPORTED = "not supported"
+    UNDERPOWERED = "underpowered"
+    """The data could not have shown it if it were so."""
+    UNTESTABLE = "untestable"
+    """The data do not bear on it."""
+
+
+@dataclass
+class Finding:
+    id: str
+    series: str
+    """Line, or lines, it is about."""
+    benchmark: str
+    claim: str
+    """A statement that the verdict is on."""
+    verdict: Verdict
+    level: str
+    said: str
+    """What the data say, in a sentence with its numbers."""
+    numbers: dict[str, float] = field(default_factory=dict)
+    low: float | None = None
+    high: float | None = None
+    """95 % interval of the effect, not adjusted for multiplicity."""
+    p: float | None = None
+    q: float | None = None
+    """p after Benjamini and Hochberg over all tests of the report."""
+    line: int | None = None
+    """Of the text that makes the claim."""
+
+    @property
+    def question(self) -> str:
+        return QUESTIONS[self.id]
+
+    def to_json(self) -> dict[str, Any]:
+        given = asdict(self) | {"question": self.question, "verdict": str(self.verdict)}
+        return {key: value for key, value in given.items() if value is not None}
+
+
+def points(value: float) -> str:
+    """A difference of accuracies, in points."""
+    return f"{100 * value:+.1f} points"
+
+
+def share(value: float) -> str:
+    """An accuracy: .983"""
+    return f"{value:.3f}".replace("0.", ".", 1) if 0 <= value < 1 else f"{value:.3f}"
+
+
+def between(low: float, high: float, scale: float = 100.0) -> str:
+    return f"[{scale * low:.1f}, {scale * high:.1f}]"
+
+
+def p_value(p: float) -> str:
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".", 1)
+
+
+def step(value: float) -> str:
+    return f"{value:g}"

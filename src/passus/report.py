@@ -1,0 +1,323 @@
+"""The written report: what was run, how each line went, what can be said of it and what cannot, and what to run next.
+
+In the order of a chart description: overview, axes, each line with its points and its course in words, observations,
+interpretation. Sentences with numbers come from findings; what the data cannot say is said.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+import passus
+from passus import analysis, charts, curves
+from passus import config as configs
+from passus.curves import Curve, Curves
+from passus.document import Block, Document, Listing, Picture, Section, Table
+from passus.errors import PassusError
+from passus.finding import Finding, Verdict, share, step
+from passus.grading import Verdict as Grade
+from passus.record import RunFolder
+
+LONGEST = 600
+"""Characters of a completion that are shown."""
+SHOWN = 2
+"""Samples of an arm that went from wrong to right, and as many the other way."""
+S, N, U = Verdict.SUPPORTED, Verdict.NOT_SUPPORTED, Verdict.UNDERPOWERED
+COURSE = [
+    {
+        "A1": {S: "It rises {}.", N: "It does not rise beyond noise: {}.", U: "Whether it rises cannot be told: {}."},
+        "A8": {S: "It has {}."},
+        "A13": {S: "It falls first: {}."},
+        "A2": {
+            S: "It is {}.",
+            N: "It has not reached a plateau: {}.",
+            U: "Whether it has reached a plateau cannot be told: {}.",
+        },
+        "A3": {S: "It falls late: {}.", N: "It does not fall late ({}).", U: "Whether it falls late cannot be told: {}."},
+        "A4": {S: "Single eval points stand out: {}."},
+        "A5": {S: "It moves more from one eval point to the next than sampling explains: {}."},
+        "A16": {S: "Why it fell, as far as the run can tell: {}.", N: "Why it fell: {}."},
+    },
+    {
+        "A10": {S: "Length and accuracy go together: {}.", N: "Length and accuracy: {}."},
+        "A17": {S: "Tokens: {}.", N: "Tokens: {}."},
+    },
+    {
+        "A14": {S: "An earlier checkpoint is better: {}.", N: "No earlier checkpoint is better: {}."},
+        "A18": {S: "Items: {}.", N: "Items: {}."},
+    },
+]
+"""How findings about one line are worded, by paragraphs; what has no words here is left out."""
+
+
+def report(sources: Sequence[Path], title: str | None = None, made: Sequence[str] = (), ahead: Sequence[str] = ()) -> Document:
+    """`made` are the commands behind it, `ahead` those to try next, where they are known."""
+    found = curves.load(sources)
+    findings = analysis.analyse(found)
+    runs = [RunFolder(path) for path in dict.fromkeys(c.origin.path for c in found.series if c.origin)]
+    sections = [
+        overview(found, findings, sources),
+        axes(found),
+        *lines(found, findings),
+        observations(findings),
+        interpretation(found, findings),
+        *(_appendix(runs, findings) if runs else []),
+        *([Section("Commands", [Listing("\n".join([*made, *ahead]), "What made this, and what to try")])] if made else []),
+    ]
+    return Document(title or found.title or _title(sources), sections, f"passus {passus.__version__}")
+
+
+def _title(sources: Sequence[Path]) -> str:
+    return ", ".join(source.resolve().stem for source in sources)
+
+
+def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) -> Section:
+    names = list(dict.fromkeys(c.name for c in found.series))
+    benchmarks = list(dict.fromkeys(c.benchmark for c in found.series if c.benchmark))
+    seeds = max(Counter((c.name, c.benchmark) for c in found.series).values())
+    what = f"{len(names)} line{'s' * (len(names) > 1)} on {', '.join(benchmarks) or 'one benchmark'}"
+    said = [f"{what}{f', up to {seeds} seeds each' if seeds > 1 else ', one run each'}."]
+    if found.source:
+        said.append(f"Read from {found.source}: a transcription, so every number is approximate.")
+    said += [f"{one.said[:1].upper()}{one.said[1:]}." for one in findings if one.id in ("A7", "A12")]
+    counts = Counter(one.verdict for one in findings)
+    tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
+    said.append(f"{len(findings)} findings in all: {tally}.")
+    blocks: list[Block] = [" ".join(said)]
+    try:
+        figure = charts.curves(curves.found(sources), y="accuracy" if found.y == "accuracy" else found.y)
+        blocks.append(Picture(figure, "accuracy", f"{figure.y} against {figure.x.lower()}. {figure.note}"))
+    except PassusError as error:
+        blocks.append(f"No figure: {error}")
+    return Section("Overview", blocks)
+
+
+def axes(found: Curves) -> Section:
+    points = [p for c in found.series for p in c.points]
+    first = next((c for c in found.series if c.points), found.series[0])
+    said = [f"Horizontal: {found.x}, {step(min(p.x for p in points))} to {step(max(p.x for p in points))}."] if points else []
+    said.append(f"Vertical: {found.y}.")
+    sizes = {(c.benchmark, c.n, c.k) for c in found.series if c.n}
+    said += [f"{b or 'The benchmark'}: {n} items x {k or 1} samples an eval point." for b, n, k in sorted(sizes, key=str)]
+    if first.items is not None:
+        said.append(
+            "Intervals of single values are for items like these (clustered by item). Comparisons between eval points and "
+            "between runs are paired, item by item: same items, same noise."
+        )
+    return Section("Axes", [" ".join(said)])
+
+
+def lines(found: Curves, findings: list[Finding]) -> list[Section]:
+    """Each line: its course in words, then its points."""
+    sections = []
+    for m in analysis.measure(found):
+        own = [one for one in findings if (one.series, one.benchmark) == (m.name, m.curve.benchmark)]
+        paragraphs = [_told(words, {one.id: one for one in own}) for words in COURSE]
+        title = f"{m.name}, {m.curve.benchmark}" if m.curve.benchmark and m.curve.benchmark != m.name else m.name
+        sections.append(Section(title, [*filter(None, paragraphs), _points(m.curve)], level=3))
+    untold = [c.name for c in found.series if not c.points]
+    if untold:
+        sections.append(Section("Lines without numbers", [f"{', '.join(untold)}: the text gives no values."], level=3))
+    return [Section("Lines", []), *sections]
+
+
+def _told(words: dict[str, dict[Verdict, str]], own: dict[str, Finding]) -> str:
+    """The findings of one paragraph, in its order."""
+    told = [
+        (sentences[own[id].verdict], own[id].said)
+        for id, sentences in words.items()
+        if id in own and own[id].verdict in sentences
+    ]
+    return " ".join(sentence.format(said) for sentence, said in told)
+
+
+def _points(curve: Curve) -> Table:
+    has_tokens = any(p.tokens is not None for p in curve.points)
+    rows = []
+    for p in curve.points:
+        value = "missing" if p.y != p.y else ("~" if p.approximate else "") + share(p.y)
+        if p.low is not None and p.high is not None:
+            value += f" [{share(p.low)}, {share(p.high)}]"
+        rows.append([step(p.x), value, *([f"{p.tokens:.1f}" if p.tokens is not None else ""] if has_tokens else [])])
+    return Table(["at", "value", *(["tokens"] if has_tokens else [])], rows)
+
+
+def observations(findings: list[Finding]) -> Section:
+    """What stands after correction, between lines and within them."""
+    kept = [
+        one for one in findings if one.verdict is Verdict.SUPPORTED and one.id in ("A3", "A4", "A6", "A9", "A12", "A16", "A19")
+    ]
+    said: list[Block] = [f"{one.claim[:1].upper()}{one.claim[1:]}: {one.said} ({one.level}, {one.id})." for one in kept]
+    audits = [one for one in findings if one.id == "A15" and one.verdict is Verdict.NOT_SUPPORTED]
+    said += [f"Line {one.line} of the text, “{one.claim}”: {one.said}." for one in audits]
+    alike = [one for one in findings if one.id == "A6" and one.verdict is Verdict.NOT_SUPPORTED]
+    if alike:
+        said.append(f"{len(alike)} of {sum(one.id == 'A6' for one in findings)} pairs of lines are not told apart at the end.")
+    return Section("Key observations", said or ["Nothing stands out beyond noise."])
+
+
+def interpretation(found: Curves, findings: list[Finding]) -> Section:
+    """How far this goes."""
+    levels = {one.level for one in findings if one.id == "A6"} or {c.level for c in found.series}
+    said = []
+    if "L3" in levels:
+        said.append("Several seeds an arm: differences between lines are statements about the methods, on items like these.")
+    elif "L2" in levels:
+        said.append(
+            "One run an arm: a difference says that these checkpoints differ on items like these. Whether the method would do "
+            "it again, three seeds or more would tell; rounding alone can move the end of a run by a point or two."
+        )
+    else:
+        said.append("Points without their items: the noise is not known or only bounded, so little can be tested.")
+    weak = [one for one in findings if one.verdict is Verdict.UNDERPOWERED]
+    if weak:
+        by = Counter(one.question for one in weak)
+        said.append("These data could not have shown: " + ", ".join(f"{question} ({n})" for question, n in by.items()) + ".")
+    tested = [one for one in findings if one.q is not None]
+    if tested:
+        said.append(
+            f"{len(tested)} tests are one family: verdicts stand on p-values after Benjamini and Hochberg (q < .05); intervals "
+            "are not adjusted."
+        )
+    if any(one.id == "A16" for one in findings):
+        said.append("A cause is named from what moved first or together; only a run that changes that one thing would show it.")
+    return Section("Interpretation", [" ".join(said)])
+
+
+def _appendix(runs: list[RunFolder], findings: list[Finding]) -> list[Section]:
+    return [configuration(runs), spent(runs), signals(runs), samples(runs), *next_runs(runs, findings)]
+
+
+def configuration(runs: list[RunFolder]) -> Section:
+    flats = [configs.flatten(run.config()) for run in runs]
+    keys = list(flats[0])
+    common = [
+        f"{key} = {configs.toml_value(flats[0][key])}" for key in keys if len({str(flat.get(key)) for flat in flats}) == 1
+    ]
+    vary = [key for key in keys if len({str(flat.get(key)) for flat in flats}) > 1]
+    blocks: list[Block] = [Listing("\n".join(common), "Common to all runs")]
+    if vary:
+        rows = [[run.path.name, *(str(flat.get(key)) for key in vary)] for run, flat in zip(runs, flats, strict=True)]
+        blocks.append(Table(["run", *vary], rows))
+    meta = runs[0].meta()
+    launch = meta["launches"][-1] if meta["launches"] else {}
+    versions = ", ".join(f"{name} {version}" for name, version in launch.get("versions", {}).items())
+    machine = ", ".join(f"{key} {meta[key]}" for key in ("python", "platform", "device", "git_commit") if meta.get(key))
+    blocks.append(f"Made with {versions}. {machine}")
+    return Section("Configuration and environment", blocks)
+
+
+def spent(runs: list[RunFolder]) -> Section:
+    rows = []
+    for run in runs:
+        metrics, evals = run.metrics(), run.evals()
+        last = metrics[-1] if metrics else {}
+        phases = {
+            p: sum(row.get(f"time/{p}", 0.0) for row in [*metrics, *evals]) for p in ("rollout", "grade", "update", "eval")
+        }
+        rows.append([
+            run.path.name, f"{last.get('time/elapsed', 0):.0f} s", *(f"{seconds:.0f} s" for seconds in phases.values()),
+            f"{last.get('train/num_tokens', 0):,.0f}",
+        ])  # fmt: skip
+    return Section("Time and tokens", [Table(["run", "in all", "rollout", "grading", "update", "evaluation", "tokens"], rows)])
+
+
+def signals(runs: list[RunFolder]) -> Section:
+    """Groups without signal, and what the grader could not grade: first and last tenth of the steps."""
+    rows = []
+    for run in runs:
+        metrics = run.metrics()
+        width = max(1, len(metrics) // 10)
+        cells = []
+        for name in (
+            "train/frac_reward_zero_std",
+            "train/truncated",
+            "train/unparseable",
+            "train/grader_error",
+            "train/entropy",
+        ):
+            ends = [[row[name] for row in part if row.get(name) is not None] for part in (metrics[:width], metrics[-width:])]
+            cells.append(" to ".join(f"{np.mean(part):.2f}" if part else "?" for part in ends))
+        rows.append([run.path.name, *cells])
+    head = ["run", "groups without signal", "truncated", "no answer found", "grader failed", "entropy"]
+    return Section("Training signals", ["Shares over the first and the last tenth of the steps.", Table(head, rows)])
+
+
+def samples(runs: list[RunFolder]) -> Section:
+    """The same item and noise at the first eval point and at the last."""
+    blocks: list[Block] = []
+    for run in runs:
+        steps = sorted({row["step"] for row in run.evals()})
+        try:
+            first, last = (run.read_rows("items", at) for at in (steps[0], steps[-1]))
+        except (PassusError, IndexError):
+            continue
+        key = ("benchmark", "temperature", "item", "sample")
+        before = {tuple(row[k] for k in key): row for row in first}
+        pairs = [(before[k], row) for row in last if (k := tuple(row[k] for k in key)) in before]
+        changed = {
+            "wrong to right": [p for p in pairs if p[0]["verdict"] != Grade.CORRECT == p[1]["verdict"]],
+            "right to wrong": [p for p in pairs if p[0]["verdict"] == Grade.CORRECT != p[1]["verdict"]],
+        }
+        counts = ", ".join(f"{len(found)} samples from {name}" for name, found in changed.items())
+        blocks.append(f"{run.path.name}, step {steps[0]} to {steps[-1]}: {counts} of {len(pairs)}.")
+        for name, found in changed.items():
+            blocks += [_pair(name, *pair, steps[0], steps[-1]) for pair in found[:SHOWN]]
+    return Section("Before and after", blocks or ["No items are kept."])
+
+
+def _pair(name: str, was: dict, now: dict, first: int, last: int) -> Listing:
+    text = "\n".join(f"step {at}, {row['verdict']}: {_short(row['completion'])}" for at, row in ((first, was), (last, now)))
+    return Listing(text, f"{name}: {was['benchmark']}, item {was['item']}, sample {was['sample']}")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} […] {text[-LONGEST // 2 :]}"
+
+
+def next_runs(runs: list[RunFolder], findings: list[Finding]) -> list[Section]:
+    """Experiment files for the questions that are left open."""
+    first = runs[0].config()
+    seeds = {run.config().seed for run in runs}
+    asked: list[tuple[str, str, str]] = []
+    if len(seeds) < 3:
+        asked.append(("seeds", "Is it the method or the seed?", "[sweep]\nseed = [0, 1, 2]"))
+    if any(one.id == "A2" and one.verdict is Verdict.NOT_SUPPORTED for one in findings):
+        asked.append(("longer", "Lines still move at the end.", f"[train]\nsteps = {2 * first.train.steps}"))
+    if any(one.verdict is Verdict.UNDERPOWERED for one in findings):
+        more = f"[eval]\nsamples = {4 * first.eval.samples}"
+        asked.append(("samples", "More samples an item make small differences visible.", more))
+    if any(one.id == "A16" and "instability" in one.said for one in findings):
+        rates = ", ".join(f"{first.train.learning_rate * f:g}" for f in (0.25, 0.5, 1))
+        asked.append(
+            ("rates", "Does a lower learning rate keep it from falling?", f'[sweep]\n"train.learning_rate" = [{rates}]')
+        )
+    bases = sorted({run.config().model.base for run in runs})
+    blocks: list[Block] = []
+    for name, why, change in asked:
+        blocks += [why, Listing(_experiment(first, bases, name, change), f"{first.name}-{name}.toml")]
+    return [Section("What to run next", blocks)] if blocks else []
+
+
+def _experiment(config: configs.Config, bases: list[str], name: str, change: str) -> str:
+    """The first run's recipe over all models, with one thing changed."""
+    tables = {
+        "task": {"name": config.task.name}, "method": {"name": config.method.name},
+        "train": {k: getattr(config.train, k) for k in ("steps", "prompts", "samples", "max_tokens", "learning_rate")},
+        "eval": {"every": config.eval.every, "suite": list(config.eval.suite), "samples": config.eval.samples},
+    }  # fmt: skip
+    sweep = {"model.base": bases} if len(bases) > 1 else {}
+    head, *given = change.split("\n")
+    changed = dict(line.split(" = ", 1) for line in given)
+    lines = [f'name = "{config.name}-{name}"', "[model]", f'base = "{bases[0]}"']
+    for table, values in tables.items():
+        lines.append(f"[{table}]")
+        own = changed if head == f"[{table}]" else {}
+        lines += [f"{k} = {own.pop(k) if k in own else configs.toml_value(v)}" for k, v in values.items()]
+    if sweep or head == "[sweep]":
+        lines.append("[sweep]")
+        lines += [f'"{k}" = {configs.toml_value(v)}' for k, v in sweep.items()]
+        lines += [f"{k} = {v}" for k, v in changed.items()] if head == "[sweep]" else []
+    return "\n".join(lines) + "\n"

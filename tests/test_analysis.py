@@ -1,0 +1,201 @@
+"""Findings on curves whose truth is known."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from passus import analysis, cause, contrast, course, stats
+from passus.curves import Curve, Curves, Origin, Point
+from passus.finding import Verdict
+from passus.record import RunFolder
+from small import small_config
+from synthetic import RISE_T, curve
+
+
+def of(given: Curve) -> course.Measured:
+    return course.measured(given, given.name)
+
+
+def points_alone(given: Curve, n: int | None = None) -> Curve:
+    return dataclasses.replace(given, items=None, n=n, k=1 if n else None)
+
+
+def asked(curves: list[Curve]) -> dict[str, list]:
+    found: dict[str, list] = {}
+    for finding in analysis.analyse(Curves("", "step", "accuracy", curves)):
+        found.setdefault(finding.id, []).append(finding)
+    return found
+
+
+@pytest.mark.parametrize("truth_T", [np.full(15, 0.7), RISE_T], ids=["flat", "rising"])
+def test_noise_alone_seldom_alarms(truth_T):
+    """At most 8 % of runs, before any correction for the other tests of a report."""
+    rng, alarms = np.random.default_rng(0), 0
+    for _ in range(100):
+        m = of(curve(rng, truth_T))
+        alarms += Verdict.SUPPORTED in (course.degradation(m).verdict, course.dips(m).verdict)
+    assert alarms <= 8
+
+
+@pytest.mark.parametrize("items, expected", [(500, Verdict.SUPPORTED), (30, Verdict.UNDERPOWERED)])
+def test_a_late_drop_is_found_with_many_items_and_called_underpowered_with_few(items, expected):
+    truth_T = RISE_T - 0.15 * (np.arange(15) >= 12)
+    rng = np.random.default_rng(1)
+    verdicts = [course.degradation(of(curve(rng, truth_T, items, samples=1))).verdict for _ in range(30)]
+    assert verdicts.count(expected) >= 27
+
+
+def coupled(rng: np.random.Generator, truth_T: np.ndarray, tokens_T: np.ndarray):
+    found = course.coupling(of(curve(rng, truth_T, tokens_T=tokens_T)))
+    assert found is not None
+    return found
+
+
+def test_two_independent_rising_curves_share_a_trend_and_no_more():
+    rng, steps_T = np.random.default_rng(2), np.arange(15)
+    found = [coupled(rng, np.linspace(0.3, 0.8, 15), 100 + 10 * steps_T + rng.normal(0, 6, 15)) for _ in range(20)]
+    assert min(one.numbers["level_pearson"] for one in found) > 0.8
+    assert abs(np.mean([one.numbers["differences"] for one in found])) < 0.15
+    assert sum(one.verdict is Verdict.SUPPORTED for one in found) <= 3
+    assert all(("shared trend" in one.said) is (one.verdict is not Verdict.SUPPORTED) for one in found)
+
+
+def test_curves_that_rise_fast_and_then_slowly_share_even_the_trend_of_their_changes():
+    rng, steps_T = np.random.default_rng(3), np.arange(15)
+    found = [coupled(rng, RISE_T, 300 - 200 * np.exp(-steps_T / 4) + rng.normal(0, 4, 15)) for _ in range(20)]
+    assert np.mean([one.numbers["differences"] for one in found]) > 0.5
+    assert sum(one.verdict is Verdict.SUPPORTED for one in found) <= 3
+
+
+def test_what_goes_together_beyond_a_trend_is_found():
+    rng, steps_T = np.random.default_rng(4), np.arange(15)
+    for _ in range(5):
+        shock_T = rng.normal(0, 1, 15)
+        tokens_T = 300 - 200 * np.exp(-steps_T / 4) + 8 * shock_T + rng.normal(0, 2, 15)
+        assert coupled(rng, RISE_T + 0.05 * shock_T, tokens_T).verdict is Verdict.SUPPORTED
+
+
+def test_flat_curves_with_noise_have_changes_that_do_not_go_together():
+    rng = np.random.default_rng(3)
+    found = [course.coupling(of(curve(rng, np.full(20, 0.6), tokens_T=rng.normal(100, 5, 20)))) for _ in range(30)]
+    assert sum(one is not None and one.verdict is Verdict.SUPPORTED for one in found) <= 5
+    assert abs(np.mean([one.numbers["differences"] for one in found if one is not None])) < 0.15
+
+
+def test_identical_arms_differ_in_one_case_of_twenty():
+    rng, significant, hard_Q = np.random.default_rng(4), 0, np.random.default_rng(0).normal(0, 1.5, 100)
+    for _ in range(1000):
+        chance_Q = 1 / (1 + np.exp(hard_Q))
+        a_Q, b_Q = (rng.binomial(12, chance_Q) / 12 for _ in range(2))
+        significant += stats.sign_flip(a_Q - b_Q, resamples=999).p < 0.05
+    assert 37 <= significant <= 64
+
+
+def test_a_real_difference_is_found_and_told_with_its_size():
+    rng, hard_Q = np.random.default_rng(5), np.random.default_rng(0).normal(0, 1.5, 300)
+    a = curve(rng, RISE_T, 300, name="a", difficulty_Q=hard_Q)
+    b = curve(rng, RISE_T - 0.05, 300, name="b", difficulty_Q=hard_Q)
+    (found,) = asked([a, b])["A6"]
+    assert found.verdict is Verdict.SUPPORTED and found.level == "L2" and found.low < 0.05 < found.high
+    assert "paired over 300 items x 4 samples" in found.said
+
+
+def test_seeds_make_it_a_statement_about_the_method():
+    rng = np.random.default_rng(6)
+
+    def seeds(name: str, shift: float) -> list[Curve]:
+        origins = [Origin(None, name, "live", name, seed, ()) for seed in range(3)]
+        return [dataclasses.replace(curve(rng, RISE_T + shift, name=name), origin=origin) for origin in origins]
+
+    (found,) = asked(seeds("a", 0.0) + seeds("b", -0.2))["A6"]
+    assert found.level == "L3" and found.verdict is Verdict.SUPPORTED and "3 and 3 seeds" in found.said
+
+
+def test_what_points_alone_can_and_cannot_tell():
+    given = points_alone(curve(np.random.default_rng(7), RISE_T))
+    found = asked([given, dataclasses.replace(given, name="b")])
+    assert {f.verdict for f in found["A3"] + found["A6"] + found["A5"]} == {Verdict.UNTESTABLE}
+    assert all(f.level == "L0" for fs in found.values() for f in fs)
+    counted = asked([points_alone(given, n=30)])
+    assert counted["A1"][0].level == "L1" and counted["A3"][0].verdict is Verdict.UNDERPOWERED
+
+
+def test_plateaus():
+    rng = np.random.default_rng(8)
+    reached = course.plateau(of(curve(rng, 0.9 - 0.5 * np.exp(-np.arange(20) / 1.5), 500)))
+    assert reached.verdict is Verdict.SUPPORTED and 10 <= reached.numbers["start"] <= 120
+    rising = course.plateau(of(curve(rng, np.linspace(0.2, 0.9, 20), 500)))
+    assert rising.verdict is Verdict.NOT_SUPPORTED and "still moves" in rising.said
+
+
+def test_tiers_and_starts():
+    rng, hard_Q = np.random.default_rng(9), np.random.default_rng(0).normal(0, 1.5, 400)
+    shifts = {"a": 0.0, "b": 0.0, "c": -0.1}
+    found = asked([curve(rng, RISE_T + shift, 400, name=name, difficulty_Q=hard_Q) for name, shift in shifts.items()])
+    (tiers,), (start,) = found["A7"], found["A9"]
+    assert tiers.numbers["tiers"] == 2 and tiers.said.endswith(f"| c {tiers.said.split()[-1]}")
+    assert start.verdict is Verdict.SUPPORTED and "2 differ" in start.said
+
+
+def test_larger_is_better_only_where_it_is():
+    rng = np.random.default_rng(10)
+    sized = [curve(rng, RISE_T + shift, name=f"model {size}") for size, shift in (("0.5B", -0.1), ("7B", -0.05), ("32b", 0.0))]
+    assert asked(sized)["A12"][0].verdict is Verdict.SUPPORTED
+    assert contrast.parameters("Qwen3-shaped, 0.8M") == 8e5 and contrast.parameters("Qwen2.5") is None
+    assert "A12" not in asked(sized[:2])
+
+
+def test_an_early_dip():
+    truth_T = RISE_T.copy()
+    truth_T[1:4] = truth_T[0] - 0.15
+    m = of(curve(np.random.default_rng(11), truth_T, 300))
+    found = course.early_dip(m)
+    assert found is not None and found.verdict is Verdict.SUPPORTED
+    plain = course.early_dip(of(curve(np.random.default_rng(11), RISE_T, 300)))
+    assert plain is not None and plain.verdict is Verdict.NOT_SUPPORTED
+
+
+@pytest.mark.parametrize("ys", [[], [0.5], [0.5, float("nan")], [0.2, 0.4], [float("nan")] * 4, [0.5] * 12, [1.0] * 12])
+def test_short_empty_and_constant_curves_get_an_answer(ys):
+    given = Curve("a", "b", [Point(10 * i, y, tokens=5.0) for i, y in enumerate(ys)], 30, 1)
+    for finding in analysis.analyse(Curves("", "step", "accuracy", [given])):
+        assert (finding.said and finding.verdict is not Verdict.SUPPORTED) or ys
+        json.dumps(finding.to_json())
+
+
+def test_verdicts_stand_on_corrected_values():
+    rng = np.random.default_rng(12)
+    found = analysis.analyse(Curves("", "step", "accuracy", [curve(rng, RISE_T, name=str(i)) for i in range(6)]))
+    tested = [f for f in found if f.p is not None]
+    assert len(tested) > 40 and all(f.q is not None and f.q >= f.p for f in tested)
+    assert all(f.q < 0.05 for f in tested if f.verdict is Verdict.SUPPORTED)
+    assert [f for f in found if f.id == "A3" and f.verdict is Verdict.SUPPORTED] == []
+
+
+def planted(path, rng: np.random.Generator, overfits: bool) -> course.Measured:
+    """A run whose accuracy falls by 15 points from step 70 on. Overfitting: training accuracy goes on to 1. A learning rate too
+    high: training accuracy falls as well, and gradients grow."""
+    steps = np.arange(1, 141)
+    late = np.clip((steps - 70) / 40, 0, 1)
+    rise = 0.85 - 0.5 * np.exp(-steps / 30)
+    accuracy = np.clip(rise + (0.14 * late if overfits else -0.15 * late) + rng.normal(0, 0.03, 140), 0, 1)
+    norm = np.exp(rng.normal(0, 0.25, 140)) * (1 + (0 if overfits else 6 * late))
+    path.mkdir(parents=True)
+    run = RunFolder(path)
+    run.start(small_config(task={"name": "abacus/add2", "limit": 64}), {"label": "a"}, None)
+    for step, acc, size in zip(steps.tolist(), accuracy.tolist(), norm.tolist(), strict=True):
+        run.append_metrics({"step": step, "train/accuracy": acc, "train/grad_norm": size})
+    truth_T = RISE_T - 0.15 * np.clip((10 * np.arange(15) - 70) / 40, 0, 1)
+    given = curve(rng, truth_T, 500, samples=1)
+    return of(dataclasses.replace(given, origin=Origin(path, "a", "live", "grpo", 0, ())))
+
+
+def test_overfitting_and_a_learning_rate_too_high_are_told_apart(tmp_path):
+    rng, right = np.random.default_rng(13), 0
+    for number in range(40):
+        overfits = number % 2 == 0
+        said = cause.cause(planted(tmp_path / str(number), rng, overfits), peak=70.0).said
+        right += said.startswith("overfitting" if overfits else "instability")
+    assert right >= 36

@@ -1,0 +1,101 @@
+"""Two runs on the same items."""
+
+import json
+
+import numpy as np
+import pytest
+
+from passus import cli, compare
+from passus.errors import UsageError
+from passus.record import RunFolder
+from small import small_config
+
+ITEMS, SAMPLES, STEPS = 60, 4, (0, 10, 20, 30, 40, 50)
+
+
+def make_run(path, shifts: dict[str, float], seed: int = 0, items: int = ITEMS, steps=STEPS) -> RunFolder:
+    """Accuracy of .5 plus a shift on each benchmark; runs of one seed share what is easy and hard."""
+    path.mkdir(parents=True)
+    run = RunFolder(path)
+    run.start(small_config(), {"label": path.name, "tuning": "live"}, None)
+    rng = np.random.default_rng(seed)
+    for step in steps:
+        rows: dict[str, list] = {}
+        for number, (benchmark, shift) in enumerate(shifts.items()):
+            chance_Q = np.random.default_rng(number).uniform(0.2, 0.8, items) + shift
+            correct_QK = rng.random((items, SAMPLES)) < chance_Q[:, None]
+            run.append_evals([point(step, benchmark, correct_QK)])
+            for name, values in columns(benchmark, correct_QK).items():
+                rows.setdefault(name, []).extend(values)
+        run.write_rows("items", step, rows)
+    return run
+
+
+def point(step: int, benchmark: str, correct_QK: np.ndarray) -> dict:
+    fixed = {"temperature": 1.0, "ci_low": 0.0, "ci_high": 1.0, "tokens_mean": 5.0, "tokens_p95": 5.0}
+    sizes = {"q": len(correct_QK), "k": correct_QK.shape[1], "acc": float(correct_QK.mean())}
+    return {"step": step, "benchmark": benchmark} | fixed | sizes
+
+
+def columns(benchmark: str, correct_QK: np.ndarray) -> dict[str, list]:
+    n = correct_QK.size
+    return {
+        "benchmark": [benchmark] * n, "temperature": [1.0] * n, "item": np.repeat(np.arange(len(correct_QK)), SAMPLES).tolist(),
+        "sample": list(range(SAMPLES)) * len(correct_QK), "verdict": ["correct" if c else "wrong" for c in correct_QK.flat],
+        "extracted": [None] * n, "tokens": [5] * n, "logp": [0.0] * n, "completion": ["\x1b[31mred"] * n,
+    }  # fmt: skip
+
+
+def test_a_difference_is_found_on_each_benchmark_and_over_all(tmp_path):
+    make_run(tmp_path / "a", {"x": 0.15, "y": 0.15}, seed=1)
+    make_run(tmp_path / "b", {"x": 0.0, "y": 0.0}, seed=2)
+    x, y, both = compare.compare(tmp_path / "a", tmp_path / "b")
+    assert (x.benchmark, y.benchmark, both.benchmark) == ("x", "y", compare.OVERALL)
+    assert x.steps == [30, 40, 50] and both.items == 2 * ITEMS
+    for one in (x, y, both):
+        assert one.p < 0.01 and one.low < 0.15 < one.high and not one.regressed
+    assert both.high - both.low < x.high - x.low
+    assert x.difference == pytest.approx((both.difference * 2) - y.difference, abs=0.02)
+    assert len(x.gained) > len(x.lost)
+
+
+def test_the_words_are_those_of_a_careful_colleague(tmp_path, capsys, monkeypatch):
+    make_run(tmp_path / "a", {"x": 0.15}, seed=1)
+    make_run(tmp_path / "b", {"x": 0.0}, seed=2)
+    monkeypatch.chdir(tmp_path)
+    assert cli.compare(tmp_path / "a", tmp_path / "b", fail_on_regression=True) == 0
+    said = capsys.readouterr().out
+    assert "A - B = +1" in said and "60 items x 4" in said and "items that only A solves" in said
+    assert "\x1b[31m" not in said and "\\x1b[31mred" in said
+    assert cli.compare(tmp_path / "b", tmp_path / "a", fail_on_regression=True, json_=True) == 3
+    assert json.loads(capsys.readouterr().out)["difference"] < 0
+
+
+def test_equal_runs_do_not_differ(tmp_path):
+    make_run(tmp_path / "a", {"x": 0.0})
+    make_run(tmp_path / "b", {"x": 0.0})
+    (found,) = compare.compare(tmp_path / "a", tmp_path / "b", summary="area")
+    assert (found.difference, found.p, found.gained, found.lost) == (0.0, 1.0, [], []) and found.steps == list(STEPS)
+
+
+@pytest.mark.parametrize(
+    "other, words",
+    [({"shifts": {"z": 0.0}}, "no benchmark in common"), ({"items": 50}, "not evaluated on the same items"),
+     ({"steps": (5, 15)}, "no eval point in common")],
+)  # fmt: skip
+def test_what_cannot_be_paired_is_refused(tmp_path, other, words):
+    make_run(tmp_path / "a", {"x": 0.0})
+    make_run(tmp_path / "b", **({"shifts": {"x": 0.0}} | other))
+    with pytest.raises(UsageError, match=words):
+        compare.compare(tmp_path / "a", tmp_path / "b")
+
+
+def test_one_run_each(tmp_path):
+    make_run(tmp_path / "both" / "a", {"x": 0.0})
+    make_run(tmp_path / "both" / "b", {"x": 0.0})
+    with pytest.raises(UsageError, match="holds 2 runs"):
+        compare.compare(tmp_path / "both", tmp_path / "both" / "a")
+    with pytest.raises(UsageError, match="is not a run"):
+        compare.compare(tmp_path / "nowhere", tmp_path / "both" / "a")
+    with pytest.raises(UsageError, match="--benchmark xx"):
+        compare.compare(tmp_path / "both" / "b", tmp_path / "both" / "a", benchmark="xx")

@@ -1,0 +1,89 @@
+"""The written report, from run folders and from curve files."""
+
+import re
+
+import pytest
+
+from passus import cli, curves, document, report
+from passus.curves import Curve, Curves, Point
+from passus.errors import UsageError
+from passus.experiment import load_experiment
+from test_compare import make_run
+
+ORDER = [
+    "Overview", "Axes", "Lines", "Key observations", "Interpretation", "Configuration and environment", "Time and tokens",
+    "Training signals", "Before and after", "What to run next",
+]  # fmt: skip
+
+
+@pytest.fixture
+def runs(tmp_path):
+    for number, (name, shift) in enumerate({"better": 0.15, "worse": 0.0}.items()):
+        run = make_run(tmp_path / "runs" / name, {"x": shift}, seed=number)
+        for step in range(1, 51):
+            row = {"step": step, "train/accuracy": 0.5, "train/frac_reward_zero_std": step / 50, "train/num_tokens": 100 * step}
+            run.append_metrics(row | {"time/elapsed": step / 2, "time/rollout": 0.3})
+    return tmp_path / "runs"
+
+
+def test_sections_come_in_the_order_of_a_chart_description(runs, tmp_path):
+    written = document.write(report.report([runs]), tmp_path / "r.md")
+    text = (tmp_path / "r.md").read_text()
+    assert re.findall(r"^## (.*)$", text, re.M) == ORDER
+    assert [path.name for path in written] == ["r.md", "r-accuracy.svg"] and all(path.exists() for path in written)
+    assert "better less worse: +1" in text and "paired over 60 items x 4 samples" in text
+    assert "One run an arm" in text and "0.06 to 0.96" in text and "5,000" in text
+
+
+def test_the_page_needs_nothing_and_runs_nothing(runs, tmp_path):
+    assert cli.report(runs, out=tmp_path / "r.html", title="<b>mine</b>") == 0
+    page = (tmp_path / "r.html").read_text()
+    assert "<h1>&lt;b&gt;mine&lt;/b&gt;</h1>" in page and "<svg" in page
+    assert "<script" not in page and not re.search(r"(src|href)=.?http", page)
+    assert "\x1b" not in page and "\\x1b[31mred" in page  # what a model wrote is shown as text
+    assert "default-src 'none'" in page
+
+
+def test_what_to_run_next_are_experiment_files(runs, tmp_path):
+    (section,) = [s for s in report.report([runs]).sections if s.title == "What to run next"]
+    files = [block for block in section.blocks if isinstance(block, document.Listing)]
+    assert files
+    for block in files:
+        path = tmp_path / block.name
+        path.write_text(block.text)
+        assert load_experiment(str(path)).arms
+
+
+@pytest.mark.parametrize("ys", [[0.5], [0.1, float("nan"), 0.3], []])
+def test_few_points_are_reported_as_what_they_are(tmp_path, ys):
+    points = [Point(10 * i, y, approximate=True) for i, y in enumerate(ys)]
+    whole = [Point(0, 0.2), Point(10, 0.3)]
+    given = Curves("t", "step", "accuracy", [Curve("a", "b", points), Curve("c", "b", whole)], source="a text")
+    curves.write_file(given, tmp_path / "c.json")
+    text = document.to_markdown(report.report([tmp_path / "c.json"]), "r")
+    assert "approximate" in text and ("~.500" in text) is (len(ys) == 1)
+    assert ("gives no values" in text) is (not ys) and ("missing" in text) is (len(ys) == 3)
+    assert "Configuration" not in text
+
+
+def test_a_run_that_is_being_written(runs, tmp_path):
+    with (runs / "better" / "evals.jsonl").open("a") as file:
+        file.write('{"step": 60, "bench')
+    assert "better" in document.to_markdown(report.report([runs]), "r")
+
+
+def test_nothing_to_report_and_other_formats_are_refused(runs, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="nothing in"):
+        report.report([tmp_path / "empty"])
+    with pytest.raises(UsageError, match=r"\.html or \.md"):
+        document.write(report.report([runs]), tmp_path / "r.pdf")
+
+
+def test_markdown_and_html_leave_text_as_it_is():
+    hostile = "<img src=x> *a* [b](c) `d` | # e\x00"
+    blocks = [hostile, document.Table([hostile], [[hostile]]), document.Listing("```\n" + hostile)]
+    made = document.Document(hostile, [document.Section(hostile, blocks)])
+    assert "<img" not in document.to_html(made) and "\x00" not in document.to_html(made)
+    text = document.to_markdown(made, "r")
+    assert "](c)" not in re.sub(r"(?s)````.*````", "", text).replace("\\]", "") and "````" in text
