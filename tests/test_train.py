@@ -10,7 +10,7 @@ from passus.arm import is_complete
 from passus.errors import PassusError, Stop, UsageError
 from passus.grading import Grade, Verdict
 from passus.record import METRICS, RunFolder
-from passus.run import check_anchor
+from passus.run import check_anchor, prepare
 from small import assert_same, record, small_config
 
 
@@ -436,3 +436,21 @@ def test_when_even_one_sequence_is_too_much_it_says_so(tmp_path, monkeypatch):
     with pytest.raises(PassusError, match="memory ran out") as stopped:
         run_small(tmp_path / "arm")
     assert "frozen" in str(stopped.value) and len(RunFolder(tmp_path / "arm").evals()) == 2
+
+
+def test_two_threads_give_the_same_run_twice(tmp_path):
+    """Gradients of what several completions share are added up in one order."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        found = []
+        for name in ("one", "two"):
+            (tmp_path / name).mkdir()
+            folder = RunFolder(tmp_path / name)
+            run = prepare(small_config(train={"prompts": 16, "samples": 8}), folder, lambda: None)
+            for _ in range(6):
+                train.take_step(run)
+            found.append([{k: v for k, v in row.items() if not k.startswith("time/")} for row in folder.metrics()])
+    finally:
+        torch.set_num_threads(threads)
+    assert found[0] == found[1]

@@ -95,7 +95,7 @@ class Runner:
             command += ["--set", override]
         environment = os.environ | {
             arms.PARENT: str(os.getpid()),
-            arms.THREADS: os.environ.get(arms.THREADS) or str(self._threads(arm)),
+            arms.THREADS: os.environ.get(arms.THREADS) or str(configs.default_threads(self.jobs)),
         }
         free = [gpu for gpu in _gpus() if gpu not in (self.gpu_of[name] for name in self.running if name in self.gpu_of)]
         if free:
@@ -108,13 +108,6 @@ class Runner:
         self.running[arm.name] = process
         if self.stopped_by is not None:  # the signal came while this arm was being started
             process.send_signal(self.stopped_by)
-
-    def _threads(self, arm: Arm) -> int:
-        """The cores, shared out among the arms of a round; the last round may have fewer. Which round that is depends on the
-        experiment and on --jobs alone, not on which arms are still to run: other threads round otherwise."""
-        number, count = self.experiment.arms.index(arm), len(self.experiment.arms)
-        last = count % self.jobs
-        return configs.default_threads(last if number >= count - last else self.jobs)
 
     def _stop(self, number: int, _frame: Any) -> None:
         self.stopped_by = number

@@ -181,7 +181,7 @@ def _log_ratio(t: Tokens, method: Method) -> Tensor:
     sum_N = log_ratio_C.new_zeros(t.rows).index_add(0, t.row_C, log_ratio_C)
     if method.ratio == "sequence_mean":
         sum_N = sum_N / t.row_C.bincount(minlength=t.rows).clamp(min=1)
-    return sum_N[t.row_C]
+    return sum_N.index_select(0, t.row_C)
 
 
 def _k2(logp_C: Tensor, other_C: Tensor) -> Tensor:

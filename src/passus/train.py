@@ -350,7 +350,9 @@ def token_logprobs(run: Run, packed: PackedBatch) -> tuple[Tensor, Tensor]:
         hidden_TE = run.policy.decoder(
             tokens_1T, position_ids=positions_1T, use_cache=False, plan=packed.plan
         ).last_hidden_state[0]
-    return logprob.token_logprobs(run.policy.head, hidden_TE[packed.predicts_C], packed.targets_C, run.config.train.temperature)
+    # Not by indexing, whose gradient several threads would add up in any order: completions share their prompt's last token.
+    predicting_CE = hidden_TE.index_select(0, packed.predicts_C)
+    return logprob.token_logprobs(run.policy.head, predicting_CE, packed.targets_C, run.config.train.temperature)
 
 
 @torch.no_grad()
