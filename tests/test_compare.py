@@ -53,7 +53,8 @@ def test_a_difference_is_found_on_each_benchmark_and_over_all(tmp_path):
     assert (x.benchmark, y.benchmark, both.benchmark) == ("x", "y", compare.OVERALL)
     assert x.steps == [30, 40, 50] and both.items == 2 * ITEMS
     for one in (x, y, both):
-        assert one.p < 0.01 and one.low < 0.15 < one.high and not one.regressed
+        assert one.p < 0.01 and one.low < 0.15 < one.high
+    assert not compare.regressed([x, y, both])
     assert both.high - both.low < x.high - x.low
     assert x.difference == pytest.approx((both.difference * 2) - y.difference, abs=0.02)
     assert len(x.gained) > len(x.lost)
@@ -87,6 +88,25 @@ def test_what_cannot_be_paired_is_refused(tmp_path, other, words):
     make_run(tmp_path / "a", {"x": 0.0})
     make_run(tmp_path / "b", **({"shifts": {"x": 0.0}} | other))
     with pytest.raises(UsageError, match=words):
+        compare.compare(tmp_path / "a", tmp_path / "b")
+
+
+def test_an_area_counts_eval_points_by_their_distance():
+    np.testing.assert_allclose(compare._weights([0, 10, 40], "area"), [0.125, 0.5, 0.375])
+    np.testing.assert_allclose(compare._weights([0, 10, 40], "last"), [1 / 3] * 3)
+
+
+def test_one_bad_benchmark_of_many_is_no_regression(tmp_path):
+    found = [compare.Compared(str(i), -0.02, -0.04, 0.0, 0.03, 100, "4", [1.0], 0.05) for i in range(12)]
+    assert not compare.regressed(found) and compare.regressed(found[:1])
+
+
+def test_runs_at_other_temperatures_are_not_compared(tmp_path):
+    make_run(tmp_path / "a", {"x": 0.0})
+    other = make_run(tmp_path / "b", {"x": 0.0})
+    path = other.path / "evals.jsonl"
+    path.write_text(path.read_text().replace('"temperature": 1.0', '"temperature": 0.0'))
+    with pytest.raises(UsageError, match="at one temperature"):
         compare.compare(tmp_path / "a", tmp_path / "b")
 
 

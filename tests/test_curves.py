@@ -98,6 +98,37 @@ def test_other_files_are_refused(tmp_path, text):
         curves.load([path])
 
 
+@pytest.mark.parametrize(
+    "series",
+    [
+        '"points": [{"x": 1, "y": 0.5}, {"x": 1, "y": 0.6}]', '"n": 30, "points": [{"x": 1, "y": 52.0}]',
+        '"n": 0, "points": [{"x": 1, "y": 0.5}]', '"n": 1e400, "points": []', '"n": 1000000000000, "points": []',
+        '"points": [{"x": NaN, "y": 0.5}]', '"points": [{"x": 1, "y": Infinity}]', '"points": [{"x": "one", "y": 0.5}]',
+        '"points": [{"x": 1, "y": 0.5, "tokens": NaN}]', '"points": ' + "[" * 5000 + "]" * 5000,
+    ],
+)  # fmt: skip
+def test_numbers_that_no_chart_can_show_are_refused(tmp_path, series):
+    path = tmp_path / "c.json"
+    path.write_text('{"x": "step", "y": "accuracy", "series": [{"name": "a", ' + series + "}]}")
+    with pytest.raises(UsageError, match="not a curve file"):
+        curves.load([path])
+
+
+def test_points_come_in_the_order_of_x(tmp_path):
+    path = tmp_path / "c.json"
+    points = [{"x": x, "y": 0.5} for x in (20, 0, 10)]
+    path.write_text(json.dumps({"x": "step", "y": "accuracy", "series": [{"name": "a", "points": points}]}))
+    assert curves.load([path]).series[0].x_T.tolist() == [0, 10, 20]
+
+
+@pytest.mark.parametrize("acc", ["high", 7.0, [1]])
+def test_rows_that_hold_something_else_are_refused(tmp_path, acc):
+    run = make_run(tmp_path / "run", {0: "0010"})
+    run.append_evals([eval_point(3, acc)])
+    with pytest.raises(UsageError, match="a row of"):
+        curves.load([tmp_path])
+
+
 def test_empty_folders_unknown_paths_and_mixed_axes_are_refused(tmp_path):
     with pytest.raises(UsageError, match="at least one"):
         curves.load([])

@@ -31,7 +31,7 @@ def test_sections_come_in_the_order_of_a_chart_description(runs, tmp_path):
     text = (tmp_path / "r.md").read_text()
     assert re.findall(r"^## (.*)$", text, re.M) == ORDER
     assert [path.name for path in written] == ["r.md", "r-accuracy.svg"] and all(path.exists() for path in written)
-    assert "better less worse: +1" in text and "paired over 60 items x 4 samples" in text
+    assert "the first less the second +1" in text and "paired over 60 items x 4 samples" in text
     assert "One run an arm" in text and "0.06 to 0.96" in text and "5,000" in text
 
 
@@ -51,7 +51,10 @@ def test_what_to_run_next_are_experiment_files(runs, tmp_path):
     for block in files:
         path = tmp_path / block.name
         path.write_text(block.text)
-        assert load_experiment(str(path)).arms
+        loaded = load_experiment(str(path))
+        assert {arm.config.model.tuning for arm in loaded.arms} == {"live"} and len(loaded.arms) == (
+            3 if "seeds" in block.name else 1
+        )
 
 
 @pytest.mark.parametrize("ys", [[0.5], [0.1, float("nan"), 0.3], []])

@@ -1,7 +1,8 @@
 """From curves to findings: every question of docs/analysis.md that these curves can be asked, one verdict each.
 
-The tests of one report are one family: verdicts stand on p-values after Benjamini and Hochberg (q < .05). Intervals stay as
-they are.
+The tests of one report are one family: verdicts that rest on a p-value stand on it after Benjamini and Hochberg (q < .05).
+Dips (A4) are bounded within their curve, tiers (A7) by Holm; early dips (A13) and best checkpoints (A14) have no p-value.
+Intervals stay as they are.
 """
 
 from collections import Counter

@@ -44,7 +44,8 @@ def cause(m: Measured, peak: float) -> Finding:
     top = int(np.abs(m.x_T - peak).argmin())
     fall = float(m.y_T[top] - m.end)
     kept = _change(rows, peak)
-    limit = run.config().task.limit
+    config = run.config()
+    limit = config.task.limit if peak * config.train.prompts >= 2 * config.task.limit else 0  # else nothing came again
     numbers = {"fall": fall, "training": kept}
     if limit and kept > -fall / 2:
         said = (

@@ -330,7 +330,7 @@ def analyse(*sources: Path, json_: Json = False) -> int:
     found = analysis.analyse(curves.load(list(sources)))
     if json_:
         for finding in found:
-            print(json.dumps(finding.to_json()))
+            print(json.dumps(finding.to_json(), allow_nan=False))
         return 0
     tell_findings(found)
     say_next(f"passus plot {' '.join(map(str, sources))} --out figure.svg")
@@ -360,11 +360,12 @@ def compare(
     summary
         The mean of the last three eval points that both have, or the area under the curve.
     fail_on_regression
-        Exit with code 3 if A is below B beyond noise on any benchmark.
+        Exit with code 3 if A is below B beyond noise: on any benchmark after Holm's correction, or over all.
     json_
         One JSON object a benchmark.
     """
     from passus.compare import compare as compared
+    from passus.compare import regressed
     from passus.display import say_next
     from passus.telling import tell_comparison
 
@@ -375,7 +376,7 @@ def compare(
     else:
         tell_comparison(found, a, b)
         say_next(f"passus plot {a} {b} --out figure.svg")
-    return 3 if fail_on_regression and any(one.regressed for one in found) else 0
+    return 3 if fail_on_regression and regressed(found) else 0
 
 
 @app.command
@@ -421,6 +422,7 @@ def describe(*sources: Path, out: Path | None = None) -> int:
     if out is None:
         print(text)
         return 0
+    out.parent.mkdir(parents=True, exist_ok=True)
     write_text(out, text)
     print(f"description: {out}")
     say_next(f"passus read {out} --out curves.json")

@@ -12,8 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from passus import course, curves, stats
-from passus.contrast import paired_items
-from passus.course import WINDOW, Measured
+from passus.course import Measured
 from passus.errors import UsageError, nearest
 from passus.finding import between, p_value, points
 from passus.record import RunFolder, find_runs
@@ -33,7 +32,8 @@ class Compared:
     high: float
     p: float
     items: int
-    samples: int
+    samples: str
+    """An item; of A and of B, where they differ."""
     steps: list[float]
     smallest: float
     """The least that would be seen in four of five cases."""
@@ -46,23 +46,25 @@ class Compared:
         effect = f"A - B = {points(self.difference)} {between(self.low, self.high)}, {p_value(self.p)}"
         return f"{effect}, {self.items} items x {self.samples}"
 
-    @property
-    def regressed(self) -> bool:
-        """A, the new one, is worse beyond noise."""
-        return self.p < 0.05 and self.difference < 0
-
     def to_json(self) -> dict[str, Any]:
         return vars(self) | {"said": self.said}
 
 
+def regressed(found: Sequence[Compared]) -> bool:
+    """Whether A, the new one, is worse beyond noise on any benchmark, after Holm, or over all."""
+    single = [one for one in found if one.benchmark != OVERALL]
+    worse = [p < 0.05 and one.difference < 0 for one, p in zip(single, stats.holm([one.p for one in single]), strict=True)]
+    return any(worse) or any(one.p < 0.05 and one.difference < 0 for one in found if one.benchmark == OVERALL)
+
+
 def compare(a: Path, b: Path, benchmark: str | None = None, summary: Summary = "last") -> list[Compared]:
     """Every benchmark that both runs have with the same items; over all of them last, where there are several."""
-    mine, theirs = one_run(a), one_run(b)
+    mine, theirs = two_runs(a, b)
     shared = [name for name in mine if name in theirs]
     if not shared:
         raise UsageError(
             f"{a} and {b} have no benchmark in common: {', '.join(mine) or 'none'}; {', '.join(theirs) or 'none'}",
-            expected="two runs of one suite",
+            expected="two runs of one suite, at one temperature",
         )
     if benchmark is not None and benchmark not in shared:
         raise UsageError(f"--benchmark {benchmark}", expected=", ".join(shared), write=nearest(benchmark, shared))
@@ -72,8 +74,17 @@ def compare(a: Path, b: Path, benchmark: str | None = None, summary: Summary = "
     return found if len(found) == 1 else [*found, _overall(found, [differences[name][0] for name in chosen])]
 
 
-def one_run(path: Path) -> dict[str, Measured]:
-    """Its curves by benchmark."""
+def two_runs(a: Path, b: Path) -> tuple[dict[str, Measured], dict[str, Measured]]:
+    """Their curves by benchmark, which are told apart by temperature if the two have more than one."""
+    runs = [RunFolder(one_run(path)) for path in (a, b)]
+    series = curves.of_runs(runs).series if runs[0].path != runs[1].path else curves.of_runs(runs[:1]).series
+    of_run: tuple[dict[str, Measured], ...] = tuple(
+        {c.benchmark: course.measured(c, c.name) for c in series if c.origin and c.origin.path == run.path} for run in runs
+    )
+    return of_run[0], of_run[1]
+
+
+def one_run(path: Path) -> Path:
     runs = find_runs(path)
     if len(runs) != 1:
         raise UsageError(
@@ -81,53 +92,62 @@ def one_run(path: Path) -> dict[str, Measured]:
             expected="one run folder",
             write=str(runs[0]) if runs else "passus ls",
         )
-    return {curve.benchmark: course.measured(curve, curve.name) for curve in curves.of_runs([RunFolder(runs[0])]).series}
+    return runs[0]
 
 
 def _differences(a: Measured, b: Measured, summary: Summary, path_a: Path, path_b: Path) -> tuple[np.ndarray, list[float]]:
-    """differences_QS and the eval points they are taken at."""
+    """differences_Q of the summary, and the eval points that it is over."""
     name = a.curve.benchmark
     common = [x for x in a.x_T.tolist() if x in set(b.x_T.tolist())]
     if not common:
         raise UsageError(f"{name}: {path_a} and {path_b} have no eval point in common", expected="the same eval.every")
-    steps = common if summary == "area" else common[-(WINDOW if len(common) >= 2 * WINDOW else 1) :]
-    differences_QS = paired_items(a, b, steps)
-    if differences_QS is None:
+    steps = common if summary == "area" else course.last(common)
+    if a.items is None or b.items is None or set(a.items.item_Q) != set(b.items.item_Q):
         raise UsageError(
             f"{name}: {path_a} and {path_b} were not evaluated on the same items, or their rows are not kept",
             expected="the same benchmark, eval.limit and items/ folders",
         )
-    return differences_QS, steps
+    whole = [int(x) for x in steps]
+    mine, theirs = (items.at(a.items.item_Q, whole).means_TQ for items in (a.items, b.items))
+    return _weights(steps, summary) @ (mine - theirs), steps
 
 
-def _compared(name: str, differences_QS: np.ndarray, steps: list[float], a: Measured, b: Measured) -> Compared:
+def _weights(steps: list[float], summary: Summary) -> np.ndarray:
+    """Of eval points: equal, or by how far apart they are, so that their sum is the area under the curve."""
+    if summary == "last" or len(steps) == 1:
+        return np.full(len(steps), 1 / len(steps))
+    gaps = np.diff(steps) / (steps[-1] - steps[0])
+    return (np.append(gaps, 0.0) + np.append(0.0, gaps)) / 2
+
+
+def _compared(name: str, differences_Q: np.ndarray, steps: list[float], a: Measured, b: Measured) -> Compared:
     assert a.items is not None and b.items is not None
     items = a.items.item_Q
-    last = int(steps[-1])
-    solved_a, solved_b = (one.at(items, [last]).means_TQ[0] > 0.5 for one in (a.items, b.items))
-    over, p = _tested(differences_QS)
+    solved_a, solved_b = (one.at(items, [int(steps[-1])]).means_TQ[0] > 0.5 for one in (a.items, b.items))
+    over, p = _tested(differences_Q)
+    samples = " and ".join(dict.fromkeys(str(one.correct_TQK.shape[2]) for one in (a.items, b.items)))
     return Compared(
-        name, over.mean, over.low, over.high, p, len(items), a.items.correct_TQK.shape[2], steps,
-        stats.smallest_paired_effect(differences_QS.mean(1)),
+        name, over.mean, over.low, over.high, p, len(items), samples, steps,
+        stats.smallest_paired_effect(differences_Q),
         [item for item, mine, other in zip(items, solved_a, solved_b, strict=True) if mine and not other],
         [item for item, mine, other in zip(items, solved_a, solved_b, strict=True) if other and not mine],
     )  # fmt: skip
 
 
-def _tested(differences_QS: np.ndarray, counts: Sequence[int] | None = None) -> tuple[stats.Interval, float]:
-    """Interval and p-value. Greedy answers at one eval point are right or wrong: McNemar, exactly."""
-    over = stats.paired_bootstrap(differences_QS, counts)
-    if differences_QS.shape[1] == 1 and counts is None and set(np.unique(differences_QS)) <= {-1.0, 0.0, 1.0}:
-        return over, stats.mcnemar(differences_QS[:, 0] > 0, differences_QS[:, 0] < 0).p
-    return over, stats.sign_flip(differences_QS.mean(1), counts).p
+def _tested(differences_Q: np.ndarray, counts: Sequence[int] | None = None) -> tuple[stats.Interval, float]:
+    """Interval and p-value. One answer an item at one eval point is right or wrong: McNemar, exactly."""
+    over = stats.paired_bootstrap(differences_Q, counts)
+    if counts is None and set(np.unique(differences_Q)) <= {-1.0, 0.0, 1.0}:
+        return over, stats.mcnemar(differences_Q > 0, differences_Q < 0).p
+    return over, stats.sign_flip(differences_Q, counts).p
 
 
 def _overall(found: list[Compared], differences: list[np.ndarray]) -> Compared:
     """The mean of the benchmarks, each counting the same; items are drawn again within each."""
     counts = [len(d) for d in differences]
-    whole_QS = np.concatenate([d.mean(1, keepdims=True) for d in differences])
-    over, p = _tested(whole_QS, counts)
-    variance = sum(float(d.mean(1).var(ddof=1)) / len(d) for d in differences) / len(differences) ** 2
-    samples = found[0].samples if len({one.samples for one in found}) == 1 else 0
-    smallest = (1.96 + 0.842) * float(np.sqrt(variance))
+    over, p = _tested(np.concatenate(differences), counts)
+    # As many standard errors as on one benchmark.
+    least = [one.smallest / len(found) for one in found]
+    samples = found[0].samples if len({one.samples for one in found}) == 1 else "several"
+    smallest = float(np.sqrt(np.sum(np.square(least))))
     return Compared(OVERALL, over.mean, over.low, over.high, p, sum(counts), samples, found[0].steps, smallest)

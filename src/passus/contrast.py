@@ -1,7 +1,7 @@
 """Curves against each other: which ends higher, which start apart, tiers, sizes, and what a sweep's spread is due to.
 
 Where two runs have the same items, differences are taken item by item: what makes an item hard is hard for both and drops out.
-The summary is stated beforehand, the mean of the last three eval points that both have, and never a step that was picked.
+The summary is stated beforehand, the mean of the last three eval points that all lines have, and never a step that was picked.
 
 Shapes: S eval points in common, Q items, M lines.
 """
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
+from scipy.special import fdtrc
 
-from passus import shapes, stats
-from passus.course import WINDOW, Measured, decide
-from passus.finding import Finding, Verdict, between, p_value, points, share
+from passus import stats
+from passus.course import Measured, decide, last
+from passus.finding import Finding, Verdict, between, p_value, points, share, step
 
 SEEDS = 3
 """Fewer say nothing of a method."""
@@ -24,15 +25,34 @@ SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([kmbKMB])\b")
 
 @dataclass
 class Line:
-    """One name on one benchmark; several curves where there are several seeds."""
+    """One name on one benchmark, at the eval points that it is compared at; several curves where there are several seeds."""
 
     name: str
     benchmark: str
     curves: list[Measured]
+    steps: list[float]
+
+    @property
+    def ends(self) -> list[float]:
+        """By seed: the mean over the eval points."""
+        return [float(np.mean([m.y_T[m.x_T.tolist().index(x)] for x in self.steps])) for m in self.curves]
 
     @property
     def end(self) -> float:
-        return float(np.mean([m.end for m in self.curves]))
+        return float(np.mean(self.ends))
+
+    @property
+    def start(self) -> float:
+        return float(np.mean([m.start for m in self.curves]))
+
+    def means_SQ(self, steps: Sequence[float]) -> np.ndarray | None:
+        """Of every item at these eval points, over the seeds; None where they were not measured on the same items."""
+        items = [m.items for m in self.curves]
+        first = items[0]
+        if first is None or any(one is None or set(one.item_Q) != set(first.item_Q) for one in items):
+            return None
+        whole = [int(x) for x in steps]
+        return np.mean([one.at(sorted(first.item_Q), whole).means_TQ for one in items if one is not None], axis=0)
 
 
 @dataclass(frozen=True)
@@ -42,7 +62,8 @@ class Difference:
     mean: float
     low: float | None
     high: float | None
-    p: float | None
+    p: float
+    """Not a number where there is no test."""
     smallest: float | None
     """The least that would be seen in four of five cases."""
     level: str
@@ -50,156 +71,164 @@ class Difference:
     """What it rests on, in words."""
 
 
-def lines_of(curves: Sequence[Measured]) -> dict[str, list[Line]]:
-    """By benchmark, in the order they came."""
+def lines_of(curves: Sequence[Measured]) -> list[list[Line]]:
+    """By benchmark. Curves of one name are seeds of one line only where they are runs; curve files have no seeds."""
     found: dict[str, dict[str, Line]] = {}
     for m in curves:
-        of_benchmark = found.setdefault(m.curve.benchmark, {})
-        of_benchmark.setdefault(m.curve.name, Line(m.curve.name, m.curve.benchmark, [])).curves.append(m)
-    return {benchmark: list(lines.values()) for benchmark, lines in found.items()}
+        lines, name = found.setdefault(m.curve.benchmark, {}), m.curve.name
+        known = lines.get(name)
+        if known and m.curve.origin and all(one.curve.origin for one in known.curves):
+            known.curves.append(m)
+            continue
+        same = sum(line == name or line.startswith(f"{name} (") for line in lines)
+        name = f"{name} ({same + 1})" if known else name
+        lines[name] = Line(name, m.curve.benchmark, [m], [])
+    return [list(lines.values()) for lines in found.values()]
 
 
 def findings(curves: Sequence[Measured]) -> list[Finding]:
     found: list[Finding] = []
-    for every in lines_of(curves).values():
-        lines = [line for line in every if all(len(m.x_T) for m in line.curves)]
+    for lines in lines_of([m for m in curves if len(m.x_T)]):
+        common = sorted(set.intersection(*(set(m.x_T.tolist()) for line in lines for m in line.curves)))
+        for line in lines:
+            line.steps = last(common)
         if len(lines) < 2:
+            continue
+        if not common:
+            who, claim = ", ".join(line.name for line in lines), "the lines end at different accuracies"
+            said = "they have no eval point in common"
+            found.append(Finding("A6", who, lines[0].benchmark, claim, Verdict.UNTESTABLE, "L0", said))
             continue
         ends = {(a.name, b.name): difference(a, b) for a, b in combinations(lines, 2)}
         found += [_compared(a, b, ends[a.name, b.name]) for a, b in combinations(lines, 2)]
         found += [tiers(lines, ends), common_start(lines)]
         found += [one for one in (size(lines),) if one is not None]
-    return found + sensitivity(curves)
+        found += [one for one in (sensitivity(lines),) if one is not None]
+    return found
 
 
-def difference(a: Line, b: Line, summary: str = "last") -> Difference | None:
-    """None where the two have no eval point in common."""
+def difference(a: Line, b: Line) -> Difference:
+    where = f"at {step(a.steps[0])}" if len(a.steps) == 1 else f"over {step(a.steps[0])} to {step(a.steps[-1])}"
     if min(len(a.curves), len(b.curves)) >= SEEDS:
-        over, test = stats.welch([_summary(m, summary) for m in a.curves], [_summary(m, summary) for m in b.curves])
-        return Difference(
-            over.mean, over.low, over.high, test.p, None, "L3", f"{len(a.curves)} and {len(b.curves)} seeds, Welch"
-        )
-    first, second = a.curves[0], b.curves[0]
-    common = sorted(set(first.x_T.tolist()) & set(second.x_T.tolist()))
-    if not common:
-        return None
-    steps = common if summary == "area" else common[-(WINDOW if len(common) >= 2 * WINDOW else 1) :]
-    paired = paired_items(first, second, steps)
-    if paired is not None:
-        over, test = stats.paired_bootstrap(paired), stats.sign_flip(paired.mean(1))
-        smallest = stats.smallest_paired_effect(paired.mean(1))
-        samples = first.items.correct_TQK.shape[2] if first.items is not None else 0
-        return Difference(
-            over.mean, over.low, over.high, test.p, smallest, "L2", f"paired over {len(paired)} items x {samples} samples"
-        )
-    ys = [np.array([m.y_T[m.x_T.tolist().index(x)] for x in steps]).mean() for m in (first, second)]
-    n = [m.curve.n for m in (first, second)]
+        return _over_seeds(a, b, where)
+    few = "" if len(a.curves) == len(b.curves) == 1 else ", means of too few seeds to speak of a method"
+    mine, theirs = a.means_SQ(a.steps), b.means_SQ(b.steps)
+    if mine is not None and theirs is not None and _same_items(a, b):
+        paired_QS = (mine - theirs).T
+        over, test = stats.paired_bootstrap(paired_QS), stats.sign_flip(paired_QS.mean(1))
+        smallest = stats.smallest_paired_effect(paired_QS.mean(1))
+        basis = f"{where}, paired over {len(paired_QS)} items x {_samples(a, b)} samples{few}"
+        return Difference(over.mean, over.low, over.high, test.p, smallest, "L2", basis)
+    n = a.curves[0].curve.n, b.curves[0].curve.n
+    gap = a.end - b.end
     if n[0] and n[1]:
-        counts = [round(float(y) * size) for y, size in zip(ys, n, strict=True) if size]
-        test = stats.fisher(counts[0], n[0], counts[1], n[1])
-        smallest = stats.smallest_effect(min(n[0], n[1]), float(min(ys)))
-        return Difference(float(ys[0] - ys[1]), None, None, test.p, smallest, "L1", f"unpaired, {n[0]} and {n[1]} items")
-    return Difference(float(ys[0] - ys[1]), None, None, None, None, "L0", "points alone")
+        test = stats.fisher(round(a.end * n[0]), n[0], round(b.end * n[1]), n[1])
+        smallest = stats.smallest_effect(min(n[0], n[1]), min(a.end, b.end))
+        return Difference(gap, None, None, test.p, smallest, "L1", f"{where}, unpaired, {n[0]} and {n[1]} items")
+    return Difference(gap, None, None, float("nan"), None, "L0", f"{where}, points alone")
 
 
-def _summary(m: Measured, summary: str) -> float:
-    return m.end if summary == "last" else shapes.area(m.x_T, m.y_T)
+def _over_seeds(a: Line, b: Line, where: str) -> Difference:
+    over, test = stats.welch(a.ends, b.ends)
+    # Half the interval is t SE; what is seen in four of five cases is .842 SE more.
+    smallest = (over.high - over.low) / 2 * (1 + 0.842 / 1.96)
+    basis = f"{where}, {len(a.curves)} and {len(b.curves)} seeds, Welch"
+    if test.p != test.p:  # seeds that end alike have no spread to test against
+        return Difference(a.end - b.end, None, None, test.p, None, "L3", basis)
+    return Difference(a.end - b.end, over.low, over.high, test.p, smallest, "L3", basis)
 
 
-def paired_items(a: Measured, b: Measured, steps: Sequence[float]) -> np.ndarray | None:
-    """differences_QS of the items that both have, or None where the two were not measured on the same ones."""
-    if a.items is None or b.items is None or set(a.items.item_Q) != set(b.items.item_Q):
-        return None
-    whole = [int(step) for step in steps]
-    mine, theirs = (items.at(a.items.item_Q, whole).means_TQ for items in (a.items, b.items))
-    return (mine - theirs).T
+def _same_items(a: Line, b: Line) -> bool:
+    first, second = a.curves[0].items, b.curves[0].items
+    return first is not None and second is not None and set(first.item_Q) == set(second.item_Q)
 
 
-def _compared(a: Line, b: Line, found: Difference | None) -> Finding:
+def _samples(a: Line, b: Line) -> str:
+    sizes = [m.items.correct_TQK.shape[2] for line in (a, b) for m in line.curves[:1] if m.items is not None]
+    return str(sizes[0]) if len(set(sizes)) == 1 else " and ".join(map(str, sizes))
+
+
+def _compared(a: Line, b: Line, found: Difference) -> Finding:
     """A6."""
-    who, claim = f"{a.name} and {b.name}", f"{a.name} and {b.name} end at different accuracies"
-    if found is None:
-        said = "no eval point in common"
-        return Finding("A6", who, a.benchmark, claim, Verdict.UNTESTABLE, "L0", said)
-    said = f"{a.name} less {b.name}: {points(found.mean)}"
+    who, claim = f"{a.name} and {b.name}", f"“{a.name}” and “{b.name}” end at different accuracies"
+    said = f"the first less the second {points(found.mean)}"
     if found.low is not None and found.high is not None:
         said += f" {between(found.low, found.high)}"
-    if found.p is None:
-        return Finding(
-            "A6", who, a.benchmark, claim, Verdict.UNTESTABLE, found.level, f"{said}, {found.basis}: their noise is not known",
-            numbers={"difference": found.mean},
-        )  # fmt: skip
-    said += f", {p_value(found.p)}, {found.basis}; {_ahead(a.curves[0], b.curves[0])}"
+    numbers = {"difference": found.mean}
+    if found.p != found.p:
+        why = "their noise is not known" if found.level == "L0" else "the seeds do not differ at all, which no test can use"
+        return Finding("A6", who, a.benchmark, claim, Verdict.UNTESTABLE, found.level, f"{said}, {found.basis}: {why}", numbers)
+    said += f", {p_value(found.p)}, {found.basis}; {_ahead(a, b)}"
     verdict = Verdict.SUPPORTED if found.p < 0.05 else Verdict.NOT_SUPPORTED
     if found.smallest is not None:
         verdict = decide(found.p, abs(found.mean), found.smallest)
         if verdict is Verdict.UNDERPOWERED:
             said += f"; less than {100 * found.smallest:.0f} points could not be seen"
-    return Finding(
-        "A6", who, a.benchmark, claim, verdict, found.level, said, {"difference": found.mean}, found.low, found.high, found.p
-    )
+    return Finding("A6", who, a.benchmark, claim, verdict, found.level, said, numbers, found.low, found.high, found.p)
 
 
-def _ahead(a: Measured, b: Measured) -> str:
-    """At how many of the common eval points the first is above."""
-    common = [x for x in a.x_T.tolist() if x in set(b.x_T.tolist())]
-    above = sum(a.y_T[a.x_T.tolist().index(x)] > b.y_T[b.x_T.tolist().index(x)] for x in common)
-    return f"above at {above} of {len(common)} eval points"
+def _ahead(a: Line, b: Line) -> str:
+    """At how many of the common eval points the first is above, in the mean over seeds."""
+    common = sorted(set.intersection(*(set(m.x_T.tolist()) for m in [*a.curves, *b.curves])))
+
+    def level(line: Line, x: float) -> float:
+        return float(np.mean([m.y_T[m.x_T.tolist().index(x)] for m in line.curves]))
+
+    return f"above at {sum(level(a, x) > level(b, x) for x in common)} of {len(common)} eval points"
 
 
-def tiers(lines: list[Line], ends: dict[tuple[str, str], Difference | None]) -> Finding:
+def tiers(lines: list[Line], ends: dict[tuple[str, str], Difference]) -> Finding:
     """A7: who is not told apart from a tier's best, after Holm, stays in its tier."""
-    ps = [found.p if found and found.p is not None else np.nan for found in ends.values()]
+    ps = [found.p for found in ends.values()]
     names = [line.name for line in lines]
     ordered = sorted(lines, key=lambda line: -line.end)
     who, benchmark, claim = "all", lines[0].benchmark, "the lines fall into tiers"
-    if all(np.isnan(p) for p in ps):
+    level = next(iter(ends.values())).level
+    if all(p != p for p in ps):
         gaps = [(a.end - b.end, a.name, b.name) for a, b in pairwise(ordered)]
         largest = sorted(gaps, reverse=True)[:2]
         said = "largest gaps at the end: " + ", ".join(f"{points(gap)} between {a} and {b}" for gap, a, b in largest)
-        return Finding("A7", who, benchmark, claim, Verdict.UNTESTABLE, "L0", f"{said}; their noise is not known")
+        return Finding("A7", who, benchmark, claim, Verdict.UNTESTABLE, level, f"{said}; their noise is not known")
     apart_MM = np.zeros((len(lines), len(lines)), dtype=bool)
     for (a, b), p in zip(ends, stats.holm(ps), strict=True):
         i, j = names.index(a), names.index(b)
         apart_MM[i, j] = apart_MM[j, i] = p < 0.05
     found = stats.tiers(np.array([line.end for line in lines]), apart_MM)
     words = " | ".join(", ".join(f"{names[i]} {share(lines[i].end)}" for i in tier) for tier in found)
-    said = f"{len(found)} tier{'s' if len(found) > 1 else ''} after Holm: {words}"
-    level = next(one.level for one in ends.values() if one is not None)
+    said = f"{len(found)} tier{'s' if len(found) > 1 else ''} after Holm (of those not told apart from a tier's best): {words}"
     verdict = Verdict.SUPPORTED if len(found) > 1 else Verdict.NOT_SUPPORTED
     return Finding("A7", who, benchmark, claim, verdict, level, said, numbers={"tiers": len(found)})
 
 
 def common_start(lines: list[Line]) -> Finding:
     """A9: arms of one base must agree at step 0; of several bases they need not."""
-    ordered = sorted(lines, key=lambda line: -line.curves[0].start)
+    ordered = sorted(lines, key=lambda line: -line.start)
     pairs = list(combinations(ordered, 2))
-    ps = [_start_p(a.curves[0], b.curves[0]) for a, b in pairs]
+    ps = [_start_p(a, b) for a, b in pairs]
     low, high = ordered[-1], ordered[0]
-    said = (
-        f"from {share(low.curves[0].start)} ({low.name}) to {share(high.curves[0].start)} ({high.name}) at the first eval point"
-    )
+    said = f"from {share(low.start)} ({low.name}) to {share(high.start)} ({high.name}) at the first eval point"
     claim = "the lines start at different accuracies"
-    if all(np.isnan(p) for p in ps):
+    if all(p != p for p in ps):
         return Finding("A9", "all", low.benchmark, claim, Verdict.UNTESTABLE, "L0", f"{said}; their noise is not known")
     adjusted = stats.holm(ps)
     smallest = float(np.nanmin(adjusted))
-    apart = [f"{a.name} and {b.name}" for (a, b), p in zip(pairs, adjusted, strict=True) if p < 0.05]
-    said += f"; smallest p of {len(pairs)} pairs after Holm {p_value(smallest)[2:].lstrip('= ')}"
-    said += f": {len(apart)} differ" if apart else ", so no pair differs"
+    apart = int((adjusted < 0.05).sum())
+    said += f"; {apart} of {len(pairs)} pairs differ after Holm (smallest {p_value(smallest)})"
     level = "L2" if low.curves[0].items is not None else "L1"
     verdict = Verdict.SUPPORTED if apart else Verdict.NOT_SUPPORTED
     return Finding("A9", "all", low.benchmark, claim, verdict, level, said, p=smallest)
 
 
-def _start_p(a: Measured, b: Measured) -> float:
-    if a.x_T[0] != b.x_T[0]:
+def _start_p(a: Line, b: Line) -> float:
+    firsts = {float(m.x_T[0]) for m in [*a.curves, *b.curves]}
+    if len(firsts) > 1:
         return float("nan")
-    paired = paired_items(a, b, [float(a.x_T[0])])
-    if paired is not None:
-        return stats.sign_flip(paired[:, 0]).p if paired.any() else 1.0
-    if a.curve.n and b.curve.n:
-        return stats.fisher(round(a.start * a.curve.n), a.curve.n, round(b.start * b.curve.n), b.curve.n).p
+    mine, theirs = a.means_SQ(list(firsts)), b.means_SQ(list(firsts))
+    if mine is not None and theirs is not None and _same_items(a, b):
+        return stats.sign_flip(mine[0] - theirs[0]).p if (mine != theirs).any() else 1.0
+    n = a.curves[0].curve.n, b.curves[0].curve.n
+    if n[0] and n[1]:
+        return stats.fisher(round(a.start * n[0]), n[0], round(b.start * n[1]), n[1]).p
     return float("nan")
 
 
@@ -216,7 +245,7 @@ def size(lines: list[Line]) -> Finding | None:
     if len({s for s, _ in known}) < 3:
         return None
     claim, words = "larger ones end higher", ", ".join(f"{line.name} {share(line.end)}" for _, line in known)
-    groups = [line.curves[0].items.means_TQ[-1] for _, line in known if line.curves[0].items is not None]
+    groups = [means.mean(0) for _, line in known if (means := line.means_SQ(line.steps)) is not None]
     if len(groups) < len(known):
         rising = all(a.end <= b.end for (_, a), (_, b) in pairwise(known))
         said = f"{words}: {'in' if rising else 'not in'} the order of size; their noise is not known"
@@ -226,22 +255,22 @@ def size(lines: list[Line]) -> Finding | None:
     return Finding("A12", "all", lines[0].benchmark, claim, verdict, "L2", f"{words}, Jonckheere {p_value(test.p)}", p=test.p)
 
 
-def sensitivity(curves: Sequence[Measured]) -> list[Finding]:
-    """A19: of a sweep, how much of the spread of the ends is due to each setting, and to the seed."""
-    found = []
-    for benchmark in dict.fromkeys(m.curve.benchmark for m in curves):
-        runs = [m for m in curves if m.curve.benchmark == benchmark and m.curve.origin is not None and len(m.x_T)]
-        settings = [dict(m.curve.origin.settings) | {"seed": str(m.curve.origin.seed)} for m in runs if m.curve.origin]
-        vary = [key for key in (settings[0] if settings else {}) if len({s.get(key) for s in settings}) > 1]
-        if len(runs) < 4 or "seed" not in vary or len(vary) < 2:
-            continue
-        factors: dict[str, Sequence[Hashable]] = {key: [s.get(key, "") for s in settings] for key in vary}
-        shares = stats.variance_shares(np.array([m.end for m in runs]), factors)
-        cells = {tuple(s[key] for key in vary if key != "seed") for s in settings}
-        few = len(runs) / len(cells) < SEEDS
-        said = ", ".join(f"{key} {value:.0%}" for key, value in shares.items()) + f" of the variance of {len(runs)} ends"
-        claim = "settings matter more than the seed"
-        larger = max(value for key, value in shares.items() if key not in ("seed", "remainder")) > shares["seed"]
-        verdict = Verdict.UNDERPOWERED if few else Verdict.SUPPORTED if larger else Verdict.NOT_SUPPORTED
-        found.append(Finding("A19", "all", benchmark, claim, verdict, "L3", said, numbers=shares))
-    return found
+def sensitivity(lines: list[Line]) -> Finding | None:
+    """A19: of a sweep, is the spread of the ends due to what was set, or to the seed and chance?"""
+    seeds = [len(line.curves) for line in lines]
+    if max(seeds) < 2 or any(m.curve.origin is None for line in lines for m in line.curves):
+        return None
+    claim, benchmark = "what was set matters more than the seed", lines[0].benchmark
+    if min(seeds) < SEEDS:
+        said = f"{min(seeds)} to {max(seeds)} seeds a setting; {SEEDS} are needed"
+        return Finding("A19", "all", benchmark, claim, Verdict.UNDERPOWERED, "L3", said)
+    values = np.array([end for line in lines for end in line.ends])
+    of_line: list[Hashable] = [line.name for line in lines for _ in line.curves]
+    shares = stats.variance_shares(values, {"setting": of_line})
+    between_df, within_df = len(lines) - 1, len(values) - len(lines)
+    ratio = (shares["setting"] / between_df) / max(shares["remainder"] / within_df, 1e-12)
+    p = float(fdtrc(between_df, within_df, ratio))
+    said = f"{shares['setting']:.0%} of the variance of {len(values)} ends lies between the {len(lines)} settings, "
+    said += f"F({between_df}, {within_df}) = {ratio:.1f}, {p_value(p)}"
+    verdict = Verdict.SUPPORTED if p < 0.05 else Verdict.NOT_SUPPORTED
+    return Finding("A19", "all", benchmark, claim, verdict, "L3", said, numbers=shares, p=p)

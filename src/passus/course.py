@@ -6,6 +6,7 @@ would; eval points of one run share their items, so everything here that compare
 Shapes: T eval points, Q items, K samples an item.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,13 @@ from passus.finding import MARGIN, PLAUSIBLE, Finding, Verdict, between, p_value
 
 WINDOW = 3
 """Eval points whose mean stands for the end of a curve."""
+
+
+def last(x: Sequence[float]) -> list[float]:
+    """The eval points that stand for the end: three, where there are six or more, else one."""
+    return list(x)[-(WINDOW if len(x) >= 2 * WINDOW else 1) :]
+
+
 FEWEST = 5
 """Points of a curve that can be said to have a shape."""
 COUPLED = 8
@@ -62,7 +70,7 @@ def measured(curve: Curve, name: str) -> Measured:
     known_T = ~np.isnan(curve.y_T)
     x_T, y_T = curve.x_T[known_T], curve.y_T[known_T]
     items = curve.items
-    if items is not None and len(items.steps_T) >= len(x_T) > 0:
+    if items is not None and len(x_T) and set(x_T.tolist()) <= set(items.steps_T):
         items = items.at(items.item_Q, [int(x) for x in x_T])
         smallest = 1 / items.correct_TQK[0].size  # one sample of all: nothing is known better than that
         se_T = np.array([max(stats.fixed_set_se(correct_QK), smallest) for correct_QK in items.correct_TQK])
@@ -191,27 +199,29 @@ def dips(m: Measured) -> Finding:
     if m.se_T is None or len(m.x_T) < FEWEST:
         why = "the noise of the points is not known" if m.se_T is None else f"{len(m.x_T)} eval points"
         return m.finding("A4", claim, Verdict.UNTESTABLE, why)
-    found = shapes.dips(m.y_T, m.se_T)
+    # Below both neighbours, or above both: where a curve bends, a point lies off their middle without any dip. A level that
+    # stays changed is a fall (A3), not a dip.
+    y_T = m.y_T
+    found = [
+        (i, z)
+        for i, z, back in shapes.dips(y_T, m.se_T)
+        if back and (y_T[i] < min(y_T[i - 1], y_T[i + 1]) if z < 0 else y_T[i] > max(y_T[i - 1], y_T[i + 1]))
+    ]
     if not found:
         return m.finding("A4", claim, Verdict.NOT_SUPPORTED, "no point is off its neighbours by more than noise")
-    kinds = [
-        f"{'dip' if z < 0 else 'spike'} at {step(m.x_T[i])} (z = {z:.1f})"
-        if back
-        else f"shift at {step(m.x_T[i])} (z = {z:.1f})"
-        for i, z, back in found
-    ]
+    kinds = [f"{'dip' if z < 0 else 'spike'} at {step(m.x_T[i])} (z = {z:.1f})" for i, z in found]
     largest = max(found, key=lambda one: abs(one[1]))
     return m.finding("A4", claim, Verdict.SUPPORTED, "; ".join(kinds), numbers={"x": float(m.x_T[largest[0]]), "z": largest[1]})
 
 
 def scatter(m: Measured) -> Finding:
     """A5: around a smooth curve."""
-    claim = "it scatters more than sampling explains"
+    claim = "it departs from a smooth curve by more than sampling explains"
     if m.se_T is None or len(m.x_T) < COUPLED:
         why = "the noise of the points is not known" if m.se_T is None else f"{len(m.x_T)} eval points; {COUPLED} are needed"
         return m.finding("A5", claim, Verdict.UNTESTABLE, why)
     ratio, test = shapes.overdispersion(m.y_T, m.y_T - _rest(m.x_T, m.y_T), m.se_T**2, 4)
-    said = f"variance around a smooth curve is {ratio:.2f} times that of sampling, {p_value(test.p)}"
+    said = f"variance around a cubic or saturating curve is {ratio:.2f} times that of sampling, {p_value(test.p)}"
     if m.items is None and ratio < 1:
         said += "; below 1 is to be expected where the items stay the same"
     verdict = Verdict.SUPPORTED if test.p < 0.05 else Verdict.NOT_SUPPORTED
@@ -267,7 +277,7 @@ def coupling(m: Measured) -> Finding | None:
     levels, changes = f"{found['level_pearson']:+.2f}", f"{found['differences']:+.2f} ({p_value(found['differences_p'])})"
     said = f"correlation of levels {levels}, of changes {changes}, {rest}"
     if p >= 0.05 and abs(found["level_pearson"]) > 0.5:
-        said = f"a shared trend (correlation of levels {levels}) and no sign of more: correlation of changes {changes}, {rest}"
+        said = f"a shared trend (correlation of levels {levels}), nothing shown beyond it: of changes {changes}, {rest}"
     numbers = {key: float(value) for key, value in found.items()}
     verdict = Verdict.SUPPORTED if p < 0.05 else Verdict.NOT_SUPPORTED
     return m.finding("A10", "length and accuracy move together beyond a shared trend", verdict, said, numbers=numbers, p=p)
@@ -288,7 +298,7 @@ def stability(m: Measured) -> Finding | None:
         return None
     excess, fall = shapes.excess_deviation(m.y_T, m.se_T), shapes.drawdown(m.y_T)
     p = shapes.drawdown_test(m.y_T, m.se_T, resamples=1000).p
-    said = f"largest fall {100 * fall:.1f} points ({p_value(p)} under noise alone), excess deviation {100 * excess:.1f} points"
+    said = f"largest fall {100 * fall:.1f} points ({p_value(p)} under noise alone)"
     verdict = Verdict.SUPPORTED if p < 0.05 else Verdict.NOT_SUPPORTED
     return m.finding("A11", "it is unstable", verdict, said, numbers={"excess": excess, "drawdown": fall}, p=p)
 
@@ -346,10 +356,25 @@ def budget(m: Measured) -> Finding | None:
         f"at the last eval point, {needed:.0f} tokens are enough for all but one standard error of {share(float(m.y_T[-1]))}; "
     )
     said += f"right answers take {right.mean():.1f} on average" + (f", wrong ones {wrong.mean():.1f}" if len(wrong) else "")
-    longer = bool(len(wrong) and wrong.mean() > right.mean())
-    verdict = (Verdict.SUPPORTED if longer else Verdict.NOT_SUPPORTED) if len(wrong) else Verdict.UNTESTABLE
     numbers = {"budget": float(needed), "right": float(right.mean())} | ({"wrong": float(wrong.mean())} if len(wrong) else {})
-    return m.finding("A17", "wrong answers are the longer ones", verdict, said, numbers=numbers)
+    longer_Q = _longer_when_wrong(correct_QK, tokens_QK)
+    claim = "wrong answers are the longer ones"
+    if len(longer_Q) < FEWEST:
+        return m.finding("A17", claim, Verdict.UNTESTABLE, said, numbers=numbers)
+    p = stats.sign_flip(longer_Q).p
+    said += (
+        f"; within the {len(longer_Q)} items that have both, wrong ones are {longer_Q.mean():+.1f} tokens longer, {p_value(p)}"
+    )
+    verdict = Verdict.SUPPORTED if p < 0.05 and longer_Q.mean() > 0 else Verdict.NOT_SUPPORTED
+    return m.finding("A17", claim, verdict, said, numbers=numbers, p=p)
+
+
+def _longer_when_wrong(correct_QK: np.ndarray, tokens_QK: np.ndarray) -> np.ndarray:
+    """Of the items that have both: mean length of wrong samples less that of right ones. Hard items are longer anyway."""
+    right_Q, wrong_Q = correct_QK.sum(1), (1 - correct_QK).sum(1)
+    both = (right_Q > 0) & (wrong_Q > 0)
+    wrong = (tokens_QK * (1 - correct_QK)).sum(1)[both] / wrong_Q[both]
+    return wrong - (tokens_QK * correct_QK).sum(1)[both] / right_Q[both]
 
 
 def solved(m: Measured) -> Finding | None:

@@ -14,6 +14,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from passus.record import RunFolder, find_runs
 
 REFERENCES = Path(__file__).parent / "references"
 """Published curves that come with passus."""
+MOST_POINTS, MOST_ITEMS = 5000, 10_000_000
 NO_DIFFERENCE = ("seed", "run.threads", "run.save_every", "run.keep", "chart.kind", "chart.y")
 """Keys that may differ between runs of one line."""
 
@@ -161,33 +163,61 @@ def load(sources: Sequence[Path]) -> Curves:
     if len(read) == 1:
         return first
     series = [curve for curves in read for curve in curves.series]
-    return Curves(first.title, first.x, first.y, series, [claim for curves in read for claim in curves.claims])
+    claims, unread = ([claim for curves in read for claim in getattr(curves, name)] for name in ("claims", "unread"))
+    return Curves(first.title, first.x, first.y, series, claims, unread, ", ".join(c.source for c in read if c.source))
 
 
 def of_runs(runs: Sequence[RunFolder]) -> Curves:
     """Accuracy against step, with items, of every benchmark and temperature of every run."""
     origins = [origin_of(run) for run in runs]
     name_of = {origin: name for line, name in zip(*named_lines(origins), strict=True) for origin in line}
-    series = [curve for run, origin in zip(runs, origins, strict=True) for curve in _of_run(run, origin, name_of[origin])]
+    rows = [run.evals() for run in runs]
+    several = len({row.get("temperature") for of_run in rows for row in of_run}) > 1
+    series = [
+        curve
+        for run, origin, of_run in zip(runs, origins, rows, strict=True)
+        for curve in _of_run(run, origin, name_of[origin], of_run, several)
+    ]
     return Curves("", "step", "accuracy", series)
 
 
-def _of_run(run: RunFolder, origin: Origin, name: str) -> list[Curve]:
+def _of_run(run: RunFolder, origin: Origin, name: str, rows: list[dict], several: bool) -> list[Curve]:
+    """`several`: temperatures, over all runs that are looked at together."""
     found: dict[tuple[str, float], Curve] = {}
     try:
-        rows = run.evals()
-        several = len({row["temperature"] for row in rows}) > 1
         for row in rows:
             key = row["benchmark"], row["temperature"]
             shown = row["benchmark"] + (f", temperature {row['temperature']:g}" if several else "")
             curve = found.setdefault(key, Curve(name, shown, [], row["q"], row["k"], origin=origin))
             value = math.nan if row["acc"] is None else row["acc"]
             curve.points.append(Point(row["step"], value, row["ci_low"], row["ci_high"], row["tokens_mean"]))
+        curves = {key: _checked(curve) for key, curve in found.items()}
     except KeyError as error:
         raise UsageError(f"a row of {run.path} has no {error}", expected="rows as passus writes them") from None
-    for key, curve in found.items():
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"a row of {run.path}: {error}", expected="rows as passus writes them") from None
+    for key, curve in curves.items():
         curve.items = items_of(run, *key, steps=[int(p.x) for p in curve.points])
-    return list(found.values())
+    return list(curves.values())
+
+
+def _checked(curve: Curve) -> Curve:
+    """In the order of x. What no chart can show is refused."""
+    if len(curve.points) > MOST_POINTS:
+        raise ValueError(f"{curve.name!r} has {len(curve.points)} points, more than {MOST_POINTS}")
+    for size in (curve.n, curve.k):
+        if size is not None and not 1 <= size <= MOST_ITEMS:
+            raise ValueError(f"{curve.name!r} has n = {curve.n}, k = {curve.k}; expected whole numbers from 1 to {MOST_ITEMS}")
+    for p in curve.points:
+        if not all(value is None or math.isfinite(value) for value in (p.x, p.low, p.high, p.tokens)) or math.isinf(p.y):
+            raise ValueError(f"{curve.name!r} has a point that is not finite, at x = {p.x}")
+        if curve.n and not (math.isnan(p.y) or 0 <= p.y <= 1):
+            raise ValueError(f"{curve.name!r} has {p.y} at x = {p.x}; expected a share of n items, from 0 to 1")
+    curve.points.sort(key=lambda p: p.x)
+    twice = [a.x for a, b in pairwise(curve.points) if a.x == b.x]
+    if twice:
+        raise ValueError(f"{curve.name!r} has two points at x = {twice[0]:g}")
+    return curve
 
 
 def items_of(run: RunFolder, benchmark: str, temperature: float, steps: Sequence[int]) -> Items | None:
@@ -221,7 +251,7 @@ def items_of(run: RunFolder, benchmark: str, temperature: float, steps: Sequence
 
 
 def origin_of(run: RunFolder) -> Origin:
-    config, model = run.config(), run.meta()["model"]
+    config, model = run.config(), run.meta()["model"] or {}
     settings = tuple((key, str(value)) for key, value in flatten(config).items() if key not in NO_DIFFERENCE)
     label, tuning = model.get("label", run.path.name), model.get("tuning", "live")
     return Origin(run.path, label, tuning, config.method.name, config.seed, settings)
@@ -282,7 +312,7 @@ def read_file(path: Path) -> Curves:
             [Claim(str(c["text"]), int(c["line"])) for c in given.get("claims", [])],
             [Claim(str(c["text"]), int(c["line"])) for c in given.get("unread", [])], str(given.get("source", "")),
         )  # fmt: skip
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise UsageError(
             f"{path} is not a curve file ({type(error).__name__}: {error})",
             expected='JSON with "x", "y" and "series": [{"name", "points": [{"x", "y"}]}]',
@@ -298,7 +328,7 @@ def _curve(given: dict) -> Curve:
         for p in given["points"]
     ]  # fmt: skip
     n, k = (None if given.get(key) is None else int(given[key]) for key in ("n", "k"))
-    return Curve(str(given["name"]), str(given.get("benchmark") or ""), points, n, k)
+    return _checked(Curve(str(given["name"]), str(given.get("benchmark") or ""), points, n, k))
 
 
 def _number(value: Any) -> float:

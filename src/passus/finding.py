@@ -4,6 +4,7 @@ Evidence levels: L0 points alone; L1 also how many items and samples are behind 
 run an arm says something of these checkpoints; only L3 says something of the method.
 """
 
+import math
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -57,7 +58,8 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         given = asdict(self) | {"question": self.question, "verdict": str(self.verdict)}
-        return {key: value for key, value in given.items() if value is not None}
+        given["numbers"] = {key: value for key, value in self.numbers.items() if math.isfinite(value)}
+        return {key: v for key, v in given.items() if v is not None and not (isinstance(v, float) and not math.isfinite(v))}
 
 
 def points(value: float) -> str:

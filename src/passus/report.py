@@ -7,6 +7,7 @@ interpretation. Sentences with numbers come from findings; what the data cannot 
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,9 +77,10 @@ def _title(sources: Sequence[Path]) -> str:
 def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) -> Section:
     names = list(dict.fromkeys(c.name for c in found.series))
     benchmarks = list(dict.fromkeys(c.benchmark for c in found.series if c.benchmark))
-    seeds = max(Counter((c.name, c.benchmark) for c in found.series).values())
+    runs = Counter((c.name, c.benchmark) for c in found.series if c.origin)
     what = f"{len(names)} line{'s' * (len(names) > 1)} on {', '.join(benchmarks) or 'one benchmark'}"
-    said = [f"{what}{f', up to {seeds} seeds each' if seeds > 1 else ', one run each'}."]
+    seeds = max(runs.values(), default=0)
+    said = [what + (f", up to {seeds} seeds each." if seeds > 1 else ", one run each." if runs else ".")]
     if found.source:
         said.append(f"Read from {found.source}: a transcription, so every number is approximate.")
     said += [f"{one.said[:1].upper()}{one.said[1:]}." for one in findings if one.id in ("A7", "A12")]
@@ -87,7 +89,7 @@ def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) ->
     said.append(f"{len(findings)} findings in all: {tally}.")
     blocks: list[Block] = [" ".join(said)]
     try:
-        figure = charts.curves(curves.found(sources), y="accuracy" if found.y == "accuracy" else found.y)
+        figure = charts.curves(curves.found(sources))
         blocks.append(Picture(figure, "accuracy", f"{figure.y} against {figure.x.lower()}. {figure.note}"))
     except PassusError as error:
         blocks.append(f"No figure: {error}")
@@ -146,24 +148,39 @@ def _points(curve: Curve) -> Table:
 
 def observations(findings: list[Finding]) -> Section:
     """What stands after correction, between lines and within them."""
-    kept = [
-        one for one in findings if one.verdict is Verdict.SUPPORTED and one.id in ("A3", "A4", "A6", "A9", "A12", "A16", "A19")
-    ]
-    said: list[Block] = [f"{one.claim[:1].upper()}{one.claim[1:]}: {one.said} ({one.level}, {one.id})." for one in kept]
+    kept = [one for one in findings if one.verdict is Verdict.SUPPORTED and one.id in ("A3", "A4", "A9", "A12", "A16", "A19")]
+    said: list[Block] = [f"{_whose(one)}{one.claim}: {one.said} ({one.level}, {one.id})." for one in kept]
+    pairs = [one for one in findings if one.id == "A6"]
+    apart = [one for one in pairs if one.verdict is Verdict.SUPPORTED]
+    if apart:
+        said.append(
+            f"Of {len(pairs)} pairs of lines these end apart (first less second, the mean of the last eval points in common):"
+        )
+        said.append(
+            Table(
+                ["lines", "benchmark", "difference", "level"],
+                [[one.series, one.benchmark, one.said, one.level] for one in apart],
+            )
+        )
+    elif pairs:
+        said.append(f"No two of the {len(pairs)} pairs of lines are told apart at the end.")
     audits = [one for one in findings if one.id == "A15" and one.verdict is Verdict.NOT_SUPPORTED]
-    said += [f"Line {one.line} of the text, “{one.claim}”: {one.said}." for one in audits]
-    alike = [one for one in findings if one.id == "A6" and one.verdict is Verdict.NOT_SUPPORTED]
-    if alike:
-        said.append(f"{len(alike)} of {sum(one.id == 'A6' for one in findings)} pairs of lines are not told apart at the end.")
+    said += [f"{f'Line {one.line} of the text' if one.line else 'The text'}, “{one.claim}”: {one.said}." for one in audits]
     return Section("Key observations", said or ["Nothing stands out beyond noise."])
+
+
+def _whose(one: Finding) -> str:
+    return "" if one.series == "all" else f"{one.series}: "
 
 
 def interpretation(found: Curves, findings: list[Finding]) -> Section:
     """How far this goes."""
     levels = {one.level for one in findings if one.id == "A6"} or {c.level for c in found.series}
     said = []
-    if "L3" in levels:
-        said.append("Several seeds an arm: differences between lines are statements about the methods, on items like these.")
+    if levels == {"L3"}:
+        said.append(
+            "Three seeds or more an arm: differences between lines are statements about what was varied, on these items."
+        )
     elif "L2" in levels:
         said.append(
             "One run an arm: a difference says that these checkpoints differ on items like these. Whether the method would do "
@@ -178,8 +195,8 @@ def interpretation(found: Curves, findings: list[Finding]) -> Section:
     tested = [one for one in findings if one.q is not None]
     if tested:
         said.append(
-            f"{len(tested)} tests are one family: verdicts stand on p-values after Benjamini and Hochberg (q < .05); intervals "
-            "are not adjusted."
+            f"{len(tested)} tests are one family: verdicts with a p-value stand on it after Benjamini and Hochberg (q < .05); "
+            "intervals are not adjusted."
         )
     if any(one.id == "A16" for one in findings):
         said.append("A cause is named from what moved first or together; only a run that changes that one thing would show it.")
@@ -192,11 +209,8 @@ def _appendix(runs: list[RunFolder], findings: list[Finding]) -> list[Section]:
 
 def configuration(runs: list[RunFolder]) -> Section:
     flats = [configs.flatten(run.config()) for run in runs]
-    keys = list(flats[0])
-    common = [
-        f"{key} = {configs.toml_value(flats[0][key])}" for key in keys if len({str(flat.get(key)) for flat in flats}) == 1
-    ]
-    vary = [key for key in keys if len({str(flat.get(key)) for flat in flats}) > 1]
+    vary = _varying(flats)
+    common = [f"{key} = {configs.toml_value(value)}" for key, value in flats[0].items() if key not in vary]
     blocks: list[Block] = [Listing("\n".join(common), "Common to all runs")]
     if vary:
         rows = [[run.path.name, *(str(flat.get(key)) for key in vary)] for run, flat in zip(runs, flats, strict=True)]
@@ -205,7 +219,8 @@ def configuration(runs: list[RunFolder]) -> Section:
     launch = meta["launches"][-1] if meta["launches"] else {}
     versions = ", ".join(f"{name} {version}" for name, version in launch.get("versions", {}).items())
     machine = ", ".join(f"{key} {meta[key]}" for key in ("python", "platform", "device", "git_commit") if meta.get(key))
-    blocks.append(f"Made with {versions}. {machine}")
+    others = " (the first run; others may differ)" if len(runs) > 1 else ""
+    blocks.append(f"Made with {versions}. {machine}{others}")
     return Section("Configuration and environment", blocks)
 
 
@@ -280,44 +295,45 @@ def _short(text: str) -> str:
 def next_runs(runs: list[RunFolder], findings: list[Finding]) -> list[Section]:
     """Experiment files for the questions that are left open."""
     first = runs[0].config()
-    seeds = {run.config().seed for run in runs}
-    asked: list[tuple[str, str, str]] = []
-    if len(seeds) < 3:
-        asked.append(("seeds", "Is it the method or the seed?", "[sweep]\nseed = [0, 1, 2]"))
+    asked: list[tuple[str, str, dict[str, Any]]] = []
+    if len({run.config().seed for run in runs}) < 3:
+        asked.append(("seeds", "Is it what was varied, or the seed?", {"seed": [0, 1, 2]}))
     if any(one.id == "A2" and one.verdict is Verdict.NOT_SUPPORTED for one in findings):
-        asked.append(("longer", "Lines still move at the end.", f"[train]\nsteps = {2 * first.train.steps}"))
-    if any(one.verdict is Verdict.UNDERPOWERED for one in findings):
-        more = f"[eval]\nsamples = {4 * first.eval.samples}"
-        asked.append(("samples", "More samples an item make small differences visible.", more))
+        asked.append(("longer", "Some lines still move at the end.", {"train.steps": 2 * first.train.steps}))
+    if any(one.id == "A3" and one.verdict is Verdict.UNDERPOWERED for one in findings):
+        asked.append(("samples", "More samples an item make a late fall visible.", {"eval.samples": 4 * first.eval.samples}))
     if any(one.id == "A16" and "instability" in one.said for one in findings):
-        rates = ", ".join(f"{first.train.learning_rate * f:g}" for f in (0.25, 0.5, 1))
-        asked.append(
-            ("rates", "Does a lower learning rate keep it from falling?", f'[sweep]\n"train.learning_rate" = [{rates}]')
-        )
-    bases = sorted({run.config().model.base for run in runs})
+        rates = [first.train.learning_rate * factor for factor in (0.25, 0.5, 1.0)]
+        asked.append(("rates", "Does a lower learning rate keep it from falling?", {"train.learning_rate": rates}))
     blocks: list[Block] = []
     for name, why, change in asked:
-        blocks += [why, Listing(_experiment(first, bases, name, change), f"{first.name}-{name}.toml")]
+        blocks += [why, Listing(_experiment(runs, name, change), f"{first.name}-{name}.toml")]
     return [Section("What to run next", blocks)] if blocks else []
 
 
-def _experiment(config: configs.Config, bases: list[str], name: str, change: str) -> str:
-    """The first run's recipe over all models, with one thing changed."""
-    tables = {
-        "task": {"name": config.task.name}, "method": {"name": config.method.name},
-        "train": {k: getattr(config.train, k) for k in ("steps", "prompts", "samples", "max_tokens", "learning_rate")},
-        "eval": {"every": config.eval.every, "suite": list(config.eval.suite), "samples": config.eval.samples},
-    }  # fmt: skip
-    sweep = {"model.base": bases} if len(bases) > 1 else {}
-    head, *given = change.split("\n")
-    changed = dict(line.split(" = ", 1) for line in given)
-    lines = [f'name = "{config.name}-{name}"', "[model]", f'base = "{bases[0]}"']
-    for table, values in tables.items():
-        lines.append(f"[{table}]")
-        own = changed if head == f"[{table}]" else {}
-        lines += [f"{k} = {own.pop(k) if k in own else configs.toml_value(v)}" for k, v in values.items()]
-    if sweep or head == "[sweep]":
-        lines.append("[sweep]")
-        lines += [f'"{k}" = {configs.toml_value(v)}' for k, v in sweep.items()]
-        lines += [f"{k} = {v}" for k, v in changed.items()] if head == "[sweep]" else []
+def _varying(flats: list[dict[str, Any]]) -> list[str]:
+    """Keys in which runs differ."""
+    keys = dict.fromkeys(key for flat in flats for key in flat)
+    return [key for key in keys if len({str(flat.get(key)) for flat in flats}) > 1]
+
+
+def _experiment(runs: list[RunFolder], name: str, change: dict[str, Any]) -> str:
+    """The same arms with one thing changed: all that they share as tables, the rest arm by arm; a list is swept."""
+    flats = [configs.flatten(run.config()) for run in runs]
+    swept = {key: value for key, value in change.items() if isinstance(value, list)}
+    left_out = {"name", "run.threads", *change}
+    vary = [key for key in _varying(flats) if key not in left_out]
+    common = {key: value for key, value in flats[0].items() if key not in vary and key not in left_out}
+    common |= {key: value for key, value in change.items() if key not in swept}
+    lines = ["name = " + configs.toml_value(f"{flats[0]['name']}-{name}")]
+    lines += [f"{key} = {configs.toml_value(value)}" for key, value in common.items() if "." not in key]
+    for table in dict.fromkeys(key.partition(".")[0] for key in common if "." in key):
+        own = {key.partition(".")[2]: value for key, value in common.items() if key.startswith(f"{table}.")}
+        lines += ["", f"[{table}]", *(f"{key} = {configs.toml_value(value)}" for key, value in own.items())]
+    arms = {tuple(str(flat.get(key)) for key in vary): (run, flat) for run, flat in zip(runs, flats, strict=True)}
+    for run, flat in arms.values() if vary else []:
+        lines += ["", "[[arm]]", f"name = {configs.toml_value(run.path.name)}"]
+        lines += [f'"{key}" = {configs.toml_value(flat[key])}' for key in vary]
+    if swept:
+        lines += ["", "[sweep]", *(f'"{key}" = {configs.toml_value(value)}' for key, value in swept.items())]
     return "\n".join(lines) + "\n"

@@ -54,7 +54,7 @@ def tell_comparison(found: list[Compared], a: Path, b: Path) -> None:
 
 def _tell_item(console: Console, one: Compared, item: int, who: str, a: Path, b: Path) -> None:
     console.print(Text(f"  item {item}, {who}", style="bright_black"))
-    pairs = list(zip(*(_samples(path, one, item) for path in (a, b)), strict=True))
+    pairs = list(zip(*(_samples(path, one, item) for path in (a, b)), strict=False))
     mine, other = (0, 1) if who == "only A" else (1, 0)
     # One of the samples that make the difference.
     telling = [pair for pair in pairs if pair[mine]["verdict"] == Right.CORRECT != pair[other]["verdict"]]
@@ -66,5 +66,8 @@ def _tell_item(console: Console, one: Compared, item: int, who: str, a: Path, b:
 def _samples(path: Path, one: Compared, item: int) -> list[dict]:
     """Of one item at the last eval point, in the order of their noise."""
     rows = RunFolder(find_runs(path)[0]).read_rows("items", int(one.steps[-1]))
-    mine = [row for row in rows if row["item"] == item and one.benchmark.split(", temperature ")[0] == row["benchmark"]]
-    return sorted(mine, key=lambda row: (row["temperature"], row["sample"]))
+    names = [f"{row['benchmark']}, temperature {row['temperature']:g}" for row in rows]
+    mine = [
+        row for row, name in zip(rows, names, strict=True) if one.benchmark in (name, row["benchmark"]) and row["item"] == item
+    ]
+    return sorted(mine, key=lambda row: row["sample"])
