@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from passus import charts, render
+from passus import charts, looks, render
+from passus import figure as figures
 from passus.errors import UsageError
 from passus.method import PRESETS
 from passus.record import RunFolder
@@ -123,7 +124,7 @@ def test_drawing_twice_gives_the_same_file(tmp_path):
     assert "Qwen3-shaped, 0.8M" in (tmp_path / "one.svg").read_text()
 
 
-def looks(figure):
+def styles(figure):
     return {s.name: (s.style.colour, s.style.marker, s.style.dash) for s in figure.series if not s.faint}
 
 
@@ -131,8 +132,8 @@ def test_one_tuning_needs_no_word(tmp_path):
     make_run(tmp_path / "a", tuning="frozen")
     make_run(tmp_path / "b", "Llama3.2", tuning="frozen")
     figure = charts.curves([tmp_path])
-    assert looks(figure) == {
-        f"{family}-shaped, 0.8M": (*charts.FAMILIES[family], "-") for family in ("Qwen3", "Llama3.2")
+    assert styles(figure) == {
+        f"{family}-shaped, 0.8M": (*looks.FAMILIES[family], "-") for family in ("Qwen3", "Llama3.2")
     }  # fmt: skip
 
 
@@ -141,13 +142,13 @@ def test_live_is_orange_beside_frozen(tmp_path):
     make_run(tmp_path / "b", "Llama3.2", tuning="frozen")
     make_run(tmp_path / "c", "Llama3.2", tuning="live")
     make_run(tmp_path / "d")  # written before meta.json had a tuning
-    found = looks(charts.curves([tmp_path]))
+    found = styles(charts.curves([tmp_path]))
     assert list(found) == [
         "Live Qwen3-shaped, 0.8M", "Live Llama3.2-shaped, 0.8M", "Frozen Qwen3-shaped, 0.8M", "Frozen Llama3.2-shaped, 0.8M"
     ]  # fmt: skip
     assert found["Live Qwen3-shaped, 0.8M"] == ("#e07b00", "*", "-")
-    assert found["Frozen Qwen3-shaped, 0.8M"][:2] == charts.FAMILIES["Qwen3"]
-    assert found["Frozen Llama3.2-shaped, 0.8M"][:2] == charts.FAMILIES["Llama3.2"]
+    assert found["Frozen Qwen3-shaped, 0.8M"][:2] == looks.FAMILIES["Qwen3"]
+    assert found["Frozen Llama3.2-shaped, 0.8M"][:2] == looks.FAMILIES["Llama3.2"]
     colours, markers, _ = zip(*found.values(), strict=True)
     assert len(set(colours)) == len(set(markers)) == 4
 
@@ -161,17 +162,17 @@ def methods(monkeypatch):
 def test_methods_of_one_model_go_by_their_names(tmp_path, methods):
     for name in ("grpo", "mel", "other"):
         make_run(tmp_path / name, method={"name": name})
-    found = looks(charts.curves([tmp_path]))
-    assert found["grpo"] == (*charts.METHODS["grpo"], "-") and found["mel"] == (*charts.METHODS["mel"], "-")
+    found = styles(charts.curves([tmp_path]))
+    assert found["grpo"] == (*looks.METHODS["grpo"], "-") and found["mel"] == (*looks.METHODS["mel"], "-")
     assert len({look[0] for look in found.values()}) == len({look[1] for look in found.values()}) == 3
 
 
 def test_methods_of_several_models_share_the_methods_colour(tmp_path, methods):
     for family, name in itertools.product(("Qwen3", "Llama3.2"), ("grpo", "mel")):
         make_run(tmp_path / f"{family}-{name}", family, method={"name": name})
-    found = looks(charts.curves([tmp_path]))
+    found = styles(charts.curves([tmp_path]))
     one, two = found["Qwen3-shaped, 0.8M: grpo"], found["Llama3.2-shaped, 0.8M: grpo"]
-    assert one[0] == two[0] == charts.METHODS["grpo"][0] and one[1:] != two[1:] and len(set(found.values())) == 4
+    assert one[0] == two[0] == looks.METHODS["grpo"][0] and one[1:] != two[1:] and len(set(found.values())) == 4
 
 
 def test_seeds_become_a_mean_with_a_t_interval(tmp_path):
@@ -203,7 +204,7 @@ def test_seeds_are_joined_only_where_all_else_is_equal(tmp_path):
         make_run(tmp_path / f"{rate}-{seed}", seed=seed, train={"learning_rate": rate}, run={"threads": 1 + seed})
     make_run(tmp_path / "z", "Llama3.2")
     figure = charts.curves([tmp_path])
-    assert set(looks(figure)) == {
+    assert set(styles(figure)) == {
         "Qwen3-shaped, 0.8M: learning_rate 0.0005 (mean of 2 seeds)",
         "Qwen3-shaped, 0.8M: learning_rate 0.0001 (mean of 2 seeds)",
         "Llama3.2-shaped, 0.8M",
@@ -221,8 +222,8 @@ def test_curve_files_leave_a_familys_colour_to_the_run(tmp_path):
     series = [{"name": "Qwen3", "benchmark": "abacus/add2", "points": points}]
     (tmp_path / "c.json").write_text(json.dumps({"x": "step", "y": "accuracy", "series": series}))
     make_run(tmp_path / "a")
-    found = looks(charts.curves([tmp_path / "c.json", tmp_path / "a"]))
-    assert found["Qwen3-shaped, 0.8M"][:2] == charts.FAMILIES["Qwen3"] and found["Qwen3"] != found["Qwen3-shaped, 0.8M"]
+    found = styles(charts.curves([tmp_path / "c.json", tmp_path / "a"]))
+    assert found["Qwen3-shaped, 0.8M"][:2] == looks.FAMILIES["Qwen3"] and found["Qwen3"] != found["Qwen3-shaped, 0.8M"]
 
 
 def curve_file(path, series, x="step", y="accuracy"):
@@ -236,7 +237,7 @@ def curve_file(path, series, x="step", y="accuracy"):
 
 
 def test_few_lines_have_their_legend_inside(tmp_path):
-    for i, family in enumerate(list(charts.FAMILIES)[:5]):
+    for i, family in enumerate(list(looks.FAMILIES)[:5]):
         make_run(tmp_path / f"{i}", family)
     figure = charts.curves([tmp_path])
     with render.drawn(figure) as drawn:
@@ -306,8 +307,8 @@ def test_a_grid_has_two_axes_and_a_total_where_all_have_a_value(tmp_path):
             drawn.axes[0],
             next(ax for ax in drawn.axes[3:] if ax.get_position().bounds == drawn.axes[0].get_position().bounds),
         )
-        assert (left.lines[0].get_color(), left.lines[0].get_marker()) == (charts.ACCURACY.colour, "o")
-        assert (right.lines[0].get_color(), right.lines[0].get_marker()) == (charts.TOKENS.colour, "s")
+        assert (left.lines[0].get_color(), left.lines[0].get_marker()) == (looks.ACCURACY.colour, "o")
+        assert (right.lines[0].get_color(), right.lines[0].get_marker()) == (looks.TOKENS.colour, "s")
         assert left.get_ylim() == (0, 1.02) and right.get_ylim()[0] == 0 and right.get_ylim()[1] > 22
 
 
@@ -361,7 +362,7 @@ def test_runs_of_several_sizes_are_a_ramp_and_other_differences_are_not(tmp_path
         model = {"label": f"Qwen3-shaped, {millions}", "parameters": size}
         make_run(tmp_path / "sizes" / millions, model=model)
         make_run(tmp_path / "tunings" / millions, model=model, tuning="live" if size > 1e6 else "frozen")
-    ramp = charts.ramp(2)
+    ramp = looks.ramp(2)
     assert [(s.name[-4:], s.style.colour) for s in charts.curves([tmp_path / "sizes"]).series] == [
         ("0.8M", ramp[0]),
         (", 3M", ramp[1]),
@@ -416,7 +417,7 @@ def test_references_are_dotted_gray_and_behind(tmp_path):
     file = curve_file(tmp_path / "ref.json", {("Paper", "abacus/add2"): [0.1, 0.4], ("Other", ""): [0.2], ("No", "b"): [0.2]})
     figure = charts.curves([tmp_path / "r"], references=[file])
     run, paper, other = figure.series
-    assert run.style.colour == charts.FAMILIES["Qwen3"][0] and not run.reference
+    assert run.style.colour == looks.FAMILIES["Qwen3"][0] and not run.reference
     assert (paper.name, other.name, other.panel) == ("Paper", "Other", "abacus/add2")
     assert all(s.reference and s.style.dash == ":" for s in (paper, other)) and paper.style != other.style
     assert all(len({s.style.colour[i : i + 2] for i in (1, 3, 5)}) == 1 for s in (paper, other))
@@ -433,9 +434,9 @@ def test_marks_stand_at_their_x_and_their_words_apart(tmp_path):
     make_run(tmp_path / "a")
     figure = charts.curves([tmp_path])
     figure.marks = [
-        charts.Mark(4, "rollback", figure.series[0].name),
-        charts.Mark(4.01, "alarm"),
-        charts.Mark(1, "no", panel="b"),
+        figures.Mark(4, "rollback", figure.series[0].name),
+        figures.Mark(4.01, "alarm"),
+        figures.Mark(1, "no", panel="b"),
     ]
     with render.drawn(figure) as drawn:
         (ax,) = drawn.axes
@@ -443,7 +444,7 @@ def test_marks_stand_at_their_x_and_their_words_apart(tmp_path):
         one, two = (text.get_window_extent() for text in ax.texts)
         assert [text.get_text() for text in ax.texts] == ["rollback", "alarm"] and one.x1 <= two.x0 + 2
         marks = {line.get_xdata()[0]: line.get_color() for line in ax.lines[1:]}
-    assert marks == {4: charts.FAMILIES["Qwen3"][0], 4.01: render.QUIET}
+    assert marks == {4: looks.FAMILIES["Qwen3"][0], 4.01: render.QUIET}
 
 
 def rows_of(path):
@@ -469,24 +470,24 @@ def test_the_numbers_behind_a_figure(tmp_path):
 
 def test_a_specification_is_json(tmp_path):
     figure = charts.curves([curve_file(tmp_path / "c.json", {("A", "b"): [0.1, None], ("B", "b"): [0.1, 0.3]})])
-    figure.marks.append(charts.Mark(3, "alarm"))
+    figure.marks.append(figures.Mark(3, "alarm"))
     spec = json.loads(json.dumps(charts.specification(figure), allow_nan=False))
     assert (
         spec["panels"] == ["b"] and spec["y"] == {"label": "Accuracy", "range": [0, 1]} and spec["marks"][0]["text"] == "alarm"
     )
     assert spec["series"][0]["points"] == {"x": [0, 10], "y": [0.1, None]} and spec["series"][0]["style"]["dash"] == []
     heat = charts.specification(charts.heatmap([sized(tmp_path)]))
-    assert heat["kind"] == "heatmap" and heat["ramp"] == charts.RAMP and heat["series"][0]["parameters"] == 72e9
+    assert heat["kind"] == "heatmap" and heat["ramp"] == looks.RAMP and heat["series"][0]["parameters"] == 72e9
 
 
 def large(kind, lines, points, **more):
     series = []
     for n in range(lines):
         ys = [0.5 + math.sin(x * x + n) / 3 for x in range(points)]
-        made = [charts.Point(x, y, 0.1, 0.9, tokens=100.0 + x, tokens_p95=200.0 + x) for x, y in enumerate(ys)]
-        series.append(charts.Series(f"run {n}", f"panel {n}" if kind == "grid" else "m", made))
-    charts._dress(series)
-    return charts.Figure("large", "Step", "Accuracy", series, kind=kind, **more)
+        made = [figures.Point(x, y, 0.1, 0.9, tokens=100.0 + x, tokens_p95=200.0 + x) for x, y in enumerate(ys)]
+        series.append(figures.Series(f"run {n}", f"panel {n}" if kind == "grid" else "m", made))
+    looks.dress(series)
+    return figures.Figure("large", "Step", "Accuracy", series, kind=kind, **more)
 
 
 @pytest.mark.parametrize(
@@ -500,7 +501,7 @@ def test_vector_files_of_large_figures_stay_small(tmp_path, figure):
 
 
 def test_thinning_keeps_ends_spikes_and_gaps():
-    points = [charts.Point(x, 0.5) for x in range(1000)]
+    points = [figures.Point(x, 0.5) for x in range(1000)]
     points[333].y, points[700].y, points[801].y = 9.0, -9.0, math.nan
     kept = render.thinned(points, 100)
     assert len(kept) <= 100 and (kept[0].x, kept[-1].x) == (0, 999) and kept == render.thinned(points, 100)
@@ -539,7 +540,7 @@ def test_numbers_in_a_name_are_kept_whole(tmp_path):
 
 
 def test_no_two_of_many_lines_look_alike(tmp_path):
-    lines = {(name, "b"): [0.1] for name in [*charts.FAMILIES, "GRPO", "MEL", *(f"line {i}" for i in range(60))]}
+    lines = {(name, "b"): [0.1] for name in [*looks.FAMILIES, "GRPO", "MEL", *(f"line {i}" for i in range(60))]}
     file, reference = (
         curve_file(tmp_path / "c.json", lines),
         curve_file(tmp_path / "r.json", {(f"{i}", "b"): [0] for i in range(6)}),
@@ -569,7 +570,7 @@ def lab(colour, seen):
 @pytest.mark.parametrize("seen", SEEN)
 @pytest.mark.parametrize(
     "palette",
-    [[charts.LIVE[0], *(c for c, _ in charts.FAMILIES.values())], [*charts.OTHERS, *(c for c, _ in charts.METHODS.values())]],
+    [[looks.LIVE[0], *(c for c, _ in looks.FAMILIES.values())], [*looks.OTHERS, *(c for c, _ in looks.METHODS.values())]],
     ids=["families", "others"],
 )
 def test_colours_can_be_told_apart_without_a_cone(palette, seen):
@@ -579,13 +580,13 @@ def test_colours_can_be_told_apart_without_a_cone(palette, seen):
 
 
 def test_markers_of_families_differ():
-    markers = [charts.LIVE[1], *(marker for _, marker in charts.FAMILIES.values())]
+    markers = [looks.LIVE[1], *(marker for _, marker in looks.FAMILIES.values())]
     assert len(set(markers)) == len(markers)
 
 
 @pytest.mark.parametrize("n", [2, 3, 6, 9])
 def test_the_ramp_of_sizes_darkens_evenly(n):
-    shades = [lab(colour, SEEN["all"]) for colour in charts.ramp(n)]
+    shades = [lab(colour, SEEN["all"]) for colour in looks.ramp(n)]
     steps = [one[0] - other[0] for one, other in itertools.pairwise(shades)]
     assert min(steps) > 0 and max(steps) < 1.35 * min(steps)
     distances = [np.linalg.norm(one - other) for one, other in itertools.pairwise(shades)]
@@ -595,7 +596,7 @@ def test_the_ramp_of_sizes_darkens_evenly(n):
 
 @pytest.mark.parametrize("seen", SEEN)
 def test_accuracy_and_length_can_be_told_apart(seen):
-    one, other = (lab(style.colour, SEEN[seen]) for style in (charts.ACCURACY, charts.TOKENS))
+    one, other = (lab(style.colour, SEEN[seen]) for style in (looks.ACCURACY, looks.TOKENS))
     assert np.linalg.norm(one - other) > 40
     assert seen != "all" or abs(one[0] - other[0]) > 10, "too alike in gray"
-    assert charts.ACCURACY.marker != charts.TOKENS.marker
+    assert looks.ACCURACY.marker != looks.TOKENS.marker

@@ -10,8 +10,8 @@ from html import escape
 from pathlib import Path
 
 from passus import charts
-from passus.charts import Figure
 from passus.errors import UsageError
+from passus.figure import Figure
 from passus.files import write_atomic
 from passus.listing import printable
 from passus.page import PAGE, STYLE, inline_svg

@@ -17,6 +17,7 @@ import passus
 from passus import charts
 from passus.errors import PassusError
 from passus.experiment import Experiment, slug
+from passus.figure import Figure
 from passus.files import last_line, write_atomic
 from passus.grading import BOX, Verdict, grade
 from passus.listing import printable
@@ -163,7 +164,7 @@ def _figure(arms: list[Arm], y: str) -> str:
     return f'<figure><div class="wide">{inline_svg(figure)}</div><figcaption>{_text(caption)}.</figcaption></figure>'
 
 
-def inline_svg(figure: charts.Figure) -> str:
+def inline_svg(figure: Figure) -> str:
     """For a page to hold, in the page's own colours, so that it can be read on a dark one."""
     svg = printable(charts.svg(replace(figure, note="")))
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)

@@ -15,7 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from passus.charts import ACCURACY, OWN_TOTAL, TOKENS, Figure, Mark, Point, Series, Style, line_of, shade
+from passus.charts import OWN_TOTAL
+from passus.figure import Figure, Mark, Point, Series, Style, line_of
+from passus.looks import ACCURACY, TOKENS, shade
 
 LEGEND_INSIDE = 5
 """More lines than this, and their names stand at their ends, or in a legend below: inside, it would hide them."""
