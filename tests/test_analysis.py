@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,7 +107,7 @@ def test_seeds_make_it_a_statement_about_the_method():
     rng = np.random.default_rng(6)
 
     def seeds(name: str, shift: float) -> list[Curve]:
-        origins = [Origin(None, name, "live", name, seed, ()) for seed in range(3)]
+        origins = [Origin(Path("nowhere"), name, "live", name, seed, ()) for seed in range(3)]
         return [dataclasses.replace(curve(rng, RISE_T + shift, name=name), origin=origin) for origin in origins]
 
     (found,) = asked(seeds("a", 0.0) + seeds("b", -0.2))["A6"]
@@ -114,7 +115,7 @@ def test_seeds_make_it_a_statement_about_the_method():
 
 
 def seeds_of(rng: np.random.Generator, name: str, truth_T: np.ndarray, count: int = 3) -> list[Curve]:
-    origins = [Origin(None, name, "live", name, seed, ()) for seed in range(count)]
+    origins = [Origin(Path("nowhere"), name, "live", name, seed, ()) for seed in range(count)]
     return [dataclasses.replace(curve(rng, truth_T, name=name), origin=origin) for origin in origins]
 
 
@@ -163,6 +164,16 @@ def test_what_points_alone_can_and_cannot_tell():
     assert all(f.level == "L0" for fs in found.values() for f in fs)
     counted = asked([points_alone(given, n=30)])
     assert counted["A1"][0].level == "L1" and counted["A3"][0].verdict is Verdict.UNDERPOWERED
+
+
+def test_speed_is_told_in_tokens_and_seconds_too(tmp_path):
+    m = planted(tmp_path / "run", np.random.default_rng(25), overfits=True)
+    assert m.curve.origin is not None
+    rows = [{"step": step, "train/num_tokens": 100 * step, "time/elapsed": step / 2} for step in range(1, 141)]
+    (m.curve.origin.path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = course.speed(m)
+    assert found is not None and found.numbers["half_tokens"] == pytest.approx(100 * found.numbers["half"])
+    assert found.numbers["half_seconds"] == pytest.approx(found.numbers["half"] / 2) and "training tokens" in found.said
 
 
 def test_plateaus():

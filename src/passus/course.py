@@ -14,6 +14,7 @@ import numpy as np
 from passus import shapes, stats
 from passus.curves import Curve, Items
 from passus.finding import MARGIN, PLAUSIBLE, Finding, Verdict, between, p_value, points, share, step
+from passus.record import RunFolder
 
 WINDOW = 3
 """Eval points whose mean stands for the end of a curve."""
@@ -247,8 +248,24 @@ def speed(m: Measured) -> Finding | None:
         low, high = _half_interval(m)
         spread = f" ({step(round(low, 1))} to {step(round(high, 1))} with other items)"
     said = f"half of the gain by {step(round(half, 1))}{spread}, nine tenths by {step(round(most, 1))}"
+    spent = _spent(m, half)
+    if spent:
+        numbers |= {"half_tokens": spent[0], "half_seconds": spent[1]}
+        said += f"; for that half, {spent[0] / 1000:,.0f}k training tokens and {spent[1]:.0f} s"
     verdict = Verdict.SUPPORTED if m.se_T is not None else Verdict.UNTESTABLE
     return m.finding("A8", claim, verdict, f"{said}; mean over the run {share(area)}", numbers=numbers, low=low, high=high)
+
+
+def _spent(m: Measured, until: float) -> tuple[float, float] | None:
+    """Training tokens and seconds up to a step, where the run's own record is there."""
+    if m.curve.origin is None:
+        return None
+    rows = [row for row in RunFolder(m.curve.origin.path).metrics() if "train/num_tokens" in row and "time/elapsed" in row]
+    if not rows:
+        return None
+    steps = [0, *(row["step"] for row in rows)]
+    tokens, seconds = ([0.0, *(row[name] for row in rows)] for name in ("train/num_tokens", "time/elapsed"))
+    return float(np.interp(until, steps, tokens)), float(np.interp(until, steps, seconds))
 
 
 def _half_interval(m: Measured, resamples: int = 400) -> tuple[float, float]:
