@@ -17,11 +17,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from passus.curves import Items, lines_of, names_of, of_runs, origin_of, read_file
+from passus.curves import Items, lines_of, names_of, of_runs, origin_of, parameters_in, read_file
 from passus.errors import UsageError, nearest
 from passus.figure import Change, Figure, Point, Series, Style, line_of
 from passus.files import write_atomic
-from passus.looks import ACCURACY, DASH_LENGTHS, FAMILIES, RAMP, SIZE, TOKENS, dress, family_in, sizes_of
+from passus.looks import ACCURACY, DASH_LENGTHS, FAMILIES, RAMP, TOKENS, dress, family_in, sizes_of
 from passus.record import METRICS, RunFolder, find_runs
 
 X_AXES = {
@@ -238,16 +238,11 @@ def _of_file(path: Path) -> tuple[list[Series], tuple[str, str]]:
     series = [
         Series(
             c.name, c.benchmark or read.y, [Point(p.x, p.y, p.low, p.high, tokens=p.tokens) for p in c.points],
-            family_in(c.name), parameters=_size_in(c.name), approximate=any(p.approximate for p in c.points),
+            family_in(c.name), parameters=parameters_in(c.name), approximate=any(p.approximate for p in c.points),
         )
         for c in read.series
     ]  # fmt: skip
     return series, (read.x, read.y)
-
-
-def _size_in(name: str) -> float | None:
-    found = SIZE.search(name)
-    return float(found[1]) * {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}[found[2].upper()] if found else None
 
 
 def _as_reference(series: list[Series], path: Path, panels: set[str]) -> list[Series]:

@@ -6,7 +6,6 @@ The summary is stated beforehand, the mean of the last three eval points that al
 Shapes: S eval points in common, Q items, M lines.
 """
 
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -16,11 +15,11 @@ from scipy.special import fdtrc
 
 from passus import stats
 from passus.course import Measured, decide, last
+from passus.curves import parameters_in
 from passus.finding import Finding, Verdict, between, p_value, points, share, step
 
 SEEDS = 3
 """Fewer say nothing of a method."""
-SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([kmbKMB])\b")
 
 
 @dataclass
@@ -232,15 +231,9 @@ def _start_p(a: Line, b: Line) -> float:
     return float("nan")
 
 
-def parameters(name: str) -> float | None:
-    """Of a line that is called by its size: 0.8M, 32b."""
-    found = SIZE.findall(name)
-    return float(found[-1][0]) * {"k": 1e3, "m": 1e6, "b": 1e9}[found[-1][1].lower()] if found else None
-
-
 def size(lines: list[Line]) -> Finding | None:
     """A12: do larger ones end higher? Only where at least three sizes are told by their names."""
-    sized = [(parameters(line.name), line) for line in lines]
+    sized = [(parameters_in(line.name), line) for line in lines]
     known = sorted(((s, line) for s, line in sized if s is not None), key=lambda one: one[0])
     if len({s for s, _ in known}) < 3:
         return None

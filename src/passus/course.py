@@ -18,19 +18,17 @@ from passus.record import RunFolder
 
 WINDOW = 3
 """Eval points whose mean stands for the end of a curve."""
-
-
-def last(x: Sequence[float]) -> list[float]:
-    """The eval points that stand for the end: three, where there are six or more, else one."""
-    return list(x)[-(WINDOW if len(x) >= 2 * WINDOW else 1) :]
-
-
 FEWEST = 5
 """Points of a curve that can be said to have a shape."""
 COUPLED = 8
 CLEAR = 0.001
 POWER = 1.645 + 0.842
 """Standard errors of a drop that is found in four of five cases, one-sided."""
+
+
+def last(x: Sequence[float]) -> list[float]:
+    """The eval points that stand for the end: three, where there are six or more, else one."""
+    return list(x)[-(WINDOW if len(x) >= 2 * WINDOW else 1) :]
 
 
 @dataclass
@@ -52,7 +50,7 @@ class Measured:
 
     @property
     def window(self) -> int:
-        return WINDOW if len(self.x_T) >= 2 * WINDOW else 1
+        return len(last(self.x_T.tolist()))
 
     @property
     def start(self) -> float:
@@ -200,14 +198,7 @@ def dips(m: Measured) -> Finding:
     if m.se_T is None or len(m.x_T) < FEWEST:
         why = "the noise of the points is not known" if m.se_T is None else f"{len(m.x_T)} eval points"
         return m.finding("A4", claim, Verdict.UNTESTABLE, why)
-    # Below both neighbours, or above both: where a curve bends, a point lies off their middle without any dip. A level that
-    # stays changed is a fall (A3), not a dip.
-    y_T = m.y_T
-    found = [
-        (i, z)
-        for i, z, back in shapes.dips(y_T, m.se_T)
-        if back and (y_T[i] < min(y_T[i - 1], y_T[i + 1]) if z < 0 else y_T[i] > max(y_T[i - 1], y_T[i + 1]))
-    ]
+    found = shapes.dips(m.y_T, m.se_T)
     if not found:
         return m.finding("A4", claim, Verdict.NOT_SUPPORTED, "no point is off its neighbours by more than noise")
     kinds = [f"{'dip' if z < 0 else 'spike'} at {step(m.x_T[i])} (z = {z:.1f})" for i, z in found]
@@ -221,7 +212,7 @@ def scatter(m: Measured) -> Finding:
     if m.se_T is None or len(m.x_T) < COUPLED:
         why = "the noise of the points is not known" if m.se_T is None else f"{len(m.x_T)} eval points; {COUPLED} are needed"
         return m.finding("A5", claim, Verdict.UNTESTABLE, why)
-    ratio, test = shapes.overdispersion(m.y_T, m.y_T - _rest(m.x_T, m.y_T), m.se_T**2, 4)
+    ratio, test = shapes.overdispersion(m.y_T, m.y_T - shapes.without_trend(m.x_T, m.y_T), m.se_T**2, 4)
     said = f"variance around a cubic or saturating curve is {ratio:.2f} times that of sampling, {p_value(test.p)}"
     if m.items is None and ratio < 1:
         said += "; below 1 is to be expected where the items stay the same"
@@ -284,9 +275,6 @@ def coupling(m: Measured) -> Finding | None:
     if tokens_T.std() == 0 or m.y_T.std() == 0:
         return None
     found = shapes.coupling(tokens_T, m.y_T, m.x_T)
-    rests = _rest(m.x_T, tokens_T), _rest(m.x_T, m.y_T)
-    found["partial"] = float(np.corrcoef(*rests)[0, 1]) if min(rest.std() for rest in rests) > 0 else 0.0
-    found["partial_p"] = shapes.circular_block_p(*rests, shapes.correlation)
     # Both: changes alone still share a trend where two curves rise fast and then slowly, as all of these do.
     same = found["partial"] * found["differences"] > 0
     p = max(found["differences_p"], found["partial_p"]) if same else 1.0
@@ -300,20 +288,11 @@ def coupling(m: Measured) -> Finding | None:
     return m.finding("A10", "length and accuracy move together beyond a shared trend", verdict, said, numbers=numbers, p=p)
 
 
-def _rest(x_T: np.ndarray, values_T: np.ndarray) -> np.ndarray:
-    """What is left of a curve without its trend: of a saturating curve or of a cubic, whichever leaves less."""
-    rests = [values_T - shapes.smooth(x_T, values_T)]
-    fit = shapes.saturation(x_T, values_T)
-    if fit:
-        rests.append(values_T - (fit.a - fit.b * np.exp(-(x_T - x_T[0]) / fit.tau)))
-    return min(rests, key=lambda rest_T: float(rest_T @ rest_T))
-
-
 def stability(m: Measured) -> Finding | None:
-    """A11: what is left of the changes between eval points when sampling noise is taken off, and the largest fall."""
+    """A11: the largest fall, and what is left of the changes around the trend when sampling noise is taken off."""
     if m.se_T is None or len(m.x_T) < FEWEST:
         return None
-    excess, fall = shapes.excess_deviation(m.y_T, m.se_T), shapes.drawdown(m.y_T)
+    excess, fall = shapes.excess_deviation(shapes.without_trend(m.x_T, m.y_T), m.se_T), shapes.drawdown(m.y_T)
     p = shapes.drawdown_test(m.y_T, m.se_T, resamples=1000).p
     said = f"largest fall {100 * fall:.1f} points ({p_value(p)} under noise alone)"
     verdict = Verdict.SUPPORTED if p < 0.05 else Verdict.NOT_SUPPORTED

@@ -12,6 +12,7 @@ Shapes: T eval points, Q items, K samples an item.
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -248,6 +249,15 @@ def items_of(run: RunFolder, benchmark: str, temperature: float, steps: Sequence
         return None
     values = np.array([[[rows[item, sample] for sample in samples] for item in items] for rows in kept.values()], dtype=float)
     return Items(list(kept), items, *np.moveaxis(values, 3, 0))
+
+
+SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) ?([KMBT])(?![A-Za-z])", re.IGNORECASE)
+
+
+def parameters_in(name: str) -> float | None:
+    """Of a model that is called by its size: 0.8M, 32b."""
+    found = SIZE.search(name)
+    return float(found[1]) * {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}[found[2].upper()] if found else None
 
 
 def origin_of(run: RunFolder) -> Origin:

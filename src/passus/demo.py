@@ -59,8 +59,8 @@ def _print_scores(folders: list[Path]) -> None:
 def phases(folders: list[Path]) -> str:
     """Where the arms' time went."""
     runs = [RunFolder(folder) for folder in folders]
-    rows = [row for run in runs for row in [*run.metrics(), *run.evals()]]
-    spent = {phase: sum(row.get(f"time/{phase}", 0.0) for row in rows) for phase in ("rollout", "grade", "update", "eval")}
+    of_arms = [run.phases() for run in runs]
+    spent = {phase: sum(of_arm[phase] for of_arm in of_arms) for phase in of_arms[0]}
     whole = sum(row["time/elapsed"] for run in runs for row in run.metrics()[-1:])
     spent["recording and saving"] = max(0.0, whole - sum(spent.values()))
     return "time of all arms: " + ", ".join(f"{phase} {seconds:.0f} s" for phase, seconds in spent.items())

@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Collection, Iterator
 
-from passus.curves import Origin
+from passus.curves import SIZE, Origin
 from passus.figure import Series, Style, line_of
 
 # One colour and marker a family, in every figure; the shades can be told apart without red, green or blue cones (tested).
@@ -29,7 +29,6 @@ RAMP = ["#f7fbe6", "#bde5b7", "#77ccbd", "#41adc1", "#2e8cb9", "#296caa", "#264c
 """Light is little, dark is much, in equal steps of lightness: of cells, and of sizes."""
 LIGHTEST_LINE = 0.25
 """Where on the ramp the smallest size stands: what is lighter cannot be seen on paper."""
-SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) ?([KMBT])(?![A-Za-z])", re.IGNORECASE)
 
 ACCURACY, TOKENS = Style(FAMILIES["Qwen3"][0], "o"), Style(LIVE[0], "s")
 """Of the two axes of a grid."""

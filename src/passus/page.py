@@ -204,9 +204,7 @@ def _changes(arm: Arm) -> str:
     first, last = (arm.scores[0].first["step"], arm.scores[0].last["step"]) if arm.scores else (0, 0)
     if first == last:
         return "<p>No second eval point yet.</p>"
-    run, key = RunFolder(arm.path), ("benchmark", "temperature", "item", "sample")
-    before = {tuple(row[k] for k in key): row for row in run.read_rows("items", first)}
-    pairs = [(before[k], row) for row in run.read_rows("items", last) if (k := tuple(row[k] for k in key)) in before]
+    pairs = RunFolder(arm.path).sample_pairs(first, last)
     gained = [(was, now) for was, now in pairs if not _is_right(was) and _is_right(now)]
     lost = [(was, now) for was, now in pairs if _is_right(was) and not _is_right(now)]
     examples = _first_items(gained, GAINED) + _first_items(lost, LOST)

@@ -146,6 +146,17 @@ class RunFolder:
     def evals(self) -> list[dict]:
         return read_lines(self.path / "evals.jsonl")
 
+    def phases(self) -> dict[str, float]:
+        """Seconds spent, by what on; evaluation included."""
+        rows = [*self.metrics(), *self.evals()]
+        return {phase: sum(row.get(f"time/{phase}", 0.0) for row in rows) for phase in ("rollout", "grade", "update", "eval")}
+
+    def sample_pairs(self, first: int, last: int) -> list[tuple[dict, dict]]:
+        """Eval samples at two steps: the same item, the same noise."""
+        key = ("benchmark", "temperature", "item", "sample")
+        before = {tuple(row[k] for k in key): row for row in self.read_rows("items", first)}
+        return [(before[k], row) for row in self.read_rows("items", last) if (k := tuple(row[k] for k in key)) in before]
+
     def status(self) -> dict[str, Any]:
         """What status.json says; nothing, where there is none to read."""
         try:

@@ -227,13 +227,9 @@ def configuration(runs: list[RunFolder]) -> Section:
 def spent(runs: list[RunFolder]) -> Section:
     rows = []
     for run in runs:
-        metrics, evals = run.metrics(), run.evals()
-        last = metrics[-1] if metrics else {}
-        phases = {
-            p: sum(row.get(f"time/{p}", 0.0) for row in [*metrics, *evals]) for p in ("rollout", "grade", "update", "eval")
-        }
+        last = (run.metrics() or [{}])[-1]
         rows.append([
-            run.path.name, f"{last.get('time/elapsed', 0):.0f} s", *(f"{seconds:.0f} s" for seconds in phases.values()),
+            run.path.name, f"{last.get('time/elapsed', 0):.0f} s", *(f"{seconds:.0f} s" for seconds in run.phases().values()),
             f"{last.get('train/num_tokens', 0):,.0f}",
         ])  # fmt: skip
     return Section("Time and tokens", [Table(["run", "in all", "rollout", "grading", "update", "evaluation", "tokens"], rows)])
@@ -266,12 +262,9 @@ def samples(runs: list[RunFolder]) -> Section:
     for run in runs:
         steps = sorted({row["step"] for row in run.evals()})
         try:
-            first, last = (run.read_rows("items", at) for at in (steps[0], steps[-1]))
+            pairs = run.sample_pairs(steps[0], steps[-1])
         except (PassusError, IndexError):
             continue
-        key = ("benchmark", "temperature", "item", "sample")
-        before = {tuple(row[k] for k in key): row for row in first}
-        pairs = [(before[k], row) for row in last if (k := tuple(row[k] for k in key)) in before]
         changed = {
             "wrong to right": [p for p in pairs if p[0]["verdict"] != Grade.CORRECT == p[1]["verdict"]],
             "right to wrong": [p for p in pairs if p[0]["verdict"] == Grade.CORRECT != p[1]["verdict"]],

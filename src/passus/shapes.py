@@ -158,13 +158,13 @@ def _windows(values_RT: np.ndarray, window: int) -> np.ndarray:
     return np.lib.stride_tricks.sliding_window_view(values_RT, window, axis=-1).mean(-1)
 
 
-def dips(values_T: np.ndarray, se_T: np.ndarray | float, window: int = 2) -> list[tuple[int, float, bool]]:
-    """Points that stand out from their neighbours: (index, z, whether the curve was back within two evaluations).
+def dips(values_T: np.ndarray, se_T: np.ndarray | float, window: int = 2) -> list[tuple[int, float]]:
+    """Dips and spikes, (index, z): points that lie below both neighbours, or above both, by more than noise.
 
     z compares a point with the median of equally many neighbours on both sides, up to `window`, which is blind to a slope;
     the two ends have no such neighbours and are left to the tests for a fall. A point is named where |z| exceeds the
-    Bonferroni bound for T points. Back: one of the next two lies within 1 SE (of that difference) of the neighbours' level;
-    if none does it is a change of level, not a dip or a spike.
+    Bonferroni bound for T points and one of the next two is back within 1 SE (of that difference) of the neighbours' level;
+    if none is, the level has changed, which is no dip.
 
     Two guards keep false alarms down. A learning curve bends at its start, where neighbours lie lower or higher than the
     point without any dip: z is taken from what is left of a saturating fit where that describes the curve better than a
@@ -182,7 +182,7 @@ def dips(values_T: np.ndarray, se_T: np.ndarray | float, window: int = 2) -> lis
     rest_T = values_T - _bend(values_T)
     z_T = (rest_T - _neighbours(rest_T, window)) / scale_T
     bound = float(-ndtri(0.025 / size)) * max(1.0, 1.4826 * float(np.median(np.abs(z_T[1:-1]))))
-    found: list[tuple[int, float, bool]] = []
+    found: list[tuple[int, float]] = []
     open_T = np.ones(size)
     while True:
         level_T = _neighbours(rest_T, window)
@@ -191,7 +191,9 @@ def dips(values_T: np.ndarray, se_T: np.ndarray | float, window: int = 2) -> lis
         if not abs(z_T[t]) > bound:  # NaN ends it too
             return sorted(found)
         back = bool((np.abs(rest_T[t + 1 : t + 3] - level_T[t]) <= scale_T[t]).any())
-        found.append((t, float(z_T[t]), back))
+        around = values_T[t - 1 : t + 2]
+        if back and values_T[t] == (around.min() if z_T[t] < 0 else around.max()):  # else it lies on a bend
+            found.append((t, float(z_T[t])))
         open_T[t if back else slice(max(0, t - window), t + window + 1)] = 0
         rest_T[t] = level_T[t] if back else rest_T[t]
 
@@ -459,11 +461,12 @@ def coupling(length_T: np.ndarray, accuracy_T: np.ndarray, x_T: np.ndarray, seed
     """Do length and accuracy go together beyond both having a trend?
 
     level_*: of the values themselves, near 1 for any two rising curves. differences: of the steps from one evaluation to the
-    next. partial: of what is left of each after a smooth over x. The slopes are of accuracy on length.
+    next, which two curves that rise fast and then slowly have in common as well. partial: of what is left of each without its
+    trend. The slopes are of accuracy on length.
     """
     length_T, accuracy_T = np.asarray(length_T, dtype=float), np.asarray(accuracy_T, dtype=float)
     steps = np.diff(length_T), np.diff(accuracy_T)
-    rests = _rest(x_T, length_T), _rest(x_T, accuracy_T)
+    rests = without_trend(x_T, length_T), without_trend(x_T, accuracy_T)
 
     def partial(a_T: np.ndarray, b_RT: np.ndarray) -> np.ndarray:
         # What is put together anew has a trend again; without its removal p below .05 comes twice as often as it should.
@@ -482,8 +485,13 @@ def coupling(length_T: np.ndarray, accuracy_T: np.ndarray, x_T: np.ndarray, seed
     }
 
 
-def _rest(x_T: np.ndarray, values_T: np.ndarray) -> np.ndarray:
-    rest_T = values_T - smooth(x_T, values_T)
+def without_trend(x_T: np.ndarray, values_T: np.ndarray) -> np.ndarray:
+    """What is left of a curve: of a saturating curve or of a cubic, whichever leaves less."""
+    rests = [values_T - smooth(x_T, values_T)]
+    fit = saturation(x_T, values_T)
+    if fit:
+        rests.append(values_T - (fit.a - fit.b * np.exp(-(x_T - x_T[0]) / fit.tau)))
+    rest_T = min(rests, key=lambda rest_T: float(rest_T @ rest_T))
     return np.where(np.abs(rest_T) > 1e-12 * np.abs(values_T).max(), rest_T, 0.0)  # rounding is not a rest
 
 

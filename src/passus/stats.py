@@ -62,11 +62,6 @@ def interval_over_runs(values: Sequence[float], level: float = 0.95) -> Interval
     return Interval(mean, mean - half, mean + half)
 
 
-def wilson(p: float, n: float, level: float = 0.95) -> Interval:
-    """Wilson's interval for a share p of n independent tries."""
-    return _wilson(p, n, float(ndtri((1 + level) / 2)))
-
-
 def _wilson(p: float, n: float, z: float) -> Interval:
     shrink = 1 + z * z / n
     centre = (p + z * z / (2 * n)) / shrink
@@ -222,14 +217,6 @@ def welch(values_a: Sequence[float], values_b: Sequence[float], level: float = 0
     square = square_a + square_b
     df = square**2 / (square_a**2 / (len(a) - 1) + square_b**2 / (len(b) - 1)) if square > 0 else 1.0
     return _student(float(a.mean() - b.mean()), float(np.sqrt(square)), df, level)
-
-
-def paired_t(differences: Sequence[float], level: float = 0.95) -> tuple[Interval, Test]:
-    """Mean difference of pairs that belong together, such as two arms with the same seed."""
-    ds = np.asarray(differences, dtype=float)
-    if len(ds) < 2:
-        raise ValueError(f"{len(ds)} pair: a paired test needs two or more")
-    return _student(float(ds.mean()), float(ds.std(ddof=1) / np.sqrt(len(ds))), len(ds) - 1, level)
 
 
 def _student(mean: float, se: float, df: float, level: float) -> tuple[Interval, Test]:
