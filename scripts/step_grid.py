@@ -2,7 +2,7 @@
 
     python scripts/step_grid.py [--model shape:qwen3-0.6b]
 
-Sixteen prompts; every completion has its full length. The table in docs/speed.md says why it bends where it bends.
+Sixteen prompts; every completion has its full length.
 """
 
 import argparse
