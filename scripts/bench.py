@@ -28,12 +28,16 @@ WORK = {
         "w1-step": ["step", *SMALL, "--tokens", "256", "--peer", "trl", "--repeats", "5"],
         "w1-rollout": ["rollout", *SMALL, *CONTEXT, "--tokens", "256", "--repeats", "7"],
         "w1-rollout-spread": ["rollout", *SMALL, *CONTEXT, "--tokens", "256", "--spread", "8", "--repeats", "7"],
+        "w1-rollout-512": ["rollout", *SMALL, *CONTEXT, "--prompts", "64", "--tokens", "256", "--repeats", "5"],
+        "w1-rollout-512-spread": [
+            "rollout", *SMALL, *CONTEXT, "--prompts", "64", "--tokens", "256", "--spread", "8", "--repeats", "5",
+        ],
         "w1-train": ["train", *SMALL, *CONTEXT, "--prompts", "4", "--tokens", "448", "--repeats", "9"],
         "w2-step": ["step", "--peer", "trl"],
         "w3-rollout": ["rollout", *LARGE, *CONTEXT, "--prompts", "32", "--tokens", "1024", "--repeats", "3"],
         "w3-train": ["train", *LARGE, *CONTEXT, "--prompts", "4", "--tokens", "1024", "--repeats", "5"],
     },
-}
+}  # fmt: skip
 
 
 def measure(arguments: list[str], device: str) -> dict[str, Any] | None:
@@ -44,7 +48,7 @@ def measure(arguments: list[str], device: str) -> dict[str, Any] | None:
 
 def line(name: str, result: dict[str, Any], before: dict[str, Any] | None) -> str:
     low, high = result["range"]
-    shown = f"{name:18} {result['seconds']:8.4f} s ({low:.4f} to {high:.4f})  {result['tokens_per_second']:10,.0f} tokens/s"
+    shown = f"{name:21} {result['seconds']:8.4f} s ({low:.4f} to {high:.4f})  {result['tokens_per_second']:10,.0f} tokens/s"
     if "share_of_floor" in result:
         shown += f"  {result['share_of_floor']:.0%} of the floor"
     if "ratio" in result:
@@ -99,7 +103,7 @@ def main() -> int:
         before = json.loads(path.read_text()) if path.exists() else None
         result = measure(WORK[kind][name], kind)
         if result is None:
-            print(f"{name:18} failed", flush=True)
+            print(f"{name:21} failed", flush=True)
             failed = True
             continue
         print(line(name, result, before), flush=True)

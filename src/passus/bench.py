@@ -1,8 +1,8 @@
 """Measured speed: rollout, training and the whole step on stated work, side by side with a peer on the same work.
 
 Lengths are forced on both sides: every completion has exactly the stated number of tokens, since a model that stops early makes
-any trainer look fast. Times are medians after a warm-up. A peer runs in a process of its own and takes its steps in turn with
-ours, so that a machine that slows down slows both. On a device whose rates are known (floor.py), the share of the floor stands
+any trainer look fast. Times are medians after a warm-up. A peer runs in a process of its own and takes turns with
+us, so that a machine that slows down slows both. On a device whose rates are known (floor.py), the share of the floor stands
 beside the time.
 """
 
@@ -40,6 +40,8 @@ QWEN3 = {
 WARM_UP = 3
 LONG_WARM_UP = 20.0
 """Seconds after which two repetitions are warm-up enough."""
+TURNS = 5
+"""In which a peer and we take our steps: several in a row, as in a run, so that neither is always the one with cold caches."""
 TASK = "abacus/add4"
 MARK = "bench: "
 """What a peer's answers begin with."""
@@ -325,7 +327,7 @@ def _device(work: Work) -> str:
 
 
 def _in_turn(work: Work, measured: Measured, base: str) -> tuple[list[float], dict[str, Any]]:
-    """Our seconds, and TRL's name and median on the same work: a step of ours, a step of theirs, and so on."""
+    """Our seconds, and TRL's name and median on the same work: some steps of ours, as many of theirs, and so on."""
     asked = json.dumps(asdict(work) | {"model": models.locate(base)})
     command = [sys.executable, "-P", "-m", "passus.bench_trl", asked]
     with (
@@ -335,12 +337,13 @@ def _in_turn(work: Work, measured: Measured, base: str) -> tuple[list[float], di
         ours: list[float] = []
         theirs: list[float] = []
         name = _answer(peer, log)["name"]
-        for _ in range(work.repeats):
-            ours += measured.seconds(1)
+        while len(ours) < work.repeats:
+            steps = min(max(1, work.repeats // TURNS), work.repeats - len(ours))
+            ours += measured.seconds(steps)
             assert peer.stdin is not None
-            peer.stdin.write("step\n")
+            peer.stdin.write("step\n" * steps)
             peer.stdin.flush()
-            theirs.append(_answer(peer, log)["seconds"])
+            theirs += [_answer(peer, log)["seconds"] for _ in range(steps)]
     return ours, {"name": name, "seconds": statistics.median(theirs), "range": [min(theirs), max(theirs)]}
 
 

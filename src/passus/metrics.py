@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -56,7 +57,7 @@ class Times:
 
 def of_rollout(drawn: Groups, rewards_PG: Tensor, prompts: int) -> dict[str, float]:
     """Of all that was drawn; of the rewards, those that the updates use."""
-    lengths = torch.tensor([float(len(tokens)) for tokens in drawn.rollout.tokens])
+    lengths = np.array([len(tokens) for tokens in drawn.rollout.tokens])
 
     def share(verdict: Verdict) -> float:
         return sum(g.verdict is verdict for g in drawn.grades_N) / len(drawn.grades_N)
@@ -102,8 +103,10 @@ def of_updates(updates: Sequence[Update]) -> dict[str, float | None]:
 
 def of_gap(gap_C: Tensor) -> dict[str, float | None]:
     """How far the trainer is from the sampler, in log-probs and as importance weights of tokens."""
-    gap_C = gap_C.cpu()  # one look for all of them
-    weight_C, size_C = gap_C.double().exp(), gap_C.abs()
+    gaps_C = gap_C.double().cpu().numpy()  # one look for all of them, and small arrays are numpy's
+    with np.errstate(over="ignore", invalid="ignore"):
+        weight_C, size_C = np.exp(gaps_C), np.abs(gaps_C)
+        sample_size = float(weight_C.sum() ** 2 / (len(weight_C) * (weight_C**2).sum()))
     return {
         "sampling/sampling_logp_difference/mean": _number(float(size_C.mean())),
         "sampling/sampling_logp_difference/p99": _number(_percentile(size_C, 0.99)),
@@ -111,13 +114,14 @@ def of_gap(gap_C: Tensor) -> dict[str, float | None]:
         "sampling/importance_sampling_ratio/min": _number(float(weight_C.min())),
         "sampling/importance_sampling_ratio/mean": _number(float(weight_C.mean())),
         "sampling/importance_sampling_ratio/max": _number(float(weight_C.max())),
-        "sampling/effective_sample_size": _number(float(weight_C.sum() ** 2 / (len(weight_C) * (weight_C**2).sum()))),
+        "sampling/effective_sample_size": _number(sample_size),
     }
 
 
-def _percentile(values: Tensor, share: float) -> float:
-    """By rank; torch.quantile refuses long inputs."""
-    return float(values.kthvalue(max(1, round(share * len(values)))).values)
+def _percentile(values: np.ndarray, share: float) -> float:
+    """By rank: one of the values."""
+    rank = max(1, round(share * len(values)))
+    return float(np.partition(values, rank - 1)[rank - 1])
 
 
 def _number(value: float) -> float | None:
