@@ -12,7 +12,7 @@ import numpy as np
 
 from passus import stats
 from passus.config import EvalTable
-from passus.grading import Verdict, canonical, grade
+from passus.grading import Verdict, canonical, grade_all
 from passus.models import Policy
 from passus.record import ROWS
 from passus.sampler import Sampler, SamplingParams
@@ -46,12 +46,13 @@ def _rows(
     rollout = sampler.generate(policy.prompts([(item.index, item) for item in items]), params)
     texts = policy.texts(rollout.tokens)
     answers = policy.answers(rollout.tokens, texts)
+    items_N = [item for item in items for _ in range(table.samples)]
+    golds, rules = [item.gold for item in items_N], [item.rule for item in items_N]
+    grades = grade_all(answers, golds, rules, [not finished for finished in rollout.finished])
     for n, text in enumerate(texts):
-        item = items[n // table.samples]
-        graded = grade(answers[n], item.gold, truncated=not rollout.finished[n])
         yield {
-            "benchmark": benchmark, "temperature": temperature, "item": item.index, "sample": n % table.samples,
-            "verdict": str(graded.verdict), "extracted": graded.extracted, "tokens": len(rollout.tokens[n]),
+            "benchmark": benchmark, "temperature": temperature, "item": items_N[n].index, "sample": n % table.samples,
+            "verdict": str(grades[n].verdict), "extracted": grades[n].extracted, "tokens": len(rollout.tokens[n]),
             "logp": float(np.sum(rollout.logps[n])), "completion": text,
         }  # fmt: skip
 

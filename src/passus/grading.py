@@ -4,9 +4,11 @@ A verdict is one of five words, never a number: what each is worth is the experi
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from enum import StrEnum
+from typing import Literal
 
 BOX = "\\boxed{"
 LONGEST_ANSWER = 256
@@ -26,6 +28,20 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
+class Rule:
+    """How answers to an item are compared."""
+
+    kind: Literal["math", "choice", "judge"] = "math"
+    choices: tuple[str, ...] = ()
+    """Texts of the options A, B, ..., where the data has them apart from the question."""
+    tolerance: float = 0.0
+    """Relative, for golds that were rounded."""
+
+
+MATH = Rule()
+
+
+@dataclass(frozen=True)
 class Grade:
     verdict: Verdict
     extracted: str | None
@@ -33,7 +49,11 @@ class Grade:
     """It ended by itself, with one \\boxed{...} and no more: the format, whatever the answer."""
 
 
-def grade(output: str, gold: str, *, truncated: bool) -> Grade:
+def grade_all(outputs: Sequence[str], golds: Sequence[str], rules: Sequence[Rule], truncated: Sequence[bool]) -> list[Grade]:
+    return [grade(o, g, truncated=t, rule=r) for o, g, r, t in zip(outputs, golds, rules, truncated, strict=True)]
+
+
+def grade(output: str, gold: str, *, truncated: bool, rule: Rule = MATH) -> Grade:
     """`output` is the text after any thinking."""
     extracted = last_box(output)
     if truncated:

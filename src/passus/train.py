@@ -26,7 +26,7 @@ from passus.device import to_device
 from passus.display import score
 from passus.errors import PassusError, Stop
 from passus.evaluate import evaluate
-from passus.grading import Verdict, grade
+from passus.grading import Verdict, grade_all
 from passus.groups import Groups
 from passus.method import Tokens, advantages, policy_loss, token_weights
 from passus.metrics import Times, Update
@@ -163,8 +163,9 @@ def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Gr
     with times("grade"):
         texts = run.policy.texts(rollout.tokens)
         answers = run.policy.answers(rollout.tokens, texts)
-        golds = [item.gold for item in items for _ in range(count)]
-        grades = [grade(a, gold, truncated=not f) for a, gold, f in zip(answers, golds, rollout.finished, strict=True)]
+        items_N = [item for item in items for _ in range(count)]
+        golds, rules = [item.gold for item in items_N], [item.rule for item in items_N]
+        grades = grade_all(answers, golds, rules, [not finished for finished in rollout.finished])
     return Groups(count, items, asked, rollout, texts, grades)
 
 

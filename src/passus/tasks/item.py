@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from passus.grading import MATH, Rule
+
 
 @dataclass(frozen=True)
 class Item:
@@ -15,3 +17,5 @@ class Item:
     """The right answer, as the verifier compares it."""
     solution: str = ""
     """A worked solution that ends in \\boxed{gold}, where the data has one."""
+    rule: Rule = MATH
+    """How answers are compared with the gold."""
