@@ -161,8 +161,8 @@ BENCHMARKS = (
     ),
     Benchmark(
         "chatglm_math", "ChatGLMMath (MathUserEval)", "users' questions", 567, ("chatglm_math.jsonl",),
-        aliases=("chatglmmath", "math_user_eval"), judged=430, short_answers=True, language="zh", licence="MIT",
-        compare="judged figures, with a judge; without one it is the 137 items whose reference text ends in a short answer",
+        aliases=("chatglmmath", "math_user_eval"), judged=431, short_answers=True, language="zh", licence="MIT",
+        compare="judged figures, with a judge; without one it is the 136 items whose reference text ends in a short answer",
     ),
     Benchmark(
         "gpqa", "GPQA diamond", "science", 198,

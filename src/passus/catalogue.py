@@ -55,3 +55,7 @@ def _data(row: Benchmark) -> str:
     if row.hub:
         places.append(f"hub `{row.hub.dataset}`{' (your own access)' if row.hub.gated else ''}")
     return "<br>".join(places)
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")

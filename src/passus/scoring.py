@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from passus import arm, lm_eval_files, models, suite
-from passus.config import Config, default_threads
+from passus.config import Config
 from passus.display import score as shown_score
 from passus.evaluate import evaluate
 from passus.judge import judge_of
@@ -18,7 +18,7 @@ def score(config: Config, seed: int, device: str) -> Evaluated:
     """Load the data before the model: what is missing is known at once."""
     judge = judge_of(config.judge)
     loaded = suite.load(config.eval, judged=judge is not None)
-    arm.prepare_process(default_threads())
+    arm.prepare_process(arm.own_threads())
     chosen = models.choose_device(device)
     table = config.model
     dtype = models.choose_dtype("auto", chosen)

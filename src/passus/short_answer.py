@@ -46,7 +46,7 @@ def _says_otherwise(text: str, last: str, value: str) -> bool:
     """It begins with another answer, ends in several (x=3, y=4), or may have been rounded."""
     first = BARE.match(text)
     opens = first is not None and text[first.end() : first.end() + 1] in "。.,，" and first[1] != value
-    several = len(re.findall(r"(?:^|[,，和且\s])[a-z]\s*=\s*-?\d", last)) > 1
+    several = len(re.findall(r"(?<![A-Za-z0-9)^*/+-])[a-z]\s*=\s*-?\d", last)) > 1
     return opens or several or ("." in value and "√" in text)
 
 
