@@ -222,14 +222,20 @@ def test_gpqa_comes_through_the_users_own_access_and_is_not_kept(monkeypatch):
 
 
 def test_hub_rows_of_every_form(monkeypatch):
+    boxes = ["so \\boxed{\\frac{1}{2}}", "\\boxed{3} is wrong, \\fbox{\\frac{1}{2}}.", "$\\boxed \\frac{1}{2}$."]
     answers = {("openai/gsm8k", "main"): [{"question": "q", "answer": "x <<1+1=2>>2\n#### 1,002"}]}
     answers |= {
-        ("EleutherAI/hendrycks_math", s): [{"problem": s, "solution": "so \\boxed{\\frac{1}{2}}"}]
-        for s in benchmarks.MATH_SUBJECTS
+        ("EleutherAI/hendrycks_math", s): [{"problem": s, "solution": boxes[len(s) % 3]}] for s in benchmarks.MATH_SUBJECTS
     }
     answers |= {("cais/mmlu", s): [{"question": s, "choices": ["a", "b", "c", "d"], "answer": 2}] for s in benchmarks.STEM}
+    whole = {("AI-MO/aimo-validation-amc", None): [142.0, "025", 7], ("math-ai/aime25", None): ["336^\\circ", "70"]}
+    answers |= {
+        key: [{"id": n, "problem": f"p{n}", "answer": a} for n, a in enumerate(values)] for key, values in whole.items()
+    }
     answers |= {("my/set", None): [{"text": "t", "a": "5"}]}
     hub_rows(monkeypatch, answers)
+    assert [item.gold for item in benchmark_items("aimo_amc")] == ["142", "25", "7"]
+    assert [item.gold for item in benchmark_items("aime25")] == ["336", "70"]
     assert benchmark_items("gsm8k")[0].gold == "1002"
     assert [item.gold for item in benchmark_items("math")] == ["\\frac{1}{2}"] * 7
     assert {item.gold for item in benchmark_items("mmlu_stem")} == {"C"} and len(benchmark_items("mmlu_stem")) == 18
@@ -250,3 +256,34 @@ def test_shots_are_turns_of_a_chat_or_a_plain_text(tmp_path, families):
     assert text.startswith("Be brief.\n\nQuestion: ") and text.endswith("letters.\nAnswer:") and text.count("\nAnswer: ") == 5
     assert prompt.plain(shot, "Q {question} A", "").endswith("Q Is it?\nA. yes\nB. no A")
     assert "\\boxed" not in prompt.plain(item, "{question}", "")
+
+
+def test_a_template_that_takes_no_system_line_is_named():
+    from passus.models import _check_template
+
+    policy = Policy(None, CHATS["mistral"].tokenizer("mistral"), [], prompt.AUTO, "default", "Be brief.")
+    with pytest.raises(UsageError, match=r"model\.system"):
+        _check_template("made", policy)
+    with_system = Policy(None, CHATS["qwen2_5"].tokenizer("qwen2_5"), [], prompt.AUTO, "default", "Be brief.")
+    assert "<|im_start|>system\nBe brief.<|im_end|>" in with_system.render(benchmark_items("abacus/add2")[0])
+
+
+def test_show_prints_what_a_model_sees(tmp_path, capsys, monkeypatch):
+    from passus import cli
+
+    lines(tmp_path / "aime24.jsonl", {"id": "I-1", "problem": "What is 1+1?", "answer": "2"})
+    monkeypatch.setenv("PASSUS_DATA", "")
+    monkeypatch.setenv("COLUMNS", "200")
+    cli.show("AIME2024", model="nano/llama3.2", data=tmp_path)
+    told = capsys.readouterr().out
+    assert "aime24, item 0 of 1, id I-1, for nano/llama3.2" in told
+    assert "<q>What is 1+1?\n\nWork step by step, and put the final answer in \\boxed{}.<a>" in told and "gold  2" in told
+    with pytest.raises(UsageError, match="0 to 0"):
+        cli.show("aime24", item=3)
+    cli.benchmarks_pull("aime24")
+    assert "aime24: 1 items" in capsys.readouterr().out
+    cli.benchmarks_list(json_=True)
+    rows = {row["name"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert rows["aime24"]["here"] == "local file" and rows["gpqa"]["here"].startswith("hub") and rows["amc23"]["here"] == "no"
+    assert rows["words"]["items"] == 500
+    dataset._items.cache_clear()

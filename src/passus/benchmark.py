@@ -17,8 +17,9 @@ class Fields:
     id: str = "id"
     solution: str = "solution"
     """A worked solution, for supervised fine-tuning."""
-    form: Literal["plain", "hashes", "boxed", "index", "option"] = "plain"
-    """Of the answer: as it is compared, after ####, in the last \\boxed{}, the number of an option, or its text."""
+    form: Literal["plain", "integer", "hashes", "boxed", "index", "option"] = "plain"
+    """Of the answer: as it is compared; an integer, written 025 or 25.0; after ####; in the last \\boxed{}; the number of an
+    option, from 0; or the text of one."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Hub:
     revision: str | None = None
     """A commit, where one is known to hold these very items."""
     gated: bool = False
-    """Behind terms that every user accepts for himself. Streamed, so that no copy stays on this machine."""
+    """Behind terms that all users accept for themselves. Streamed, so that no copy stays on this machine."""
 
 
 @dataclass(frozen=True)

@@ -21,19 +21,20 @@ STEM = (
 MATH_SUBJECTS = (
     "algebra", "counting_and_probability", "geometry", "intermediate_algebra", "number_theory", "prealgebra", "precalculus",
 )  # fmt: skip
+INTEGER = Fields(form="integer")
 GSM8K = Fields(problem="question", form="hashes", id="", solution="answer")
 MATH = Fields(answer="solution", form="boxed", id="")
 
 BENCHMARKS = (
     Benchmark(
         "aime24", "AIME 2024 I and II", "competition", 30, ("aime24.jsonl",),
-        hub=Hub("HuggingFaceH4/aime_2024", "train"), aliases=("aime2024", "aime24_avg", "AIME 2024"), samples=64,
+        hub=Hub("HuggingFaceH4/aime_2024", "train", INTEGER), aliases=("aime2024", "aime24_avg", "AIME 2024"), samples=64,
         licence=f"MIT (Qwen2.5-Math's evaluation); {AMERICAN}",
         compare="published AIME24 figures with as many samples: avg@16 to avg@64; at 30 items one sample says little",
     ),
     Benchmark(
         "aime25", "AIME 2025 I and II", "competition", 30, ("aime25.jsonl",),
-        hub=Hub("math-ai/aime25", "test"), aliases=("aime2025", "AIME 2025"), samples=64,
+        hub=Hub("math-ai/aime25", "test", INTEGER), aliases=("aime2025", "AIME 2025"), samples=64,
         licence=f"none stated (glm-simple-evals); {AMERICAN}", compare="published AIME25 figures with as many samples",
     ),
     Benchmark(
@@ -48,12 +49,12 @@ BENCHMARKS = (
     ),
     Benchmark(
         "aimo_aime", "AIMO validation, AIME 2022 to 2024", "competition", 90, ("aimo_validation_aime.jsonl",),
-        hub=Hub("AI-MO/aimo-validation-aime", "train"), aliases=("aimo_validation_aime",), samples=16,
+        hub=Hub("AI-MO/aimo-validation-aime", "train", INTEGER), aliases=("aimo_validation_aime",), samples=16,
         licence=f"Apache-2.0 (PRIME); {AMERICAN}", compare="figures on AI-MO's set; its last 30 items are AIME24",
     ),
     Benchmark(
         "aimo_amc", "AIMO validation, AMC 12 of 2022 and 2023", "competition", 83, ("aimo_validation_amc.jsonl",),
-        hub=Hub("AI-MO/aimo-validation-amc", "train"), aliases=("aimo_validation_amc", "amc"), samples=16,
+        hub=Hub("AI-MO/aimo-validation-amc", "train", INTEGER), aliases=("aimo_validation_amc", "amc"), samples=16,
         licence=f"Apache-2.0 (PRIME); {AMERICAN}", compare="figures on AI-MO's set; it holds AMC23",
     ),
     Benchmark(
@@ -75,7 +76,7 @@ BENCHMARKS = (
     ),
     Benchmark(
         "omni_math", "Omni-MATH", "olympiad", 4419, ("omni_math.jsonl",),
-        hub=Hub("KbsdJames/Omni-MATH", "test", Fields(id="")), kind="judge", judged=1583, samples=1,
+        kind="judge", judged=1583, samples=1,
         licence="MIT (rStar); none stated (omni-math-rule)",
         compare="published Omni-MATH figures, with a judge; without one, the 2836 items that a rule can grade",
     ),
@@ -235,6 +236,7 @@ def known_names(table: tuple[Benchmark, ...]) -> list[str]:
 
 
 HUB = "hub:"
+FORMS = ("plain", "integer", "hashes", "boxed", "index")
 KEYS = (
     "problem",
     "answer",
@@ -270,11 +272,7 @@ def described(name: str) -> Benchmark | None:
 def _row(name: str, source: str, given: dict[str, str], fields: Fields) -> Benchmark:
     kind, language = given.get("kind", "math"), given.get("language", "en")
     tolerance = float(given.get("tolerance", "0"))
-    allowed = {
-        "kind": ("math", "choice", "judge"),
-        "language": ("en", "zh"),
-        "form": ("plain", "hashes", "boxed", "index", "option"),
-    }
+    allowed = {"kind": ("math", "choice", "judge"), "language": ("en", "zh"), "form": FORMS}
     for key, value in (("kind", kind), ("language", language), ("form", fields.form)):
         if value not in allowed[key]:
             raise ValueError(f"{key}={value} is none of {', '.join(allowed[key])}")

@@ -235,7 +235,7 @@ class Config(Section):
         return self
 
 
-MAY_CHANGE = ("name", "train.steps", "run.save_every", "run.keep", "chart.kind", "chart.y")
+MAY_CHANGE = ("name", "train.steps", "judge.url", "judge.timeout", "run.save_every", "run.keep", "chart.kind", "chart.y")
 """Keys that may differ when a run is continued; the rest would make it another run."""
 
 NOT_YET = {
@@ -348,7 +348,9 @@ def differences(recorded: Config, asked: Config) -> list[str]:
 def adopt_recorded(asked: Config, recorded: Config) -> Config:
     """Where the experiment leaves it to passus ("auto"), a continued run goes on as it began."""
     run = {key: getattr(recorded.run, key) for key in ("device", "dtype", "threads") if getattr(asked.run, key) in ("auto", 0)}
-    return asked.model_copy(update={"run": asked.run.model_copy(update=run)})
+    prompt = recorded.model.prompt if asked.model.prompt == AUTO else asked.model.prompt
+    model = asked.model.model_copy(update={"prompt": prompt})
+    return asked.model_copy(update={"run": asked.run.model_copy(update=run), "model": model})
 
 
 def default_threads(jobs: int = 1) -> int:

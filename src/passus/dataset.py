@@ -18,7 +18,7 @@ from typing import Any
 from passus import shots
 from passus.benchmark import Benchmark, Fields, Hub
 from passus.errors import UsageError
-from passus.grading import BOX, Rule, last_box
+from passus.grading import BOX, Rule
 from passus.prompt import BOXED, Style, with_options
 from passus.short_answer import short_answer
 from passus.tasks.item import Item
@@ -185,16 +185,37 @@ def _gold_and_choices(fields: Fields, row: Mapping[str, Any], problem: str) -> t
 
 def _gold(fields: Fields, answer: str) -> str:
     if fields.form == "boxed":
-        boxed = last_box(answer)
-        if not boxed:
-            raise ValueError(f"no {BOX}...}} in {fields.answer}")
-        return boxed
+        return _boxed(answer)
+    if fields.form == "integer":
+        return _integer(answer)
     gold = answer.rpartition("####")[2].strip()
     if fields.form == "hashes" or "####" in answer:
         gold = gold.replace(",", "")
     if not gold:
         raise ValueError("the answer is empty")
     return gold
+
+
+def _boxed(solution: str) -> str:
+    """The content of the last box; some solutions write `\\boxed 2`, others \\fbox."""
+    box = max(solution.rfind("\\boxed"), solution.rfind("\\fbox"))
+    content = re.sub(r"^\\(boxed|fbox)\s*", "", solution[box:]) if box >= 0 else ""
+    if not content.startswith("{"):
+        return _text(re.split(r"[\s$.]", content)[0])
+    depth = 0
+    for i, character in enumerate(content):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if depth == 0:
+            return _text(content[1:i])
+    raise ValueError(f"the braces of the last {BOX}...}} are not balanced")
+
+
+def _integer(answer: str) -> str:
+    """025, 25.0 and 25^\\circ are 25."""
+    found = re.fullmatch(r"\$?(-?)0*(\d+)(?:\.0*)?(?:\^\{?\\circ\}?)?\$?", answer.strip())
+    if not found:
+        raise ValueError(f"{answer!r:.60} is not an integer")
+    return found[1] + found[2]
 
 
 def shuffled(options: list[str], problem: str) -> tuple[str, ...]:

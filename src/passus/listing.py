@@ -52,9 +52,9 @@ def print_listing(rows: list[dict], folder: Path) -> None:
 
 
 def print_benchmarks(rows: list[dict]) -> None:
-    table = Table("name", "items", "domain", "K", "here", "compare with")
+    table = Table("name", "items", "domain", "K", "here")
     for row in rows:
-        table.add_row(*(Text(str(row.get(key, ""))) for key in ("name", "items", "domain", "samples", "here", "compare")))
+        table.add_row(*(Text(str(row.get(key, ""))) for key in ("name", "items", "domain", "samples", "here")))
     Console().print(table)
 
 

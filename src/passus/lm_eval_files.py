@@ -23,8 +23,8 @@ from passus.config import Config
 from passus.files import to_json, write_text
 from passus.grading import Verdict
 from passus.policy import Policy
-from passus.suite import Loaded, is_private
-from passus.tasks import Item
+from passus.suite import Loaded
+from passus.tasks import Item, is_private
 
 GSM8K = "gsm8k"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from passus import benchmarks, dataset, stats
+from passus import dataset, stats
 from passus.config import EvalTable
 from passus.errors import UsageError
 from passus.grading import Verdict
@@ -121,9 +121,3 @@ def _macro(intervals: Sequence[stats.Interval]) -> stats.Interval:
     below = float(np.sqrt(sum((i.mean - i.low) ** 2 for i in intervals))) / len(intervals)
     above = float(np.sqrt(sum((i.high - i.mean) ** 2 for i in intervals))) / len(intervals)
     return stats.Interval(mean, mean - below, mean + above)
-
-
-def is_private(name: str) -> bool:
-    """Its authors ask that the items not lie about in plain text."""
-    row = benchmarks.benchmark(name)
-    return row is not None and row.private

@@ -11,7 +11,8 @@ from passus.tasks import abacus, words
 from passus.tasks.item import Item
 
 __all__ = [
-    "Item", "benchmark_items", "benchmark_name", "benchmark_size", "check_task", "expand", "is_benchmark", "solution_of",
+    "Item", "benchmark_items", "benchmark_name", "benchmark_size", "check_task", "expand", "is_benchmark", "is_private",
+    "solution_of",
     "suite", "task_parts", "training_items", "training_size",
 ]  # fmt: skip
 
@@ -171,6 +172,12 @@ def benchmark_name(name: str) -> str:
 
 def is_benchmark(name: str) -> bool:
     return name == words.NAME or name in ABACUS or benchmarks.benchmark(name) is not None
+
+
+def is_private(name: str) -> bool:
+    """Its authors ask that the items not lie about in plain text."""
+    row = benchmarks.benchmark(name)
+    return row is not None and row.private
 
 
 def benchmark_items(name: str, limit: int = 0) -> list[Item]:
