@@ -239,7 +239,7 @@ def _solution(worked: str, gold: str) -> str:
 
 
 def odd_golds(items: tuple[Item, ...]) -> list[str]:
-    """Golds that the verifier cannot read, each with its item and the reason: answers to them could never be right."""
+    """Golds that the verifier cannot parse, each with its item and the reason."""
     # The one call of grading.check_gold(item.gold, item.rule) -> str | None belongs here, once grading has it:
     # return [f"item {i.index} ({i.id}): {why}" for i in items if (why := check_gold(i.gold, i.rule))]
     return []

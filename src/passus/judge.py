@@ -66,20 +66,27 @@ def grade_items(
     judge: Judge | None, items: Sequence[Item], answers: Sequence[str], truncated: Sequence[bool]
 ) -> tuple[list[Grade], Counter[str]]:
     """A grade for each answer, by rule or by the judge, and what went wrong how often with the judge."""
-    grades = grade_all(answers, [item.gold for item in items], [item.rule for item in items], truncated)
+    ruled = [n for n, item in enumerate(items) if item.rule.kind != "judge"]
     judged = [n for n, item in enumerate(items) if item.rule.kind == "judge"]
-    failed: Counter[str] = Counter()
-    if not judged:
-        return grades, failed
+    by_rule = grade_all(
+        [answers[n] for n in ruled],
+        [items[n].gold for n in ruled],
+        [items[n].rule for n in ruled],
+        [truncated[n] for n in ruled],
+    )
+    by_judge = _ask_all(judge, [(items[n], answers[n], truncated[n]) for n in judged])
+    grades = dict(zip([*ruled, *judged], [*by_rule, *(grade for grade, _ in by_judge)], strict=True))
+    return [grades[n] for n in range(len(items))], Counter(reason for _, reason in by_judge if reason)
+
+
+def _ask_all(judge: Judge | None, asked: list[tuple[Item, str, bool]]) -> list[tuple[Grade, str]]:
+    """Several at a time: a judge is slow, and its server likes company."""
+    if not asked:
+        return []
     if judge is None:
-        raise UsageError(f"{len(judged)} answers need a judge", expected="[judge] with url and model")
+        raise UsageError(f"{len(asked)} answers need a judge", expected="[judge] with url and model")
     with ThreadPoolExecutor(AT_ONCE, "judge") as pool:
-        asked = [pool.submit(_judged, judge, items[n], answers[n], truncated[n]) for n in judged]
-        for n, future in zip(judged, asked, strict=True):
-            grades[n], reason = future.result()
-            if reason:
-                failed[reason] += 1
-    return grades, failed
+        return list(pool.map(lambda one: _judged(judge, *one), asked))
 
 
 def _judged(judge: Judge, item: Item, answer: str, truncated: bool) -> tuple[Grade, str]:

@@ -236,7 +236,8 @@ def _questions(examples: list[Pair]) -> dict[tuple[str, int], Item]:
         rights = [now if _is_right(now) else was for was, now in examples if now["benchmark"] == benchmark]
         try:
             items = {item.index: item for item in benchmark_items(benchmark)}
-            graded = [grade(f"{BOX}{row['extracted']}}}", items[row["item"]].gold, truncated=False) for row in rights]
+            right = [(f"{BOX}{row['extracted']}}}", items[row["item"]]) for row in rights]
+            graded = [grade(text, item.gold, truncated=False, rule=item.rule) for text, item in right]
         except (PassusError, KeyError):
             continue
         if all(g.verdict == Verdict.CORRECT for g in graded):

@@ -24,7 +24,7 @@ class Loaded:
     unjudged: dict[str, int] = field(default_factory=dict)
     """Items that wait for a judge."""
     odd_golds: dict[str, list[str]] = field(default_factory=dict)
-    """Gold answers that the verifier cannot read."""
+    """Gold answers that cannot be parsed: each item, and why."""
 
     def remarks(self) -> list[str]:
         """For the user, a line each."""
@@ -33,7 +33,7 @@ class Loaded:
             f"{name}: {count} items left out, which only a judge can grade ([judge])" for name, count in self.unjudged.items()
         ]
         return said + [
-            f"{name}: {len(odd)} gold answers cannot be read, so that no answer to them is right; {odd[0]}"
+            f"{name}: {len(odd)} of {len(self.items[name])} gold answers cannot be parsed: {odd[0]}{', ...' * (len(odd) > 1)}"
             for name, odd in self.odd_golds.items()
         ]
 
