@@ -153,6 +153,8 @@ def test_a_file_of_the_users_own(tmp_path):
     choice = lines(tmp_path / "choice.jsonl", {"id": "a", "question": "Pick", "choices": ["x", "y"], "answer": "B"})
     (item,) = benchmark_items(choice)
     assert (item.question, item.gold, item.rule.kind, item.id) == ("Pick\nA. x\nB. y", "B", "choice", "a")
+    text = lines(tmp_path / "text.jsonl", {"problem": "Pick", "choices": ["x", "y"], "answer": "y", "id": None})
+    assert benchmark_items(text)[0].gold == "B" and benchmark_items(text)[0].id == "0"
     index = lines(tmp_path / "index.jsonl", {"problem": "Pick", "choices": ["x", "y"], "answer": 1})
     assert benchmark_items(f"{index}?form=index")[0].gold == "B"
 
@@ -166,6 +168,7 @@ BROKEN = {
         "line 3: id 'a' is also .*line 1",
     ),
     "empty": ("\n", "no items"),
+    "no option": ('{"problem": "a", "choices": ["x", "y"], "answer": "z"}\n', "line 1 .*neither a letter"),
     "empty problem": ('{"problem": " ", "answer": "1"}\n', "line 1 .*empty"),
 }
 

@@ -19,12 +19,11 @@ from passus import shots
 from passus.benchmark import Benchmark, Fields, Hub
 from passus.errors import UsageError
 from passus.grading import BOX, Rule
-from passus.prompt import BOXED, Style, with_options
+from passus.prompt import BOXED, LETTERS, Style, with_options
 from passus.short_answer import short_answer
 from passus.tasks.item import Item
 
 DATA = "PASSUS_DATA"
-LETTERS = "ABCDEFGHIJ"
 Row = tuple[str, Any]
 """Where a row stands, and what it holds."""
 
@@ -146,7 +145,7 @@ def _made(benchmark: Benchmark, fields: Fields, number: int, row: Mapping[str, A
     worked = _text(worked) if fields.solution in row or "####" in str(worked) else ""
     return Item(
         benchmark.name, number, with_options(problem, choices) if choices else problem, gold, _solution(worked, gold),
-        Rule(kind, choices, benchmark.tolerance), str(row.get(fields.id, number)) if fields.id else str(number), style,
+        Rule(kind, choices, benchmark.tolerance), str(number if row.get(fields.id) is None else row[fields.id]), style,
     )  # fmt: skip
 
 
@@ -176,11 +175,23 @@ def _gold_and_choices(fields: Fields, row: Mapping[str, Any], problem: str) -> t
     given = row.get(fields.choices) if fields.choices else None
     choices = tuple(str(choice) for choice in given) if given else ()  # an option may be a picture that the data lacks
     answer = row[fields.answer]
+    if len(choices) > len(LETTERS):
+        raise ValueError(f"{len(choices)} options are more than there are letters")
     if fields.form == "index":
         return LETTERS[range(len(choices))[int(answer)]], choices
     if isinstance(answer, (int, float)) and not isinstance(answer, bool):
         answer = str(answer)
-    return _gold(fields, _text(answer)), choices
+    gold = _gold(fields, _text(answer))
+    return _letters(gold, choices) if choices else gold, choices
+
+
+def _letters(gold: str, choices: tuple[str, ...]) -> str:
+    """As it stands, or of the option whose text it is."""
+    if set(gold) <= set(LETTERS[: len(choices)]):
+        return gold
+    if gold not in choices:
+        raise ValueError(f"the answer {gold!r:.60} is neither a letter nor the text of an option")
+    return LETTERS[choices.index(gold)]
 
 
 def _gold(fields: Fields, answer: str) -> str:

@@ -2,6 +2,7 @@
 """How a question is put: the style of a benchmark, and from an item to the messages or the plain text that a model reads."""
 
 from dataclasses import dataclass
+from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ class Style:
 
 
 BARE = Style()
+LETTERS = ascii_uppercase
+"""Of options."""
 ZH = ("问题：", "\n解答：")
 BOXED = {
     ("math", "en"): Style("Work step by step, and put the final answer in \\boxed{}."),
@@ -36,7 +39,7 @@ BOXED = {
 
 
 def with_options(question: str, choices: tuple[str, ...]) -> str:
-    lines = [f"{letter}. {text}" for letter, text in zip("ABCDEFGHIJ", choices, strict=False)]
+    lines = [f"{LETTERS[n]}. {text}" for n, text in enumerate(choices)]
     return "\n".join([question.rstrip(), *lines])
 
 
