@@ -297,3 +297,31 @@ def test_rm_at_k():
     assert 0 <= stats.rm_at_k(wide, wide > 0.99, 1024) <= 1
     with pytest.raises(ValueError, match="between 1 and 12"):
         stats.rm_at_k(scores, correct, 13)
+
+
+def test_the_interval_of_a_macro_mean_covers_it():
+    """Benchmarks of unlike sizes and accuracies, each with its own interval."""
+    rng, sizes, truths, hits = np.random.default_rng(40), (30, 100, 300), (0.1, 0.5, 0.9), 0
+    for _ in range(1000):
+        parts = [stats.interval((rng.random((n, 1)) < p).astype(float)) for n, p in zip(sizes, truths, strict=True)]
+        over = stats.macro_interval(parts)
+        hits += over.low <= np.mean(truths) <= over.high
+    assert 930 <= hits <= 970
+
+
+def test_being_above_at_neighbouring_eval_points_is_weak_evidence():
+    assert stats.block_sign_flip(np.ones(16)).p == pytest.approx(2 / 2**4)  # four blocks of four, all on one side
+    assert stats.block_sign_flip(np.tile([1.0, -1.0], 8)).p == 1
+    rng, alarms = np.random.default_rng(41), 0
+    for _ in range(500):  # eval points that go half with the one before
+        noise_T = rng.normal(size=37)
+        alarms += stats.block_sign_flip(noise_T[1:] + noise_T[:-1]).p < 0.05
+    assert alarms <= 40
+
+
+def test_rank_intervals():
+    rng = np.random.default_rng(42)
+    hard_Q = rng.random(400)
+    values_MQ = np.array([hard_Q, hard_Q + 0.2, hard_Q + rng.normal(0, 0.1, 400)])
+    low_high = stats.rank_intervals(values_MQ)
+    assert low_high[1].tolist() == [1, 1] and low_high[0].tolist() == low_high[2].tolist() == [2, 3]

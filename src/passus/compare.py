@@ -14,11 +14,10 @@ import numpy as np
 from passus import course, curves, stats
 from passus.course import Measured
 from passus.errors import UsageError, nearest
-from passus.finding import between, p_value, points
+from passus.finding import OVERALL, between, p_value, points
 from passus.record import RunFolder, find_runs
 
 EXAMPLES = 3
-OVERALL = "mean of the benchmarks"
 Summary = Literal["last", "area"]
 
 

@@ -358,9 +358,8 @@ def budget(m: Measured) -> Finding | None:
     if len(longer_Q) < FEWEST:
         return m.finding("A17", claim, Verdict.UNTESTABLE, said, numbers=numbers)
     p = stats.sign_flip(longer_Q).p
-    said += (
-        f"; within the {len(longer_Q)} items that have both, wrong ones are {longer_Q.mean():+.1f} tokens longer, {p_value(p)}"
-    )
+    by = f"{abs(longer_Q.mean()):.1f} tokens {'longer' if longer_Q.mean() > 0 else 'shorter'}"
+    said += f"; within the {len(longer_Q)} items that have both, wrong ones are {by}, {p_value(p)}"
     verdict = Verdict.SUPPORTED if p < 0.05 and longer_Q.mean() > 0 else Verdict.NOT_SUPPORTED
     return m.finding("A17", claim, verdict, said, numbers=numbers, p=p)
 

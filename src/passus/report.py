@@ -17,6 +17,7 @@ from passus import config as configs
 from passus.curves import Curve, Curves
 from passus.document import Block, Document, Listing, Picture, Section, Table
 from passus.errors import PassusError
+from passus.figure import Mark
 from passus.finding import Finding, Verdict, share, step
 from passus.grading import Verdict as Grade
 from passus.record import RunFolder
@@ -25,6 +26,8 @@ LONGEST = 600
 """Characters of a completion that are shown."""
 SHOWN = 2
 """Samples of an arm that went from wrong to right, and as many the other way."""
+MOST_SHOWN = 8
+"""Eval points of a line that a page does not fold away."""
 S, N, U = Verdict.SUPPORTED, Verdict.NOT_SUPPORTED, Verdict.UNDERPOWERED
 COURSE = [
     {
@@ -90,10 +93,22 @@ def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) ->
     blocks: list[Block] = [" ".join(said)]
     try:
         figure = charts.curves(curves.found(sources))
+        figure.marks = marks(findings)
         blocks.append(Picture(figure, "accuracy", f"{figure.y} against {figure.x.lower()}. {figure.note}"))
     except PassusError as error:
         blocks.append(f"No figure: {error}")
     return Section("Overview", blocks)
+
+
+def marks(findings: list[Finding]) -> list[Mark]:
+    """Falls and single points that stand out, where they are."""
+    found = []
+    for one in findings:
+        if one.verdict is Verdict.SUPPORTED and one.id == "A3":
+            found.append(Mark(one.numbers["peak"], "falls from here", one.series, one.benchmark))
+        elif one.verdict is Verdict.SUPPORTED and one.id == "A4":
+            found.append(Mark(one.numbers["x"], "dip" if one.numbers["z"] < 0 else "spike", one.series, one.benchmark))
+    return found
 
 
 def axes(found: Curves) -> Section:
@@ -143,7 +158,8 @@ def _points(curve: Curve) -> Table:
         if p.low is not None and p.high is not None:
             value += f" [{share(p.low)}, {share(p.high)}]"
         rows.append([step(p.x), value, *([f"{p.tokens:.1f}" if p.tokens is not None else ""] if has_tokens else [])])
-    return Table(["at", "value", *(["tokens"] if has_tokens else [])], rows)
+    folded = f"Its {len(rows)} eval points" if len(rows) > MOST_SHOWN else ""
+    return Table(["at", "value", *(["tokens"] if has_tokens else [])], rows, folded)
 
 
 def observations(findings: list[Finding]) -> Section:
@@ -215,13 +231,20 @@ def configuration(runs: list[RunFolder]) -> Section:
     if vary:
         rows = [[run.path.name, *(str(flat.get(key)) for key in vary)] for run, flat in zip(runs, flats, strict=True)]
         blocks.append(Table(["run", *vary], rows))
-    meta = runs[0].meta()
+    made: dict[str, list[str]] = {}
+    for run in runs:
+        made.setdefault(_environment(run), []).append(run.path.name)
+    blocks += [f"{'' if len(made) == 1 else ', '.join(names) + ': '}{words}" for words, names in made.items()]
+    return Section("Configuration and environment", blocks)
+
+
+def _environment(run: RunFolder) -> str:
+    """Of the last launch."""
+    meta = run.meta()
     launch = meta["launches"][-1] if meta["launches"] else {}
     versions = ", ".join(f"{name} {version}" for name, version in launch.get("versions", {}).items())
     machine = ", ".join(f"{key} {meta[key]}" for key in ("python", "platform", "device", "git_commit") if meta.get(key))
-    others = " (the first run; others may differ)" if len(runs) > 1 else ""
-    blocks.append(f"Made with {versions}. {machine}{others}")
-    return Section("Configuration and environment", blocks)
+    return f"Made with {versions}. {machine}"
 
 
 def spent(runs: list[RunFolder]) -> Section:

@@ -5,8 +5,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from passus.compare import EXAMPLES, OVERALL, Compared
-from passus.finding import PLAUSIBLE, Finding, Verdict
+from passus.compare import EXAMPLES, Compared
+from passus.finding import OVERALL, PLAUSIBLE, Finding, Verdict
 from passus.grading import Verdict as Right
 from passus.listing import printable
 from passus.record import RunFolder, find_runs
