@@ -166,6 +166,35 @@ def test_a_sweep_is_split_into_what_was_set_the_seed_and_the_rest():
     assert found.numbers["items_se"] == pytest.approx(0.2 / np.sqrt(200) * 1.2, rel=0.4)
 
 
+def test_keys_that_vary_together_are_one_factor():
+    rng, curves = np.random.default_rng(35), []
+    for name, settings in (("grpo", {"method.clip_high": "0.2"}), ("dapo", {"method.clip_high": "0.28"})):
+        for seed in range(3):
+            both = (*settings.items(), ("method.name", name), ("train.steps", "140"))
+            made = curve(rng, RISE_T - 0.1 * (name == "dapo"), name=name)
+            curves.append(dataclasses.replace(made, origin=Origin(Path("nowhere"), "m", "live", name, seed, both)))
+    (found,) = sweep.findings(contrast.comparable([of(c) for c in curves]))
+    assert found.numbers["clip_high, name"] > 0.8 and set(found.numbers) >= {"seed", "remainder", "between_settings"}
+
+
+def test_a_fall_is_placed_where_it_begins_and_not_where_luck_was_best():
+    rng, truth_T, found = np.random.default_rng(36), np.full(30, 0.7) - 0.15 * (np.arange(30) > 25), []
+    for _ in range(20):
+        fall = course.degradation(of(curve(rng, truth_T, 500, 2)))
+        assert fall.verdict is Verdict.SUPPORTED
+        found.append(fall.numbers["before"])
+    assert found.count(250) >= 18
+
+
+def test_eval_points_whose_rows_are_lost_cost_only_themselves():
+    rng, hard_Q = np.random.default_rng(37), np.random.default_rng(0).normal(0, 1.5, 100)
+    a, b = (curve(rng, RISE_T, 100, name=name, difficulty_Q=hard_Q) for name in "ab")
+    assert a.items is not None
+    a.items = a.items.at(a.items.item_Q, [step for step in a.items.steps_T if step != 100])
+    (found,) = asked([a, b])["A6"]
+    assert found.level == "L2" and "over 120 to 140" in found.said and len(of(a).x_T) == 14
+
+
 def on(benchmark: str, given: Curve) -> Curve:
     return dataclasses.replace(given, benchmark=benchmark)
 
@@ -214,6 +243,47 @@ def test_whether_larger_ones_gain_more_is_an_interaction():
     assert higher.verdict is Verdict.SUPPORTED and "3 of 3 benchmarks" in higher.said
 
 
+def test_lines_of_one_size_count_together_in_whatever_order_they_come():
+    rng, hard_Q = np.random.default_rng(38), np.random.default_rng(0).normal(0, 1.5, 200)
+    levels = {"q": 0.4, "l": 0.6}
+    curves = [
+        curve(rng, np.full(8, level), name=f"{name} {size}", difficulty_Q=hard_Q)
+        for name, level in levels.items()
+        for size in ("1B", "2B", "4B")
+    ]
+    for given in (curves, curves[::-1]):
+        higher = [one for one in asked(given)["A12"] if "higher" in one.claim]
+        assert [one.verdict for one in higher] == [Verdict.NOT_SUPPORTED]
+
+
+def test_strangers_are_not_paired():
+    rng = np.random.default_rng(39)
+    curves = sizes_on(rng, "x", 0.1)
+    for number, one in enumerate(curves):
+        assert one.items is not None
+        one.items.item_Q = [1000 * number + q for q in one.items.item_Q]
+    found = asked(curves)["A12"]
+    assert [one.claim for one in found] == ["larger ones end higher"] and "Jonckheere" in found[0].said
+
+
+def test_temperatures_are_not_benchmarks():
+    rng = np.random.default_rng(40)
+    curves = []
+    for temperature in (0.0, 1.0):
+        for name in "ab":
+            made = on(f"x, temperature {temperature:g}", curve(rng, RISE_T, name=name))
+            curves.append(dataclasses.replace(made, temperature=temperature))
+    assert {one.benchmark for one in asked(curves)["A6"]} == {"x, temperature 0", "x, temperature 1"}
+
+
+def test_a_benchmark_that_one_line_lacks_leaves_the_others():
+    rng, curves = np.random.default_rng(41), []
+    for benchmark, names in (("x", "ab"), ("y", "ab"), ("z", "a")):
+        hard_Q = rng.normal(0, 1.5, 100)
+        curves += [on(benchmark, curve(rng, RISE_T, 100, name=name, difficulty_Q=hard_Q)) for name in names]
+    assert "mean of 2 benchmarks" in asked(curves)["A6"][-1].said
+
+
 def test_sizes_that_gain_alike_are_seldom_said_to_differ():
     rng, supported = np.random.default_rng(34), 0
     for _ in range(40):
@@ -260,7 +330,9 @@ def test_tiers_and_starts():
     shifts = {"a": 0.0, "b": 0.0, "c": -0.1}
     found = asked([curve(rng, RISE_T + shift, 400, name=name, difficulty_Q=hard_Q) for name, shift in shifts.items()])
     (tiers,), (start,) = found["A7"], found["A9"]
-    assert tiers.numbers["tiers"] == 2 and " | c ." in tiers.said and "[3]" in tiers.said and "[1 to 2]" in tiers.said
+    assert (
+        tiers.numbers["tiers"] == 2 and " | c ." in tiers.said and "[3; 100%]" in tiers.said and "[1 to 2; 100%]" in tiers.said
+    )
     assert start.verdict is Verdict.SUPPORTED and "2 of 3 pairs differ" in start.said
 
 
@@ -325,3 +397,12 @@ def test_overfitting_and_a_learning_rate_too_high_are_told_apart(tmp_path):
         said = cause.cause(planted(tmp_path / str(number), rng, overfits), peak=70.0).said
         right += said.startswith("overfitting" if overfits else "instability")
     assert right >= 36
+
+
+def test_verbosity():
+    after, again = course.verbosity(
+        [("so it is 42", "42"), ("\\boxed{42} and that is it, it is so, and that is it, I think", "42")]
+    )
+    assert after == pytest.approx((0 + 51) / (11 + 61), abs=0.03) and 0 < again < 0.3
+    assert course.verbosity([("abcd" * 5, "")])[1] == pytest.approx(13 / 17)
+    assert course.verbosity([]) == (0, 0)

@@ -36,7 +36,7 @@ def test_sections_come_in_the_order_of_a_chart_description(runs, tmp_path):
     assert re.findall(r"^## (.*)$", text, re.M) == ORDER
     assert [path.name for path in written] == ["r.md", "r-accuracy.svg"] and all(path.exists() for path in written)
     assert "the first less the second +1" in text and "paired over 60 items x 4 samples" in text
-    assert "One run an arm" in text and "0.06 to 0.96" in text and "5,000" in text
+    assert "One run a line" in text and "0.06 to 0.96" in text and "5,000" in text
 
 
 def test_the_page_needs_nothing_and_runs_nothing(runs, tmp_path):
@@ -98,11 +98,11 @@ def test_markdown_and_html_leave_text_as_it_is():
 
 def test_falls_and_spikes_are_marked_where_they_are():
     found = [
-        Finding("A3", "a", "x", "", Verdict.SUPPORTED, "L2", "", {"peak": 90.0}),
+        Finding("A3", "a", "x", "", Verdict.SUPPORTED, "L2", "", {"before": 90.0}),
         Finding("A4", "b", "y", "", Verdict.SUPPORTED, "L2", "", {"x": 40.0, "z": -5.0}),
-        Finding("A3", "b", "y", "", Verdict.NOT_SUPPORTED, "L2", "", {"peak": 30.0}),
+        Finding("A3", "b", "y", "", Verdict.NOT_SUPPORTED, "L2", "", {"before": 30.0}),
     ]
-    assert report.marks(found) == [Mark(90.0, "falls from here", "a", "x"), Mark(40.0, "dip", "b", "y")]
+    assert report.marks(found) == [Mark(90.0, "falls", "a", "x"), Mark(40.0, "dip", "b", "y")]
 
 
 def test_runs_made_with_other_versions_are_told_apart(runs, tmp_path):

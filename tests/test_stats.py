@@ -310,8 +310,9 @@ def test_the_interval_of_a_macro_mean_covers_it():
 
 
 def test_being_above_at_neighbouring_eval_points_is_weak_evidence():
-    assert stats.block_sign_flip(np.ones(16)).p == pytest.approx(2 / 2**4)  # four blocks of four, all on one side
-    assert stats.block_sign_flip(np.tile([1.0, -1.0], 8)).p == 1
+    assert stats.block_sign_flip(np.ones(36)).p == pytest.approx(2 / 2**6)  # six blocks of six, all on one side
+    assert stats.block_sign_flip(np.tile([1.0, -1.0], 18)).p == 1
+    assert np.isnan(stats.block_sign_flip(np.ones(16)).p)  # four blocks: no result could be significant
     rng, alarms = np.random.default_rng(41), 0
     for _ in range(500):  # eval points that go half with the one before
         noise_T = rng.normal(size=37)
@@ -319,9 +320,9 @@ def test_being_above_at_neighbouring_eval_points_is_weak_evidence():
     assert alarms <= 40
 
 
-def test_rank_intervals():
+def test_ranks_when_items_are_drawn_anew():
     rng = np.random.default_rng(42)
     hard_Q = rng.random(400)
     values_MQ = np.array([hard_Q, hard_Q + 0.2, hard_Q + rng.normal(0, 0.1, 400)])
-    low_high = stats.rank_intervals(values_MQ)
-    assert low_high[1].tolist() == [1, 1] and low_high[0].tolist() == low_high[2].tolist() == [2, 3]
+    ranks_RM = stats.rank_draws(values_MQ)
+    assert (ranks_RM[:, 1] == 1).all() and 0.1 < (ranks_RM[:, 0] == 2).mean() < 0.9 and (ranks_RM.sum(1) == 6).all()

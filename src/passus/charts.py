@@ -205,7 +205,7 @@ def _along(run: RunFolder, x: str) -> Callable[[int], float | None]:
 
 
 def _of_run(run: RunFolder, x: str, y: str) -> list[Series]:
-    config, model, origin, along = run.config(), run.meta()["model"], origin_of(run), _along(run, x)
+    config, model, origin, along = run.config(), run.meta()["model"] or {}, origin_of(run), _along(run, x)
     found: dict[str, Series] = {}
 
     def add(panel: str, step: int, value: float | None, **more: Any) -> Series:

@@ -115,7 +115,7 @@ def difference(a: Line, b: Line) -> Difference:
         return _over_seeds(a, b, where)
     few = "" if len(a.curves) == len(b.curves) == 1 else ", means of too few seeds to speak of a method"
     mine, theirs = a.means_SQ(a.steps), b.means_SQ(b.steps)
-    if mine is not None and theirs is not None and _same_items(a, b):
+    if mine is not None and theirs is not None and same_items(a, b):
         paired_QS = (mine - theirs).T
         over, test = stats.paired_bootstrap(paired_QS), stats.sign_flip(paired_QS.mean(1))
         smallest = stats.smallest_paired_effect(paired_QS.mean(1))
@@ -139,11 +139,12 @@ def _over_seeds(a: Line, b: Line, where: str) -> Difference:
 
 
 def _seen_over_seeds(over: stats.Interval) -> float:
-    """Half the interval is t SE; what is seen in four of five cases is .842 SE more."""
+    """What is seen in four of five cases, in proportion to half the interval, as for many seeds: 1.96 and .842 SE."""
     return (over.high - over.low) / 2 * (1 + 0.842 / 1.96)
 
 
-def _same_items(a: Line, b: Line) -> bool:
+def same_items(a: Line, b: Line) -> bool:
+    """Whether two lines can be compared item by item."""
     first, second = a.curves[0].items, b.curves[0].items
     return first is not None and second is not None and set(first.item_Q) == set(second.item_Q)
 
@@ -180,8 +181,8 @@ def _ahead(a: Line, b: Line) -> str:
         return float(np.mean([m.y_T[m.x_T.tolist().index(x)] for m in line.curves]))
 
     apart = np.array([level(a, x) - level(b, x) for x in common])
-    said = f"above at {(apart > 0).sum()} of {len(common)} eval points"
-    return said + (f" ({p_value(stats.block_sign_flip(apart).p)}, neighbours taken together)" if len(common) >= 4 else "")
+    said, p = f"above at {(apart > 0).sum()} of {len(common)} eval points", stats.block_sign_flip(apart).p
+    return said if p != p else f"{said} ({p_value(p)}, neighbours taken together)"
 
 
 def tiers(lines: list[Line], ends: dict[tuple[str, str], Difference]) -> Finding:
@@ -201,22 +202,29 @@ def tiers(lines: list[Line], ends: dict[tuple[str, str], Difference]) -> Finding
         i, j = names.index(a), names.index(b)
         apart_MM[i, j] = apart_MM[j, i] = p < 0.05
     found = stats.tiers(np.array([line.end for line in lines]), apart_MM)
-    ranks = _ranks(lines)
-    words = " | ".join(", ".join(f"{names[i]} {share(lines[i].end)}{ranks.get(names[i], '')}" for i in tier) for tier in found)
+    ranks = _ranks(lines, found) if level == "L2" else [""] * len(lines)
+    words = " | ".join(", ".join(f"{names[i]} {share(lines[i].end)}{ranks[i]}" for i in tier) for tier in found)
     said = f"{len(found)} tier{'s' if len(found) > 1 else ''} after Holm (of those not told apart from a tier's best): {words}"
-    if ranks:
-        said += "; in brackets the ranks that each takes in 95 % of draws of the items"
+    if any(ranks):
+        said += "; in brackets, with the items drawn anew: ranks in 95 % of draws, and how often a rank is one of its tier's"
     verdict = Verdict.SUPPORTED if len(found) > 1 else Verdict.NOT_SUPPORTED
     return Finding("A7", who, benchmark, claim, verdict, level, said, numbers={"tiers": len(found)})
 
 
-def _ranks(lines: list[Line]) -> dict[str, str]:
-    """By name, in words; nothing where lines were not measured on the same items."""
-    means = [m.mean(0) for line in lines if _same_items(lines[0], line) and (m := line.means_SQ(line.steps)) is not None]
+def _ranks(lines: list[Line], tiers: list[list[int]]) -> list[str]:
+    """Of each line, in words; nothing where lines were not measured on the same items. Seeds are not drawn anew."""
+    means = [m.mean(0) for line in lines if same_items(lines[0], line) and (m := line.means_SQ(line.steps)) is not None]
     if len(means) < len(lines):
-        return {}
-    found = {line.name: pair for line, pair in zip(lines, stats.rank_intervals(np.array(means)).tolist(), strict=True)}
-    return {name: f" [{low:g}]" if low == high else f" [{low:g} to {high:g}]" for name, (low, high) in found.items()}
+        return [""] * len(lines)
+    ranks_RM = stats.rank_draws(np.array(means))
+    words, first = [""] * len(lines), 1
+    for tier in tiers:
+        for i in tier:
+            low, high = np.quantile(ranks_RM[:, i], [0.025, 0.975])
+            inside = np.mean((ranks_RM[:, i] >= first) & (ranks_RM[:, i] < first + len(tier)))
+            words[i] = f" [{f'{low:g}' if low == high else f'{low:g} to {high:g}'}; {inside:.0%}]"
+        first += len(tier)
+    return words
 
 
 def common_start(lines: list[Line]) -> Finding:
@@ -228,7 +236,9 @@ def common_start(lines: list[Line]) -> Finding:
     said = f"from {share(low.start)} ({low.name}) to {share(high.start)} ({high.name}) at the first eval point"
     claim = "the lines start at different accuracies"
     if all(p != p for p in ps):
-        return Finding("A9", "all", low.benchmark, claim, Verdict.UNTESTABLE, "L0", f"{said}; their noise is not known")
+        elsewhere = len({float(m.x_T[0]) for line in lines for m in line.curves}) > 1
+        why = "they do not start at the same step" if elsewhere else "their noise is not known"
+        return Finding("A9", "all", low.benchmark, claim, Verdict.UNTESTABLE, low.curves[0].curve.level, f"{said}; {why}")
     adjusted = stats.holm(ps)
     smallest = float(np.nanmin(adjusted))
     apart = int((adjusted < 0.05).sum())
@@ -243,7 +253,7 @@ def _start_p(a: Line, b: Line) -> float:
     if len(firsts) > 1:
         return float("nan")
     mine, theirs = a.means_SQ(list(firsts)), b.means_SQ(list(firsts))
-    if mine is not None and theirs is not None and _same_items(a, b):
+    if mine is not None and theirs is not None and same_items(a, b):
         return stats.sign_flip(mine[0] - theirs[0]).p if (mine != theirs).any() else 1.0
     n = a.curves[0].curve.n, b.curves[0].curve.n
     if n[0] and n[1]:
@@ -252,19 +262,24 @@ def _start_p(a: Line, b: Line) -> float:
 
 
 def overall(benchmarks: Sequence[list[Line]]) -> list[Finding]:
-    """A6 over all benchmarks, each counting the same, for lines that were measured on all of them."""
-    by_name = [{line.name: line for line in lines} for lines in benchmarks]
-    names = [name for name in (by_name[0] if by_name else {}) if all(name in lines and lines[name].steps for lines in by_name)]
-    if len(by_name) < 2:
-        return []
+    """A6 over the benchmarks that both lines of a pair have, each counting the same. Temperatures are not benchmarks: the
+    items are the same, so each has a comparison of its own."""
     found = []
-    for one, other in combinations(names, 2):
-        pairs = [(lines[one], lines[other]) for lines in by_name]
-        across = _over_seeds_of_all(pairs) if min(len(line.curves) for pair in pairs for line in pair) >= SEEDS else None
-        across = across or _over_items_of_all(pairs)
-        if across is not None:
-            found.append(_compared_overall(one, other, across))
+    for temperature in dict.fromkeys(lines[0].curves[0].curve.temperature for lines in benchmarks):
+        here = [lines for lines in benchmarks if lines[0].curves[0].curve.temperature == temperature and lines[0].steps]
+        by_name = [{line.name: line for line in lines} for lines in here]
+        for one, other in combinations(dict.fromkeys(name for lines in by_name for name in lines), 2):
+            pairs = [(lines[one], lines[other]) for lines in by_name if one in lines and other in lines]
+            across = _across(pairs) if len(pairs) > 1 else None
+            if across is not None:
+                where = OVERALL + (f", temperature {temperature:g}" if temperature is not None else "")
+                found.append(_compared_overall(one, other, where, across))
     return found
+
+
+def _across(pairs: list[tuple[Line, Line]]) -> Difference | None:
+    over_seeds = _over_seeds_of_all(pairs) if min(len(line.curves) for pair in pairs for line in pair) >= SEEDS else None
+    return over_seeds or _over_items_of_all(pairs)
 
 
 def _over_items_of_all(pairs: list[tuple[Line, Line]]) -> Difference | None:
@@ -272,7 +287,7 @@ def _over_items_of_all(pairs: list[tuple[Line, Line]]) -> Difference | None:
     differences = []
     for a, b in pairs:
         mine, theirs = a.means_SQ(a.steps), b.means_SQ(b.steps)
-        if mine is None or theirs is None or not _same_items(a, b):
+        if mine is None or theirs is None or not same_items(a, b):
             return None
         differences.append((mine - theirs).mean(0))
     counts = [len(one) for one in differences]
@@ -298,12 +313,12 @@ def _over_seeds_of_all(pairs: list[tuple[Line, Line]]) -> Difference | None:
     return Difference(over.mean, over.low, over.high, test.p, _seen_over_seeds(over), "L3", basis)
 
 
-def _compared_overall(one: str, other: str, found: Difference) -> Finding:
+def _compared_overall(one: str, other: str, where: str, found: Difference) -> Finding:
     claim = f"“{one}” and “{other}” end at different accuracies over all benchmarks"
     assert found.low is not None and found.high is not None and found.smallest is not None
     said = f"the first less the second {points(found.mean)} {between(found.low, found.high)}, {p_value(found.p)}, {found.basis}"
     verdict = decide(found.p, abs(found.mean), found.smallest)
     numbers = {"difference": found.mean}
     return Finding(
-        "A6", f"{one} and {other}", OVERALL, claim, verdict, found.level, said, numbers, found.low, found.high, found.p
+        "A6", f"{one} and {other}", where, claim, verdict, found.level, said, numbers, found.low, found.high, found.p
     )

@@ -86,7 +86,12 @@ def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) ->
     said = [what + (f", up to {seeds} seeds each." if seeds > 1 else ", one run each." if runs else ".")]
     if found.source:
         said.append(f"Read from {found.source}: a transcription, so every number is approximate.")
-    said += [f"{one.said[:1].upper()}{one.said[1:]}." for one in findings if one.id in ("A7", "A12")]
+    several = len(benchmarks) > 1
+    said += [
+        f"{f'On {one.benchmark}: ' if several else ''}{one.claim[:1].upper()}{one.claim[1:]}: {one.verdict} ({one.said})."
+        for one in findings
+        if one.id in ("A7", "A12")
+    ]
     counts = Counter(one.verdict for one in findings)
     tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
     said.append(f"{len(findings)} findings in all: {tally}.")
@@ -105,7 +110,7 @@ def marks(findings: list[Finding]) -> list[Mark]:
     found = []
     for one in findings:
         if one.verdict is Verdict.SUPPORTED and one.id == "A3":
-            found.append(Mark(one.numbers["peak"], "falls from here", one.series, one.benchmark))
+            found.append(Mark(one.numbers["before"], "falls", one.series, one.benchmark))
         elif one.verdict is Verdict.SUPPORTED and one.id == "A4":
             found.append(Mark(one.numbers["x"], "dip" if one.numbers["z"] < 0 else "spike", one.series, one.benchmark))
     return found
@@ -120,8 +125,8 @@ def axes(found: Curves) -> Section:
     said += [f"{b or 'The benchmark'}: {n} items x {k or 1} samples an eval point." for b, n, k in sorted(sizes, key=str)]
     if first.items is not None:
         said.append(
-            "Intervals of single values are for items like these (clustered by item). Comparisons between eval points and "
-            "between runs are paired, item by item: same items, same noise."
+            "Intervals of single values are for items like these (clustered by item). Eval points of a run have the same items "
+            "and the same noise, and so have runs of one seed and suite: they are compared item by item."
         )
     return Section("Axes", [" ".join(said)])
 
@@ -165,13 +170,15 @@ def _points(curve: Curve) -> Table:
 def observations(findings: list[Finding]) -> Section:
     """What stands after correction, between lines and within them."""
     kept = [one for one in findings if one.verdict is Verdict.SUPPORTED and one.id in ("A3", "A4", "A9", "A12", "A16", "A19")]
-    said: list[Block] = [f"{_whose(one)}{one.claim}: {one.said} ({one.level}, {one.id})." for one in kept]
+    several = len({one.benchmark for one in findings}) > 1
+    said: list[Block] = [f"{_whose(one, several)}{one.claim}: {one.said} ({one.level}, {one.id})." for one in kept]
     pairs = [one for one in findings if one.id == "A6"]
     apart = [one for one in pairs if one.verdict is Verdict.SUPPORTED]
+    compared = len({one.series for one in pairs})
     if apart:
-        said.append(
-            f"Of {len(pairs)} pairs of lines these end apart (first less second, the mean of the last eval points in common):"
-        )
+        where = " on a benchmark or over all" if several else ""
+        rule = "first less second, the mean of the last eval points in common"
+        said.append(f"Of {compared} pair{'s' * (compared > 1)} of lines these end apart{where} ({rule}):")
         said.append(
             Table(
                 ["lines", "benchmark", "difference", "level"],
@@ -179,31 +186,23 @@ def observations(findings: list[Finding]) -> Section:
             )
         )
     elif pairs:
-        said.append(f"No two of the {len(pairs)} pairs of lines are told apart at the end.")
+        said.append(
+            "The two lines are not told apart at the end." if compared == 1 else "No two lines are told apart at the end."
+        )
     audits = [one for one in findings if one.id == "A15" and one.verdict is Verdict.NOT_SUPPORTED]
     said += [f"{f'Line {one.line} of the text' if one.line else 'The text'}, “{one.claim}”: {one.said}." for one in audits]
     return Section("Key observations", said or ["Nothing stands out beyond noise."])
 
 
-def _whose(one: Finding) -> str:
-    return "" if one.series == "all" else f"{one.series}: "
+def _whose(one: Finding, several: bool) -> str:
+    """The line, and the benchmark where there are several."""
+    about = [one.series if one.series != "all" else "", one.benchmark if several else ""]
+    return "".join(f"{words}: " for words in [", ".join(filter(None, about))] if words)
 
 
 def interpretation(found: Curves, findings: list[Finding]) -> Section:
     """How far this goes."""
-    levels = {one.level for one in findings if one.id == "A6"} or {c.level for c in found.series}
-    said = []
-    if levels == {"L3"}:
-        said.append(
-            "Three seeds or more an arm: differences between lines are statements about what was varied, on these items."
-        )
-    elif "L2" in levels:
-        said.append(
-            "One run an arm: a difference says that these checkpoints differ on items like these. Whether the method would do "
-            "it again, three seeds or more would tell; rounding alone can move the end of a run by a point or two."
-        )
-    else:
-        said.append("Points without their items: the noise is not known or only bounded, so little can be tested.")
+    said = [_carries(found, {one.level for one in findings if one.id == "A6"})]
     weak = [one for one in findings if one.verdict is Verdict.UNDERPOWERED]
     if weak:
         by = Counter(one.question for one in weak)
@@ -217,6 +216,23 @@ def interpretation(found: Curves, findings: list[Finding]) -> Section:
     if any(one.id == "A16" for one in findings):
         said.append("A cause is named from what moved first or together; only a run that changes that one thing would show it.")
     return Section("Interpretation", [" ".join(said)])
+
+
+def _carries(found: Curves, levels: set[str]) -> str:
+    """What differences between these lines can be about; `levels` are those of the comparisons that were made."""
+    runs = Counter((c.name, c.benchmark) for c in found.series if c.origin)
+    if levels == {"L3"}:
+        return "Three seeds or more an arm: differences between lines are statements about what was varied, on these items."
+    if not any(c.items is not None for c in found.series):
+        return "Points without their items: the noise is not known or only bounded, so little can be tested."
+    seeds = f"Up to {most} seeds a line" if (most := max(runs.values(), default=1)) > 1 else "One run a line"
+    said = (
+        f"{seeds}: a difference says that these checkpoints differ on items like these. Whether the method would do it again, "
+    )
+    said += "three seeds or more of each would tell; rounding alone can move the end of a run by a point or two."
+    if "L1" in levels or "L0" in levels:
+        said += " Lines that were measured on different items are compared without pairing, which sees less."
+    return said
 
 
 def _appendix(runs: list[RunFolder], findings: list[Finding]) -> list[Section]:

@@ -193,12 +193,15 @@ def sign_flip(differences_Q: np.ndarray, counts: Sequence[int] | None = None, re
 def block_sign_flip(differences_S: np.ndarray) -> Test:
     """Two-sided: is one curve above the other at more eval points than chance? Neighbouring eval points flip together.
 
-    Eval points of one run resemble each other, so a test that takes them one by one promises too much. The statistic is the
-    share of eval points above, less the share below.
+    Eval points of one run resemble each other, so a test that takes them one by one promises too much; this one assumes that
+    those further apart than the root of their number do not. The statistic is the share of eval points above, less the share
+    below. NaN where there are too few blocks for any result to be significant.
     """
     signs_S = np.sign(np.asarray(differences_S, dtype=float))
     length = max(1, round(len(signs_S) ** 0.5))
     blocks = [signs_S[start : start + length].sum() / len(signs_S) for start in range(0, len(signs_S), length)]
+    if 2.0 ** (1 - len(blocks)) >= 0.05:
+        return Test(float("nan"), float(signs_S.mean()))
     return Test(sign_flip(np.array(blocks) * len(blocks)).p, float(signs_S.mean()))
 
 
@@ -344,10 +347,9 @@ def tiers(means_M: np.ndarray, separated_MM: np.ndarray) -> list[list[int]]:
     return found
 
 
-def rank_intervals(values_MQ: np.ndarray, resamples: int = 10_000, level: float = 0.95, seed: int = 0) -> np.ndarray:
-    """Of models on the same items: the ranks [M, 2] that each takes when items are drawn anew, 1 the best."""
-    means_RM = bootstrap_weights([values_MQ.shape[1]], resamples, seed) @ np.asarray(values_MQ, dtype=np.float32).T
-    return np.quantile(ranks(-means_RM), [(1 - level) / 2, (1 + level) / 2], axis=0).T
+def rank_draws(values_MQ: np.ndarray, resamples: int = 10_000, seed: int = 0) -> np.ndarray:
+    """Of models on the same items: the ranks [R, M] that they take when items are drawn anew, 1 the best."""
+    return ranks(-(bootstrap_weights([values_MQ.shape[1]], resamples, seed) @ np.asarray(values_MQ, dtype=np.float32).T))
 
 
 def variance_shares(values_NR: np.ndarray, factors: dict[str, Sequence[Hashable]]) -> dict[str, np.ndarray]:

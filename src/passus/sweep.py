@@ -12,11 +12,13 @@ import numpy as np
 from scipy.special import fdtrc
 
 from passus import stats
-from passus.contrast import SEEDS, Line
+from passus.contrast import SEEDS, Line, same_items
 from passus.finding import Finding, Verdict, p_value
 
 RESAMPLES = 1000
-CLAIM = "what was set matters more than the seed"
+MOST_NAMED = 3
+"""Keys of one factor that are told by name."""
+CLAIM = "what was set changes the end beyond the spread of seeds"
 
 
 def findings(benchmarks: Sequence[list[Line]]) -> list[Finding]:
@@ -41,7 +43,8 @@ def sensitivity(lines: list[Line]) -> Finding | None:
     said += f"F({between_df}, {within_df}) = {ratio:.1f}, {p_value(p)}"
     split, words = _split(lines, values_N)
     verdict = Verdict.SUPPORTED if p < 0.05 else Verdict.NOT_SUPPORTED
-    return Finding("A19", "all", lines[0].benchmark, CLAIM, verdict, "L3", said + words, whole | split, p=p)
+    numbers = {"between_settings": whole["setting"]} | split
+    return Finding("A19", "all", lines[0].benchmark, CLAIM, verdict, "L3", said + words, numbers, p=p)
 
 
 def _split(lines: list[Line], values_N: np.ndarray) -> tuple[dict[str, float], str]:
@@ -50,7 +53,7 @@ def _split(lines: list[Line], values_N: np.ndarray) -> tuple[dict[str, float], s
     shares = {name: float(value) for name, value in stats.variance_shares(values_N, factors).items()}
     ends_NQ = _ends_of_items(lines)
     if ends_NQ is None:
-        return shares, "; of it " + ", ".join(f"{name} {value:.0%}" for name, value in shares.items())
+        return shares, "; of the whole " + ", ".join(f"{name} {value:.0%}" for name, value in shares.items())
     weights_RQ = stats.bootstrap_weights([ends_NQ.shape[1]], RESAMPLES)
     drawn_R = stats.variance_shares(ends_NQ @ weights_RQ.T, factors)
     said = []
@@ -58,24 +61,23 @@ def _split(lines: list[Line], values_N: np.ndarray) -> tuple[dict[str, float], s
         low, high = np.nanquantile(drawn_R[name], [0.025, 0.975])
         said.append(f"{name} {value:.0%} [{100 * low:.0f}, {100 * high:.0f}]")
     items = float(ends_NQ.mean(0).std(ddof=1) / np.sqrt(ends_NQ.shape[1]))
-    words = f"; of it {', '.join(said)} (intervals: items drawn anew)"
+    words = f"; of the whole {', '.join(said)} (intervals: items drawn anew)"
     words += f"; other items would move all ends together by some {100 * items:.1f} points (SE)"
     return shares | {"items_se": items}, words
 
 
 def factors_of(lines: list[Line]) -> dict[str, Sequence[Hashable]]:
-    """What varies between the runs: keys of the configuration, or the line where they all vary together; and the seed."""
+    """What varies between the runs, and the seed. Keys that vary together are one factor, called by all their names."""
     origins = [m.curve.origin for line in lines for m in line.curves if m.curve.origin is not None]
-    settings = [dict(origin.settings) for origin in origins]
-    columns: dict[str, tuple[Hashable, ...]] = {}
-    for key in settings[0]:
-        values = tuple(one.get(key) for one in settings)
-        if len(set(values)) > 1 and values not in columns.values():  # two keys that vary together are one factor
-            columns[key.rpartition(".")[2] if key.rpartition(".")[2] not in columns else key] = values
-    models = tuple(origin.model for origin in origins)
-    if len(set(models)) > 1 and not any(len(set(zip(models, v, strict=True))) == len(set(v)) for v in columns.values()):
-        columns["model"] = models
-    return {**columns, "seed": tuple(origin.seed for origin in origins)}
+    settings = [dict(origin.settings) | {"model": origin.model} for origin in origins]
+    together: dict[tuple[int, ...], list[str]] = {}
+    for key in dict.fromkeys(key for one in settings for key in one):
+        values = [one.get(key) for one in settings]
+        if len(set(values)) > 1:  # by first appearance: which runs are alike in it
+            together.setdefault(tuple(values.index(value) for value in values), []).append(key.rpartition(".")[2])
+    most = max(map(len, together.values()), default=0)
+    named = {", ".join(keys) if most <= MOST_NAMED or len(keys) <= MOST_NAMED else "setting": k for k, keys in together.items()}
+    return {**named, "seed": [origin.seed for origin in origins]}
 
 
 def _ends_of_items(lines: list[Line]) -> np.ndarray | None:
@@ -84,7 +86,7 @@ def _ends_of_items(lines: list[Line]) -> np.ndarray | None:
     for line in lines:
         for m in line.curves:
             means_SQ = Line(line.name, line.benchmark, [m], line.steps).means_SQ(line.steps)
-            if means_SQ is None or (rows and len(rows[0]) != means_SQ.shape[1]):
+            if means_SQ is None or not same_items(lines[0], line):
                 return None
             rows.append(means_SQ.mean(0))
     return np.array(rows)
