@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from passus import analysis, cause, contrast, course, stats
+from passus import analysis, cause, contrast, course, sizes, stats, sweep
 from passus.curves import Curve, Curves, Origin, Point, parameters_in
-from passus.finding import Verdict
+from passus.finding import OVERALL, Verdict
 from passus.record import RunFolder
 from small import small_config
 from synthetic import RISE_T, curve
@@ -32,7 +32,7 @@ def asked(curves: list[Curve]) -> dict[str, list]:
 
 @pytest.mark.parametrize("truth_T", [np.full(15, 0.7), RISE_T], ids=["flat", "rising"])
 def test_noise_alone_seldom_alarms(truth_T):
-    """At most 8 % of runs, before any correction for the other tests of a report."""
+    """At most 8 % of 200 runs, 100 of each shape, before any correction for the other tests of a report."""
     rng, alarms = np.random.default_rng(0), 0
     for _ in range(100):
         m = of(curve(rng, truth_T))
@@ -143,12 +143,153 @@ def test_noise_between_settings_is_seldom_taken_for_their_effect():
     rng = np.random.default_rng(23)
     supported = 0
     for _ in range(40):
-        lines = contrast.lines_of([of(c) for name in "abcd" for c in seeds_of(rng, name, np.full(6, 0.6))])[0]
-        for line in lines:
-            line.steps = [50.0]
-        found = contrast.sensitivity(lines)
-        supported += found is not None and found.verdict is Verdict.SUPPORTED
+        lines = contrast.comparable([of(c) for name in "abcd" for c in seeds_of(rng, name, np.full(6, 0.6))])
+        (found,) = sweep.findings(lines)
+        supported += found.verdict is Verdict.SUPPORTED
     assert supported <= 5
+
+
+def test_a_sweep_is_split_into_what_was_set_the_seed_and_the_rest():
+    rng, hard_Q = np.random.default_rng(30), np.random.default_rng(0).normal(0, 1.5, 200)
+    curves = []
+    for rate, shift in (("1e-5", -0.15), ("1e-4", 0.0)):
+        for samples in ("4", "8"):
+            for seed in range(3):
+                settings = (("train.learning_rate", rate), ("train.samples", samples), ("train.steps", "140"))
+                origin = Origin(Path("nowhere"), "m", "live", "grpo", seed, settings)
+                made = curve(rng, RISE_T + shift, name=f"{rate} {samples}", difficulty_Q=hard_Q)
+                curves.append(dataclasses.replace(made, origin=origin))
+    (found,) = sweep.findings(contrast.comparable([of(c) for c in curves]))
+    assert found.verdict is Verdict.SUPPORTED and found.numbers["learning_rate"] > 0.8 > 0.1 > found.numbers["samples"]
+    shares = [found.numbers[name] for name in ("learning_rate", "samples", "seed", "remainder")]
+    assert sum(shares) == pytest.approx(1) and "other items would move all ends together" in found.said
+    assert found.numbers["items_se"] == pytest.approx(0.2 / np.sqrt(200) * 1.2, rel=0.4)
+
+
+def test_keys_that_vary_together_are_one_factor():
+    rng, curves = np.random.default_rng(35), []
+    for name, settings in (("grpo", {"method.clip_high": "0.2"}), ("dapo", {"method.clip_high": "0.28"})):
+        for seed in range(3):
+            both = (*settings.items(), ("method.name", name), ("train.steps", "140"))
+            made = curve(rng, RISE_T - 0.1 * (name == "dapo"), name=name)
+            curves.append(dataclasses.replace(made, origin=Origin(Path("nowhere"), "m", "live", name, seed, both)))
+    (found,) = sweep.findings(contrast.comparable([of(c) for c in curves]))
+    assert found.numbers["clip_high, name"] > 0.8 and set(found.numbers) >= {"seed", "remainder", "between_settings"}
+
+
+def test_a_fall_is_placed_where_it_begins_and_not_where_luck_was_best():
+    rng, truth_T, found = np.random.default_rng(36), np.full(30, 0.7) - 0.15 * (np.arange(30) > 25), []
+    for _ in range(20):
+        fall = course.degradation(of(curve(rng, truth_T, 500, 2)))
+        assert fall.verdict is Verdict.SUPPORTED
+        found.append(fall.numbers["before"])
+    assert found.count(250) >= 18
+
+
+def test_eval_points_whose_rows_are_lost_cost_only_themselves():
+    rng, hard_Q = np.random.default_rng(37), np.random.default_rng(0).normal(0, 1.5, 100)
+    a, b = (curve(rng, RISE_T, 100, name=name, difficulty_Q=hard_Q) for name in "ab")
+    assert a.items is not None
+    a.items = a.items.at(a.items.item_Q, [step for step in a.items.steps_T if step != 100])
+    (found,) = asked([a, b])["A6"]
+    assert found.level == "L2" and "over 120 to 140" in found.said and len(of(a).x_T) == 14
+
+
+def on(benchmark: str, given: Curve) -> Curve:
+    return dataclasses.replace(given, benchmark=benchmark)
+
+
+def test_lines_are_compared_over_all_benchmarks_too():
+    rng = np.random.default_rng(31)
+    curves = []
+    for benchmark in ("x", "y", "z"):
+        hard_Q = rng.normal(0, 1.5, 100)
+        curves += [
+            on(benchmark, curve(rng, RISE_T - shift, 100, name=n, difficulty_Q=hard_Q)) for n, shift in (("a", 0), ("b", 0.06))
+        ]
+    *single, over_all = asked(curves)["A6"]
+    assert over_all.benchmark == OVERALL and over_all.verdict is Verdict.SUPPORTED and "300 items" in over_all.said
+    assert over_all.numbers["difference"] == pytest.approx(np.mean([one.numbers["difference"] for one in single]))
+    assert over_all.high - over_all.low < 0.7 * min(one.high - one.low for one in single)
+
+
+def test_seeds_are_compared_over_all_benchmarks_by_their_means():
+    rng = np.random.default_rng(32)
+    curves = [
+        on(b, c) for b in ("x", "y") for name, shift in (("a", 0), ("b", 0.2)) for c in seeds_of(rng, name, RISE_T - shift)
+    ]
+    over_all = asked(curves)["A6"][-1]
+    assert over_all.benchmark == OVERALL and over_all.level == "L3" and "3 and 3 seeds" in over_all.said
+
+
+def sizes_on(rng: np.random.Generator, benchmark: str, gain: float) -> list[Curve]:
+    """Three sizes, each four times the one before. All start at .3; each gains so much more in a run than the one before."""
+    hard_Q, progress_T = rng.normal(0, 1.5, 150), np.linspace(0, 1, 10)
+    truths = [0.3 + (0.2 + gain * i) * progress_T for i in range(3)]
+    names = ("m, 0.5B", "m, 2B", "m, 8B")
+    return [
+        on(benchmark, curve(rng, truth_T, 150, name=n, difficulty_Q=hard_Q)) for n, truth_T in zip(names, truths, strict=True)
+    ]
+
+
+def test_whether_larger_ones_gain_more_is_an_interaction():
+    rng = np.random.default_rng(33)
+    found = asked([c for benchmark in ("x", "y", "z") for c in sizes_on(rng, benchmark, 0.1)])["A12"]
+    more = [one for one in found if "gain more" in one.claim]
+    assert [one.benchmark for one in more] == ["x", "y", "z", OVERALL] and more[-1].verdict is Verdict.SUPPORTED
+    # Two doublings lie between neighbours, which gain .1 more each: .05 a doubling.
+    assert more[-1].low < 0.05 < more[-1].high and more[-1].numbers["per_doubling"] == pytest.approx(0.05, abs=0.015)
+    (higher,) = [one for one in found if "end higher" in one.claim and one.benchmark == OVERALL]
+    assert higher.verdict is Verdict.SUPPORTED and "3 of 3 benchmarks" in higher.said
+
+
+def test_lines_of_one_size_count_together_in_whatever_order_they_come():
+    rng, hard_Q = np.random.default_rng(38), np.random.default_rng(0).normal(0, 1.5, 200)
+    levels = {"q": 0.4, "l": 0.6}
+    curves = [
+        curve(rng, np.full(8, level), name=f"{name} {size}", difficulty_Q=hard_Q)
+        for name, level in levels.items()
+        for size in ("1B", "2B", "4B")
+    ]
+    for given in (curves, curves[::-1]):
+        higher = [one for one in asked(given)["A12"] if "higher" in one.claim]
+        assert [one.verdict for one in higher] == [Verdict.NOT_SUPPORTED]
+
+
+def test_strangers_are_not_paired():
+    rng = np.random.default_rng(39)
+    curves = sizes_on(rng, "x", 0.1)
+    for number, one in enumerate(curves):
+        assert one.items is not None
+        one.items.item_Q = [1000 * number + q for q in one.items.item_Q]
+    found = asked(curves)["A12"]
+    assert [one.claim for one in found] == ["larger ones end higher"] and "Jonckheere" in found[0].said
+
+
+def test_temperatures_are_not_benchmarks():
+    rng = np.random.default_rng(40)
+    curves = []
+    for temperature in (0.0, 1.0):
+        for name in "ab":
+            made = on(f"x, temperature {temperature:g}", curve(rng, RISE_T, name=name))
+            curves.append(dataclasses.replace(made, temperature=temperature))
+    assert {one.benchmark for one in asked(curves)["A6"]} == {"x, temperature 0", "x, temperature 1"}
+
+
+def test_a_benchmark_that_one_line_lacks_leaves_the_others():
+    rng, curves = np.random.default_rng(41), []
+    for benchmark, names in (("x", "ab"), ("y", "ab"), ("z", "a")):
+        hard_Q = rng.normal(0, 1.5, 100)
+        curves += [on(benchmark, curve(rng, RISE_T, 100, name=name, difficulty_Q=hard_Q)) for name in names]
+    assert "mean of 2 benchmarks" in asked(curves)["A6"][-1].said
+
+
+def test_sizes_that_gain_alike_are_seldom_said_to_differ():
+    rng, supported = np.random.default_rng(34), 0
+    for _ in range(40):
+        _, more = sizes.findings(contrast.comparable([of(c) for c in sizes_on(rng, "x", 0.0)]))
+        supported += more.verdict is Verdict.SUPPORTED
+    assert supported <= 4
 
 
 def test_seeds_that_end_alike_cannot_be_tested():
@@ -189,7 +330,9 @@ def test_tiers_and_starts():
     shifts = {"a": 0.0, "b": 0.0, "c": -0.1}
     found = asked([curve(rng, RISE_T + shift, 400, name=name, difficulty_Q=hard_Q) for name, shift in shifts.items()])
     (tiers,), (start,) = found["A7"], found["A9"]
-    assert tiers.numbers["tiers"] == 2 and tiers.said.endswith(f"| c {tiers.said.split()[-1]}")
+    assert (
+        tiers.numbers["tiers"] == 2 and " | c ." in tiers.said and "[3; 100%]" in tiers.said and "[1 to 2; 100%]" in tiers.said
+    )
     assert start.verdict is Verdict.SUPPORTED and "2 of 3 pairs differ" in start.said
 
 
@@ -254,3 +397,12 @@ def test_overfitting_and_a_learning_rate_too_high_are_told_apart(tmp_path):
         said = cause.cause(planted(tmp_path / str(number), rng, overfits), peak=70.0).said
         right += said.startswith("overfitting" if overfits else "instability")
     assert right >= 36
+
+
+def test_verbosity():
+    after, again = course.verbosity(
+        [("so it is 42", "42"), ("\\boxed{42} and that is it, it is so, and that is it, I think", "42")]
+    )
+    assert after == pytest.approx((0 + 51) / (11 + 61), abs=0.03) and 0 < again < 0.3
+    assert course.verbosity([("abcd" * 5, "")])[1] == pytest.approx(13 / 17)
+    assert course.verbosity([]) == (0, 0)

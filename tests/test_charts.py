@@ -302,6 +302,8 @@ def test_a_grid_has_two_axes_and_a_total_where_all_have_a_value(tmp_path):
     assert [(p.x, p.y, p.tokens, p.tokens_p95) for p in figure.series[1].points] == [(0, 0.1, 20, 20), (4, 0.25, 21, 21)]
     assert [(p.x, p.tokens) for p in figure.series[2].points] == [(0, 15), (4, 16)]
     assert [p.y for p in figure.series[2].points] == pytest.approx([0.15, 0.375])
+    x, y, total = (s.points[0] for s in figure.series)
+    assert total.y - total.low == pytest.approx(math.hypot(x.y - x.low, y.y - y.low) / 2) and total.high < max(x.high, y.high)
     with render.drawn(figure) as drawn:
         left, right = (
             drawn.axes[0],

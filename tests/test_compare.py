@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from passus import cli, compare
+from passus import cli, compare, finding
 from passus.errors import UsageError
 from passus.record import RunFolder
 from small import small_config
@@ -50,7 +50,7 @@ def test_a_difference_is_found_on_each_benchmark_and_over_all(tmp_path):
     make_run(tmp_path / "a", {"x": 0.15, "y": 0.15}, seed=1)
     make_run(tmp_path / "b", {"x": 0.0, "y": 0.0}, seed=2)
     x, y, both = compare.compare(tmp_path / "a", tmp_path / "b")
-    assert (x.benchmark, y.benchmark, both.benchmark) == ("x", "y", compare.OVERALL)
+    assert (x.benchmark, y.benchmark, both.benchmark) == ("x", "y", finding.OVERALL)
     assert x.steps == [30, 40, 50] and both.items == 2 * ITEMS
     for one in (x, y, both):
         assert one.p < 0.01 and one.low < 0.15 < one.high

@@ -1,5 +1,6 @@
 """The written report, from run folders and from curve files."""
 
+import json
 import re
 
 import pytest
@@ -8,6 +9,9 @@ from passus import cli, curves, document, report
 from passus.curves import Curve, Curves, Point
 from passus.errors import UsageError
 from passus.experiment import load_experiment
+from passus.figure import Mark
+from passus.finding import Finding, Verdict
+from passus.record import RunFolder
 from test_compare import make_run
 
 ORDER = [
@@ -32,7 +36,7 @@ def test_sections_come_in_the_order_of_a_chart_description(runs, tmp_path):
     assert re.findall(r"^## (.*)$", text, re.M) == ORDER
     assert [path.name for path in written] == ["r.md", "r-accuracy.svg"] and all(path.exists() for path in written)
     assert "the first less the second +1" in text and "paired over 60 items x 4 samples" in text
-    assert "One run an arm" in text and "0.06 to 0.96" in text and "5,000" in text
+    assert "One run a line" in text and "0.06 to 0.96" in text and "5,000" in text
 
 
 def test_the_page_needs_nothing_and_runs_nothing(runs, tmp_path):
@@ -90,3 +94,24 @@ def test_markdown_and_html_leave_text_as_it_is():
     assert "<img" not in document.to_html(made) and "\x00" not in document.to_html(made)
     text = document.to_markdown(made, "r")
     assert "](c)" not in re.sub(r"(?s)````.*````", "", text).replace("\\]", "") and "````" in text
+
+
+def test_falls_and_spikes_are_marked_where_they_are():
+    found = [
+        Finding("A3", "a", "x", "", Verdict.SUPPORTED, "L2", "", {"before": 90.0}),
+        Finding("A4", "b", "y", "", Verdict.SUPPORTED, "L2", "", {"x": 40.0, "z": -5.0}),
+        Finding("A3", "b", "y", "", Verdict.NOT_SUPPORTED, "L2", "", {"before": 30.0}),
+    ]
+    assert report.marks(found) == [Mark(90.0, "falls", "a", "x"), Mark(40.0, "dip", "b", "y")]
+
+
+def test_runs_made_with_other_versions_are_told_apart(runs, tmp_path):
+    meta = json.loads((runs / "worse" / "meta.json").read_text())
+    meta["launches"][-1]["versions"]["torch"] = "9.9"
+    (runs / "worse" / "meta.json").write_text(json.dumps(meta))
+    said = [
+        block
+        for block in report.configuration([RunFolder(runs / name) for name in ("better", "worse")]).blocks
+        if isinstance(block, str)
+    ]
+    assert len(said) == 2 and said[0].startswith("better: ") and "torch 9.9" in said[1]

@@ -297,3 +297,32 @@ def test_rm_at_k():
     assert 0 <= stats.rm_at_k(wide, wide > 0.99, 1024) <= 1
     with pytest.raises(ValueError, match="between 1 and 12"):
         stats.rm_at_k(scores, correct, 13)
+
+
+def test_the_interval_of_a_macro_mean_covers_it():
+    """Benchmarks of unlike sizes and accuracies, each with its own interval."""
+    rng, sizes, truths, hits = np.random.default_rng(40), (30, 100, 300), (0.1, 0.5, 0.9), 0
+    for _ in range(1000):
+        parts = [stats.interval((rng.random((n, 1)) < p).astype(float)) for n, p in zip(sizes, truths, strict=True)]
+        over = stats.macro_interval(parts)
+        hits += over.low <= np.mean(truths) <= over.high
+    assert 930 <= hits <= 970
+
+
+def test_being_above_at_neighbouring_eval_points_is_weak_evidence():
+    assert stats.block_sign_flip(np.ones(36)).p == pytest.approx(2 / 2**6)  # six blocks of six, all on one side
+    assert stats.block_sign_flip(np.tile([1.0, -1.0], 18)).p == 1
+    assert np.isnan(stats.block_sign_flip(np.ones(16)).p)  # four blocks: no result could be significant
+    rng, alarms = np.random.default_rng(41), 0
+    for _ in range(500):  # eval points that go half with the one before
+        noise_T = rng.normal(size=37)
+        alarms += stats.block_sign_flip(noise_T[1:] + noise_T[:-1]).p < 0.05
+    assert alarms <= 40
+
+
+def test_ranks_when_items_are_drawn_anew():
+    rng = np.random.default_rng(42)
+    hard_Q = rng.random(400)
+    values_MQ = np.array([hard_Q, hard_Q + 0.2, hard_Q + rng.normal(0, 0.1, 400)])
+    ranks_RM = stats.rank_draws(values_MQ)
+    assert (ranks_RM[:, 1] == 1).all() and 0.1 < (ranks_RM[:, 0] == 2).mean() < 0.9 and (ranks_RM.sum(1) == 6).all()

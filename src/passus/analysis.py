@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from passus import audit, cause, contrast, course, stats
+from passus import audit, cause, contrast, course, sizes, stats, sweep
 from passus.course import Measured
 from passus.curves import Curves
 from passus.finding import Finding, Verdict
@@ -21,7 +21,8 @@ DISCOVERY = 0.05
 def analyse(curves: Curves) -> list[Finding]:
     measured = measure(curves)
     found = [finding for m in measured for finding in course.findings(m)]
-    found += contrast.findings(measured)
+    benchmarks = contrast.comparable(measured)
+    found += contrast.findings(benchmarks) + sizes.findings(benchmarks) + sweep.findings(benchmarks)
     adjust(found)
     found += cause.findings(measured, found)
     return found + audit.findings(curves)

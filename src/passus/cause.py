@@ -29,7 +29,7 @@ def findings(measured: Sequence[Measured], found: Sequence[Finding]) -> list[Fin
     """For every late fall that is supported."""
     by_name = {(m.name, m.curve.benchmark): m for m in measured}
     falls = [one for one in found if one.id == "A3" and one.verdict is Verdict.SUPPORTED]
-    return [cause(by_name[fall.series, fall.benchmark], fall.numbers["peak"]) for fall in falls]
+    return [cause(by_name[fall.series, fall.benchmark], fall.numbers["before"]) for fall in falls]
 
 
 def cause(m: Measured, peak: float) -> Finding:
@@ -42,7 +42,7 @@ def cause(m: Measured, peak: float) -> Finding:
     if sum(row["step"] <= peak for row in rows) < 3 or not any(row["step"] > peak for row in rows):
         return m.finding("A16", claim, Verdict.UNTESTABLE, "too few training steps are recorded before or after the fall")
     top = int(np.abs(m.x_T - peak).argmin())
-    fall = float(m.y_T[top] - m.end)
+    fall = float(m.y_T[max(0, top - 2) : top + 1].mean() - m.end)
     kept = _change(rows, peak)
     config = run.config()
     limit = config.task.limit if peak * config.train.prompts >= 2 * config.task.limit else 0  # else nothing came again

@@ -205,7 +205,7 @@ def _along(run: RunFolder, x: str) -> Callable[[int], float | None]:
 
 
 def _of_run(run: RunFolder, x: str, y: str) -> list[Series]:
-    config, model, origin, along = run.config(), run.meta()["model"], origin_of(run), _along(run, x)
+    config, model, origin, along = run.config(), run.meta()["model"] or {}, origin_of(run), _along(run, x)
     found: dict[str, Series] = {}
 
     def add(panel: str, step: int, value: float | None, **more: Any) -> Series:
@@ -337,8 +337,20 @@ def _macro_mean(members: list[Series]) -> list[Point]:
         at = [points[x] for points in by_x]
         tokens = [p.tokens for p in at if p.tokens is not None]
         length = sum(tokens) / len(at) if len(tokens) == len(at) else None
-        means.append(Point(x, sum(p.y for p in at) / len(at), step=at[0].step, tokens=length))
+        low, high = _macro_band(at) if not members[0].seeds else (None, None)  # one seed's benchmarks go together
+        means.append(Point(x, sum(p.y for p in at) / len(at), low, high, step=at[0].step, tokens=length))
     return means
+
+
+def _macro_band(at: list[Point]) -> tuple[float | None, float | None]:
+    """Where all of them have a band."""
+    from passus.stats import Interval, macro_interval
+
+    parts = [Interval(p.y, p.low, p.high) for p in at if p.low is not None and p.high is not None]
+    if len(parts) < len(at):
+        return None, None
+    over = macro_interval(parts)
+    return over.low, over.high
 
 
 def _note(series: list[Series]) -> str:

@@ -457,7 +457,7 @@ def compare(
         for one in found:
             print(json.dumps(one.to_json()))
     else:
-        tell_comparison(found, a, b)
+        tell_comparison(found, a, b, summary)
         say_next(f"passus plot {a} {b} --out figure.svg")
     return 3 if fail_on_regression and regressed(found) else 0
 

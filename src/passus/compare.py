@@ -14,11 +14,10 @@ import numpy as np
 from passus import course, curves, stats
 from passus.course import Measured
 from passus.errors import UsageError, nearest
-from passus.finding import between, p_value, points
+from passus.finding import OVERALL, between, p_value, points
 from passus.record import RunFolder, find_runs
 
 EXAMPLES = 3
-OVERALL = "mean of the benchmarks"
 Summary = Literal["last", "area"]
 
 
@@ -52,13 +51,13 @@ class Compared:
 
 def regressed(found: Sequence[Compared]) -> bool:
     """Whether A, the new one, is worse beyond noise on any benchmark, after Holm, or over all."""
-    single = [one for one in found if one.benchmark != OVERALL]
+    single = [one for one in found if not one.benchmark.startswith(OVERALL)]
     worse = [p < 0.05 and one.difference < 0 for one, p in zip(single, stats.holm([one.p for one in single]), strict=True)]
-    return any(worse) or any(one.p < 0.05 and one.difference < 0 for one in found if one.benchmark == OVERALL)
+    return any(worse) or any(one.p < 0.05 and one.difference < 0 for one in found if one.benchmark.startswith(OVERALL))
 
 
 def compare(a: Path, b: Path, benchmark: str | None = None, summary: Summary = "last") -> list[Compared]:
-    """Every benchmark that both runs have with the same items; over all of them last, where there are several."""
+    """Every benchmark that both runs have; over all of them last, where there are several. Refused where items differ."""
     mine, theirs = two_runs(a, b)
     shared = [name for name in mine if name in theirs]
     if not shared:
@@ -71,7 +70,15 @@ def compare(a: Path, b: Path, benchmark: str | None = None, summary: Summary = "
     chosen = [benchmark] if benchmark else shared
     differences = {name: _differences(mine[name], theirs[name], summary, a, b) for name in chosen}
     found = [_compared(name, *differences[name], mine[name], theirs[name]) for name in chosen]
-    return found if len(found) == 1 else [*found, _overall(found, [differences[name][0] for name in chosen])]
+    by_temperature: dict[float | None, list[str]] = {}
+    for name in chosen:  # the items are the same at every temperature, so temperatures are not benchmarks
+        by_temperature.setdefault(mine[name].curve.temperature, []).append(name)
+    for temperature, names in by_temperature.items():
+        if len(names) > 1:
+            single = [one for one in found if one.benchmark in names]
+            where = OVERALL + (f", temperature {temperature:g}" if temperature is not None else "")
+            found.append(_overall(where, single, [differences[name][0] for name in names]))
+    return found
 
 
 def two_runs(a: Path, b: Path) -> tuple[dict[str, Measured], dict[str, Measured]]:
@@ -142,7 +149,7 @@ def _tested(differences_Q: np.ndarray, counts: Sequence[int] | None = None) -> t
     return over, stats.sign_flip(differences_Q, counts).p
 
 
-def _overall(found: list[Compared], differences: list[np.ndarray]) -> Compared:
+def _overall(where: str, found: list[Compared], differences: list[np.ndarray]) -> Compared:
     """The mean of the benchmarks, each counting the same; items are drawn again within each."""
     counts = [len(d) for d in differences]
     over, p = _tested(np.concatenate(differences), counts)
@@ -150,4 +157,4 @@ def _overall(found: list[Compared], differences: list[np.ndarray]) -> Compared:
     least = [one.smallest / len(found) for one in found]
     samples = found[0].samples if len({one.samples for one in found}) == 1 else "several"
     smallest = float(np.sqrt(np.sum(np.square(least))))
-    return Compared(OVERALL, over.mean, over.low, over.high, p, sum(counts), samples, found[0].steps, smallest)
+    return Compared(where, over.mean, over.low, over.high, p, sum(counts), samples, found[0].steps, smallest)

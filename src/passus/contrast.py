@@ -1,4 +1,4 @@
-"""Curves against each other: which ends higher, which start apart, tiers, sizes, and what a sweep's spread is due to.
+"""Curves against each other: which ends higher, on each benchmark and over all, which start apart, and tiers.
 
 Where two runs have the same items, differences are taken item by item: what makes an item hard is hard for both and drops out.
 The summary is stated beforehand, the mean of the last three eval points that all lines have, and never a step that was picked.
@@ -6,17 +6,15 @@ The summary is stated beforehand, the mean of the last three eval points that al
 Shapes: S eval points in common, Q items, M lines.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
-from scipy.special import fdtrc
 
 from passus import stats
 from passus.course import Measured, decide, last
-from passus.curves import parameters_in
-from passus.finding import Finding, Verdict, between, p_value, points, share, step
+from passus.finding import OVERALL, Finding, Verdict, between, p_value, points, share, step
 
 SEEDS = 3
 """Fewer say nothing of a method."""
@@ -85,15 +83,22 @@ def lines_of(curves: Sequence[Measured]) -> list[list[Line]]:
     return [list(lines.values()) for lines in found.values()]
 
 
-def findings(curves: Sequence[Measured]) -> list[Finding]:
-    found: list[Finding] = []
-    for lines in lines_of([m for m in curves if len(m.x_T)]):
-        common = sorted(set.intersection(*(set(m.x_T.tolist()) for line in lines for m in line.curves)))
+def comparable(curves: Sequence[Measured]) -> list[list[Line]]:
+    """The same, with the last eval points that all lines of a benchmark have."""
+    found = lines_of([m for m in curves if len(m.x_T)])
+    for lines in found:
+        common = set.intersection(*(set(m.x_T.tolist()) for line in lines for m in line.curves))
         for line in lines:
-            line.steps = last(common)
+            line.steps = last(sorted(common))
+    return found
+
+
+def findings(benchmarks: Sequence[list[Line]]) -> list[Finding]:
+    found: list[Finding] = []
+    for lines in benchmarks:
         if len(lines) < 2:
             continue
-        if not common:
+        if not lines[0].steps:
             who, claim = ", ".join(line.name for line in lines), "the lines end at different accuracies"
             said = "they have no eval point in common"
             found.append(Finding("A6", who, lines[0].benchmark, claim, Verdict.UNTESTABLE, "L0", said))
@@ -101,9 +106,7 @@ def findings(curves: Sequence[Measured]) -> list[Finding]:
         ends = {(a.name, b.name): difference(a, b) for a, b in combinations(lines, 2)}
         found += [_compared(a, b, ends[a.name, b.name]) for a, b in combinations(lines, 2)]
         found += [tiers(lines, ends), common_start(lines)]
-        found += [one for one in (size(lines),) if one is not None]
-        found += [one for one in (sensitivity(lines),) if one is not None]
-    return found
+    return found + overall(benchmarks)
 
 
 def difference(a: Line, b: Line) -> Difference:
@@ -112,7 +115,7 @@ def difference(a: Line, b: Line) -> Difference:
         return _over_seeds(a, b, where)
     few = "" if len(a.curves) == len(b.curves) == 1 else ", means of too few seeds to speak of a method"
     mine, theirs = a.means_SQ(a.steps), b.means_SQ(b.steps)
-    if mine is not None and theirs is not None and _same_items(a, b):
+    if mine is not None and theirs is not None and same_items(a, b):
         paired_QS = (mine - theirs).T
         over, test = stats.paired_bootstrap(paired_QS), stats.sign_flip(paired_QS.mean(1))
         smallest = stats.smallest_paired_effect(paired_QS.mean(1))
@@ -129,15 +132,19 @@ def difference(a: Line, b: Line) -> Difference:
 
 def _over_seeds(a: Line, b: Line, where: str) -> Difference:
     over, test = stats.welch(a.ends, b.ends)
-    # Half the interval is t SE; what is seen in four of five cases is .842 SE more.
-    smallest = (over.high - over.low) / 2 * (1 + 0.842 / 1.96)
     basis = f"{where}, {len(a.curves)} and {len(b.curves)} seeds, Welch"
     if test.p != test.p:  # seeds that end alike have no spread to test against
         return Difference(a.end - b.end, None, None, test.p, None, "L3", basis)
-    return Difference(a.end - b.end, over.low, over.high, test.p, smallest, "L3", basis)
+    return Difference(a.end - b.end, over.low, over.high, test.p, _seen_over_seeds(over), "L3", basis)
 
 
-def _same_items(a: Line, b: Line) -> bool:
+def _seen_over_seeds(over: stats.Interval) -> float:
+    """What is seen in four of five cases, in proportion to half the interval, as for many seeds: 1.96 and .842 SE."""
+    return (over.high - over.low) / 2 * (1 + 0.842 / 1.96)
+
+
+def same_items(a: Line, b: Line) -> bool:
+    """Whether two lines can be compared item by item."""
     first, second = a.curves[0].items, b.curves[0].items
     return first is not None and second is not None and set(first.item_Q) == set(second.item_Q)
 
@@ -173,7 +180,9 @@ def _ahead(a: Line, b: Line) -> str:
     def level(line: Line, x: float) -> float:
         return float(np.mean([m.y_T[m.x_T.tolist().index(x)] for m in line.curves]))
 
-    return f"above at {sum(level(a, x) > level(b, x) for x in common)} of {len(common)} eval points"
+    apart = np.array([level(a, x) - level(b, x) for x in common])
+    said, p = f"above at {(apart > 0).sum()} of {len(common)} eval points", stats.block_sign_flip(apart).p
+    return said if p != p else f"{said} ({p_value(p)}, neighbours taken together)"
 
 
 def tiers(lines: list[Line], ends: dict[tuple[str, str], Difference]) -> Finding:
@@ -193,10 +202,29 @@ def tiers(lines: list[Line], ends: dict[tuple[str, str], Difference]) -> Finding
         i, j = names.index(a), names.index(b)
         apart_MM[i, j] = apart_MM[j, i] = p < 0.05
     found = stats.tiers(np.array([line.end for line in lines]), apart_MM)
-    words = " | ".join(", ".join(f"{names[i]} {share(lines[i].end)}" for i in tier) for tier in found)
+    ranks = _ranks(lines, found) if level == "L2" else [""] * len(lines)
+    words = " | ".join(", ".join(f"{names[i]} {share(lines[i].end)}{ranks[i]}" for i in tier) for tier in found)
     said = f"{len(found)} tier{'s' if len(found) > 1 else ''} after Holm (of those not told apart from a tier's best): {words}"
+    if any(ranks):
+        said += "; in brackets, with the items drawn anew: ranks in 95 % of draws, and how often a rank is one of its tier's"
     verdict = Verdict.SUPPORTED if len(found) > 1 else Verdict.NOT_SUPPORTED
     return Finding("A7", who, benchmark, claim, verdict, level, said, numbers={"tiers": len(found)})
+
+
+def _ranks(lines: list[Line], tiers: list[list[int]]) -> list[str]:
+    """Of each line, in words; nothing where lines were not measured on the same items. Seeds are not drawn anew."""
+    means = [m.mean(0) for line in lines if same_items(lines[0], line) and (m := line.means_SQ(line.steps)) is not None]
+    if len(means) < len(lines):
+        return [""] * len(lines)
+    ranks_RM = stats.rank_draws(np.array(means))
+    words, first = [""] * len(lines), 1
+    for tier in tiers:
+        for i in tier:
+            low, high = np.quantile(ranks_RM[:, i], [0.025, 0.975])
+            inside = np.mean((ranks_RM[:, i] >= first) & (ranks_RM[:, i] < first + len(tier)))
+            words[i] = f" [{f'{low:g}' if low == high else f'{low:g} to {high:g}'}; {inside:.0%}]"
+        first += len(tier)
+    return words
 
 
 def common_start(lines: list[Line]) -> Finding:
@@ -208,7 +236,9 @@ def common_start(lines: list[Line]) -> Finding:
     said = f"from {share(low.start)} ({low.name}) to {share(high.start)} ({high.name}) at the first eval point"
     claim = "the lines start at different accuracies"
     if all(p != p for p in ps):
-        return Finding("A9", "all", low.benchmark, claim, Verdict.UNTESTABLE, "L0", f"{said}; their noise is not known")
+        elsewhere = len({float(m.x_T[0]) for line in lines for m in line.curves}) > 1
+        why = "they do not start at the same step" if elsewhere else "their noise is not known"
+        return Finding("A9", "all", low.benchmark, claim, Verdict.UNTESTABLE, low.curves[0].curve.level, f"{said}; {why}")
     adjusted = stats.holm(ps)
     smallest = float(np.nanmin(adjusted))
     apart = int((adjusted < 0.05).sum())
@@ -223,7 +253,7 @@ def _start_p(a: Line, b: Line) -> float:
     if len(firsts) > 1:
         return float("nan")
     mine, theirs = a.means_SQ(list(firsts)), b.means_SQ(list(firsts))
-    if mine is not None and theirs is not None and _same_items(a, b):
+    if mine is not None and theirs is not None and same_items(a, b):
         return stats.sign_flip(mine[0] - theirs[0]).p if (mine != theirs).any() else 1.0
     n = a.curves[0].curve.n, b.curves[0].curve.n
     if n[0] and n[1]:
@@ -231,39 +261,64 @@ def _start_p(a: Line, b: Line) -> float:
     return float("nan")
 
 
-def size(lines: list[Line]) -> Finding | None:
-    """A12: do larger ones end higher? Only where at least three sizes are told by their names."""
-    sized = [(parameters_in(line.name), line) for line in lines]
-    known = sorted(((s, line) for s, line in sized if s is not None), key=lambda one: one[0])
-    if len({s for s, _ in known}) < 3:
-        return None
-    claim, words = "larger ones end higher", ", ".join(f"{line.name} {share(line.end)}" for _, line in known)
-    groups = [means.mean(0) for _, line in known if (means := line.means_SQ(line.steps)) is not None]
-    if len(groups) < len(known):
-        rising = all(a.end <= b.end for (_, a), (_, b) in pairwise(known))
-        said = f"{words}: {'in' if rising else 'not in'} the order of size; their noise is not known"
-        return Finding("A12", "all", lines[0].benchmark, claim, Verdict.UNTESTABLE, "L0", said)
-    test = stats.jonckheere(groups)
-    verdict = Verdict.SUPPORTED if test.p < 0.05 else Verdict.NOT_SUPPORTED
-    return Finding("A12", "all", lines[0].benchmark, claim, verdict, "L2", f"{words}, Jonckheere {p_value(test.p)}", p=test.p)
+def overall(benchmarks: Sequence[list[Line]]) -> list[Finding]:
+    """A6 over the benchmarks that both lines of a pair have, each counting the same. Temperatures are not benchmarks: the
+    items are the same, so each has a comparison of its own."""
+    found = []
+    for temperature in dict.fromkeys(lines[0].curves[0].curve.temperature for lines in benchmarks):
+        here = [lines for lines in benchmarks if lines[0].curves[0].curve.temperature == temperature and lines[0].steps]
+        by_name = [{line.name: line for line in lines} for lines in here]
+        for one, other in combinations(dict.fromkeys(name for lines in by_name for name in lines), 2):
+            pairs = [(lines[one], lines[other]) for lines in by_name if one in lines and other in lines]
+            across = _across(pairs) if len(pairs) > 1 else None
+            if across is not None:
+                where = OVERALL + (f", temperature {temperature:g}" if temperature is not None else "")
+                found.append(_compared_overall(one, other, where, across))
+    return found
 
 
-def sensitivity(lines: list[Line]) -> Finding | None:
-    """A19: of a sweep, is the spread of the ends due to what was set, or to the seed and chance?"""
-    seeds = [len(line.curves) for line in lines]
-    if max(seeds) < 2 or any(m.curve.origin is None for line in lines for m in line.curves):
+def _across(pairs: list[tuple[Line, Line]]) -> Difference | None:
+    over_seeds = _over_seeds_of_all(pairs) if min(len(line.curves) for pair in pairs for line in pair) >= SEEDS else None
+    return over_seeds or _over_items_of_all(pairs)
+
+
+def _over_items_of_all(pairs: list[tuple[Line, Line]]) -> Difference | None:
+    """Items drawn anew within each benchmark; None where one of them is not paired."""
+    differences = []
+    for a, b in pairs:
+        mine, theirs = a.means_SQ(a.steps), b.means_SQ(b.steps)
+        if mine is None or theirs is None or not same_items(a, b):
+            return None
+        differences.append((mine - theirs).mean(0))
+    counts = [len(one) for one in differences]
+    joined_Q = np.concatenate(differences)
+    over, test = stats.paired_bootstrap(joined_Q, counts), stats.sign_flip(joined_Q, counts)
+    smallest = float(np.sqrt(sum(stats.smallest_paired_effect(one) ** 2 for one in differences))) / len(counts)
+    basis = f"mean of {len(counts)} benchmarks, paired over {len(joined_Q)} items"
+    return Difference(over.mean, over.low, over.high, test.p, smallest, "L2", basis)
+
+
+def _over_seeds_of_all(pairs: list[tuple[Line, Line]]) -> Difference | None:
+    """Welch on each seed's mean over the benchmarks; None where a seed lacks one of them."""
+    ends: list[list[float]] = []
+    for side in (0, 1):
+        of_seed = [{m.curve.origin: end for m, end in zip(p[side].curves, p[side].ends, strict=True)} for p in pairs]
+        if any(part.keys() != of_seed[0].keys() for part in of_seed):
+            return None
+        ends.append(np.array([[part[origin] for origin in of_seed[0]] for part in of_seed]).mean(0).tolist())
+    over, test = stats.welch(ends[0], ends[1])
+    if test.p != test.p:
         return None
-    claim, benchmark = "what was set matters more than the seed", lines[0].benchmark
-    if min(seeds) < SEEDS:
-        said = f"{min(seeds)} to {max(seeds)} seeds a setting; {SEEDS} are needed"
-        return Finding("A19", "all", benchmark, claim, Verdict.UNDERPOWERED, "L3", said)
-    values = np.array([end for line in lines for end in line.ends])
-    of_line: list[Hashable] = [line.name for line in lines for _ in line.curves]
-    shares = stats.variance_shares(values, {"setting": of_line})
-    between_df, within_df = len(lines) - 1, len(values) - len(lines)
-    ratio = (shares["setting"] / between_df) / max(shares["remainder"] / within_df, 1e-12)
-    p = float(fdtrc(between_df, within_df, ratio))
-    said = f"{shares['setting']:.0%} of the variance of {len(values)} ends lies between the {len(lines)} settings, "
-    said += f"F({between_df}, {within_df}) = {ratio:.1f}, {p_value(p)}"
-    verdict = Verdict.SUPPORTED if p < 0.05 else Verdict.NOT_SUPPORTED
-    return Finding("A19", "all", benchmark, claim, verdict, "L3", said, numbers=shares, p=p)
+    basis = f"mean of {len(pairs)} benchmarks, {len(ends[0])} and {len(ends[1])} seeds, Welch"
+    return Difference(over.mean, over.low, over.high, test.p, _seen_over_seeds(over), "L3", basis)
+
+
+def _compared_overall(one: str, other: str, where: str, found: Difference) -> Finding:
+    claim = f"“{one}” and “{other}” end at different accuracies over all benchmarks"
+    assert found.low is not None and found.high is not None and found.smallest is not None
+    said = f"the first less the second {points(found.mean)} {between(found.low, found.high)}, {p_value(found.p)}, {found.basis}"
+    verdict = decide(found.p, abs(found.mean), found.smallest)
+    numbers = {"difference": found.mean}
+    return Finding(
+        "A6", f"{one} and {other}", where, claim, verdict, found.level, said, numbers, found.low, found.high, found.p
+    )

@@ -14,6 +14,7 @@ import numpy as np
 from passus import shapes, stats
 from passus.curves import Curve, Items
 from passus.finding import MARGIN, PLAUSIBLE, Finding, Verdict, between, p_value, points, share, step
+from passus.grading import Verdict as Grade
 from passus.record import RunFolder
 
 WINDOW = 3
@@ -69,7 +70,8 @@ def measured(curve: Curve, name: str) -> Measured:
     known_T = ~np.isnan(curve.y_T)
     x_T, y_T = curve.x_T[known_T], curve.y_T[known_T]
     items = curve.items
-    if items is not None and len(x_T) and set(x_T.tolist()) <= set(items.steps_T):
+    if items is not None and 2 * sum(has_T := np.isin(x_T, items.steps_T)) >= len(x_T) > 0:
+        x_T, y_T = x_T[has_T], y_T[has_T]  # eval points whose rows are lost are left out: the others can be paired
         items = items.at(items.item_Q, [int(x) for x in x_T])
         smallest = 1 / items.correct_TQK[0].size  # one sample of all: nothing is known better than that
         se_T = np.array([max(stats.fixed_set_se(correct_QK), smallest) for correct_QK in items.correct_TQK])
@@ -174,7 +176,7 @@ def degradation(m: Measured) -> Finding:
         return m.finding("A3", claim, Verdict.UNTESTABLE, said, numbers={"drop": drop})
     test = shapes.monotone_against_unimodal(m.y_T, m.se_T)
     power = POWER * float(np.sqrt(2 / WINDOW) * m.se_T.mean())
-    numbers = {"drop": drop, "smallest": power, "peak": float(m.x_T[best + 1])}
+    numbers = {"drop": drop, "smallest": power, "before": float(m.x_T[shapes.fall_begins(m.y_T, m.se_T, best)])}
     low = high = None
     if m.items is not None and len(m.items.item_Q) >= 4:
         over = shapes.crossfit_drop(m.items.means_TQ, WINDOW)
@@ -294,7 +296,10 @@ def stability(m: Measured) -> Finding | None:
         return None
     excess, fall = shapes.excess_deviation(shapes.without_trend(m.x_T, m.y_T), m.se_T), shapes.drawdown(m.y_T)
     p = shapes.drawdown_test(m.y_T, m.se_T, resamples=1000).p
-    said = f"largest fall {100 * fall:.1f} points ({p_value(p)} under noise alone)"
+    said = f"largest fall {100 * fall:.1f} points ({p_value(p)} under noise alone), worst of the last three eval points "
+    said += (
+        f"{share(float(m.y_T[-WINDOW:].min()))}; around its trend it moves by {100 * excess:.1f} points beyond sampling noise"
+    )
     verdict = Verdict.SUPPORTED if p < 0.05 else Verdict.NOT_SUPPORTED
     return m.finding("A11", "it is unstable", verdict, said, numbers={"excess": excess, "drawdown": fall}, p=p)
 
@@ -353,16 +358,47 @@ def budget(m: Measured) -> Finding | None:
     )
     said += f"right answers take {right.mean():.1f} on average" + (f", wrong ones {wrong.mean():.1f}" if len(wrong) else "")
     numbers = {"budget": float(needed), "right": float(right.mean())} | ({"wrong": float(wrong.mean())} if len(wrong) else {})
+    if texts := _right_texts(m):
+        after, again = verbosity(texts)
+        numbers |= {"after_answer": after, "repeated": again}
+        said += f"; of the right ones' text {after:.0%} comes after the answer was first stated, and {again:.0%} of its "
+        said += "4-grams are repeats"
     longer_Q = _longer_when_wrong(correct_QK, tokens_QK)
     claim = "wrong answers are the longer ones"
     if len(longer_Q) < FEWEST:
         return m.finding("A17", claim, Verdict.UNTESTABLE, said, numbers=numbers)
     p = stats.sign_flip(longer_Q).p
-    said += (
-        f"; within the {len(longer_Q)} items that have both, wrong ones are {longer_Q.mean():+.1f} tokens longer, {p_value(p)}"
-    )
+    by = f"{abs(longer_Q.mean()):.1f} tokens {'longer' if longer_Q.mean() > 0 else 'shorter'}"
+    said += f"; within the {len(longer_Q)} items that have both, wrong ones are {by}, {p_value(p)}"
     verdict = Verdict.SUPPORTED if p < 0.05 and longer_Q.mean() > 0 else Verdict.NOT_SUPPORTED
     return m.finding("A17", claim, verdict, said, numbers=numbers, p=p)
+
+
+def _right_texts(m: Measured) -> list[tuple[str, str]]:
+    """Completions that are right at the last eval point, with the answers that were found in them."""
+    step = int(m.x_T[-1])
+    if m.curve.origin is None or not (m.curve.origin.path / "items" / f"step-{step:06d}.parquet").exists():
+        return []
+    benchmark, temperature = m.curve.benchmark.partition(", temperature")[0], m.curve.temperature
+    return [
+        (row["completion"], row["extracted"])
+        for row in RunFolder(m.curve.origin.path).read_rows("items", step)
+        if row["verdict"] == Grade.CORRECT and row["benchmark"] == benchmark and temperature in (None, row["temperature"])
+    ]
+
+
+def verbosity(texts: Sequence[tuple[str, str]]) -> tuple[float, float]:
+    """(share of text after the answer was first stated, share of 4-grams that were there before); words, else characters."""
+    after = length = repeats = grams = 0
+    for text, answer in texts:
+        place = text.find(answer) if answer else -1
+        length += len(text)
+        after += max(0, len(text) - place - len(answer) - 1) if place >= 0 else 0  # a closing brace belongs to the answer
+        parts = text.split() if len(text.split()) > 8 else list(text)
+        found = [tuple(parts[i : i + 4]) for i in range(len(parts) - 3)]
+        grams += len(found)
+        repeats += len(found) - len(set(found))
+    return after / max(1, length), repeats / max(1, grams)
 
 
 def _longer_when_wrong(correct_QK: np.ndarray, tokens_QK: np.ndarray) -> np.ndarray:

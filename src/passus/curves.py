@@ -81,6 +81,8 @@ class Curve:
     items: Items | None = None
     origin: "Origin | None" = None
     """The run it comes from."""
+    temperature: float | None = None
+    """Where runs were evaluated at several."""
 
     @property
     def level(self) -> str:
@@ -161,6 +163,9 @@ def load(sources: Sequence[Path]) -> Curves:
     if len(axes) > 1:
         raise UsageError(f"the sources have different axes: {sorted(axes)}", expected="one pair, x and y")
     first = read[0]
+    highest = max((p.y for curves in read for c in curves.series for p in c.points if not math.isnan(p.y)), default=0.0)
+    if "accuracy" in first.y.lower() and highest > 1:
+        raise UsageError(f"{first.y} of {highest:g}", expected="shares from 0 to 1", write="each y divided by 100")
     if len(read) == 1:
         return first
     series = [curve for curves in read for curve in curves.series]
@@ -189,7 +194,8 @@ def _of_run(run: RunFolder, origin: Origin, name: str, rows: list[dict], several
         for row in rows:
             key = row["benchmark"], row["temperature"]
             shown = row["benchmark"] + (f", temperature {row['temperature']:g}" if several else "")
-            curve = found.setdefault(key, Curve(name, shown, [], row["q"], row["k"], origin=origin))
+            new = Curve(name, shown, [], row["q"], row["k"], origin=origin, temperature=key[1] if several else None)
+            curve = found.setdefault(key, new)
             value = math.nan if row["acc"] is None else row["acc"]
             curve.points.append(Point(row["step"], value, row["ci_low"], row["ci_high"], row["tokens_mean"]))
         curves = {key: _checked(curve) for key, curve in found.items()}
@@ -251,13 +257,13 @@ def items_of(run: RunFolder, benchmark: str, temperature: float, steps: Sequence
     return Items(list(kept), items, *np.moveaxis(values, 3, 0))
 
 
-SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) ?([KMBT])(?![A-Za-z])", re.IGNORECASE)
+SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([KMB])(?![A-Za-z])(?! tokens)", re.IGNORECASE)
 
 
 def parameters_in(name: str) -> float | None:
     """Of a model that is called by its size: 0.8M, 32b."""
     found = SIZE.search(name)
-    return float(found[1]) * {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}[found[2].upper()] if found else None
+    return float(found[1]) * {"K": 1e3, "M": 1e6, "B": 1e9}[found[2].upper()] if found else None
 
 
 def origin_of(run: RunFolder) -> Origin:

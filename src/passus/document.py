@@ -17,12 +17,16 @@ from passus.listing import printable
 from passus.page import PAGE, STYLE, inline_svg
 
 FORMATS = (".html", ".md")
+LONG_CELL = 40
+"""Characters beyond which a cell is broken into lines."""
 
 
 @dataclass(frozen=True)
 class Table:
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    folded: str = ""
+    """What a page shows in its place until it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +119,9 @@ def to_html(document: Document) -> str:
 def _block_html(block: Block) -> str:
     if isinstance(block, Table):
         head = "".join(f"<th>{_text(cell)}" for cell in block.head)
-        rows = "\n".join("<tr>" + "".join(f"<td>{_text(cell)}" for cell in row) for row in block.rows)
-        return f'<div class="wide"><table><thead><tr>{head}</thead><tbody>{rows}</tbody></table></div>'
+        rows = "\n".join("<tr>" + "".join(map(_cell, row)) for row in block.rows)
+        table = f'<div class="wide"><table><thead><tr>{head}</thead><tbody>{rows}</tbody></table></div>'
+        return f"<details><summary>{_text(block.folded)}</summary>{table}</details>" if block.folded else table
     if isinstance(block, Listing):
         return (f"<p class='quiet'>{_text(block.name)}</p>" if block.name else "") + f"<pre>{_text(block.text)}</pre>"
     if isinstance(block, Picture):
@@ -125,5 +130,9 @@ def _block_html(block: Block) -> str:
     return f"<p>{_text(block)}</p>"
 
 
+def _cell(text: str) -> str:
+    return f"<td class='long'>{_text(text)}" if len(text) > LONG_CELL else f"<td>{_text(text)}"
+
+
 def _text(text: str) -> str:
-    return escape(printable(text))
+    return re.sub(r"\b([pq]) (&lt;|=) (?=[.\d])", r"\1&nbsp;\2&nbsp;", escape(printable(text)))

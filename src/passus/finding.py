@@ -13,6 +13,8 @@ PLAUSIBLE = 0.10
 """A larger change than this is not to be expected of a late drop or of a method: who cannot see less, cannot see."""
 MARGIN = 0.01
 """A point: what is smaller does not matter."""
+OVERALL = "mean of the benchmarks"
+"""In a benchmark's place: each counts the same."""
 QUESTIONS = {
     "A1": "improvement", "A2": "plateau", "A3": "late degradation", "A4": "dips and spikes", "A5": "scatter",
     "A6": "comparison", "A7": "tiers", "A8": "speed", "A9": "common start", "A10": "length and accuracy",
@@ -64,7 +66,7 @@ class Finding:
 
 def points(value: float) -> str:
     """A difference of accuracies, in points."""
-    return f"{100 * value:+.1f} points"
+    return f"{round(100 * value, 1) + 0.0:+.1f} points"  # + 0.0: no "-0.0"
 
 
 def share(value: float) -> str:

@@ -281,13 +281,15 @@ body { max-width: 48rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; background: 
   font: 1.05rem/1.55 Charter, "Iowan Old Style", Georgia, serif; overflow-wrap: anywhere }
 h1, h2, h3, th, summary, svg { font-family: system-ui, sans-serif; line-height: 1.25 }
 h1 { font-size: 1.9rem; margin: 0 } h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem }
-h3 { font-size: 1rem; margin: 1.4rem 0 0; font-weight: 500 } summary { cursor: pointer; font-weight: 600; padding: .6rem 0 0 }
+h3 { font-size: 1rem; margin: 1.4rem 0 0; font-weight: 600 } summary { cursor: pointer; font-weight: 600;
+  font-size: .95rem; padding: .6rem 0 0 }
 figure { margin: 1rem 0 } figcaption, .quiet, footer { color: var(--quiet); font-size: .88rem }
 .wide { overflow-x: auto } svg { width: 100%; min-width: 28rem; height: auto; fill: currentColor }
 @media (prefers-color-scheme: dark) { svg { filter: brightness(1.4) } }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; white-space: nowrap }
 th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line) }
-small { color: var(--quiet) } h3 + p { margin: 0 0 .4rem } footer { margin-top: 3rem }
+.long { white-space: normal; min-width: 16rem }
+small { color: var(--quiet) } h3 + p { margin: .3rem 0 .4rem } footer { margin-top: 3rem }
 pre { font: .85rem/1.45 ui-monospace, Menlo, Consolas, monospace; white-space: pre-wrap; margin: 0; padding: .6rem .7rem;
   border: 1px solid var(--line); border-radius: .4rem; max-height: 20rem; overflow: auto }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: .8rem } .pair p { margin: 0 0 .2rem; font-size: .85rem }

@@ -17,6 +17,7 @@ from passus import config as configs
 from passus.curves import Curve, Curves
 from passus.document import Block, Document, Listing, Picture, Section, Table
 from passus.errors import PassusError
+from passus.figure import Mark
 from passus.finding import Finding, Verdict, share, step
 from passus.grading import Verdict as Grade
 from passus.record import RunFolder
@@ -25,6 +26,8 @@ LONGEST = 600
 """Characters of a completion that are shown."""
 SHOWN = 2
 """Samples of an arm that went from wrong to right, and as many the other way."""
+MOST_SHOWN = 8
+"""Eval points of a line that a page does not fold away."""
 S, N, U = Verdict.SUPPORTED, Verdict.NOT_SUPPORTED, Verdict.UNDERPOWERED
 COURSE = [
     {
@@ -83,17 +86,34 @@ def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) ->
     said = [what + (f", up to {seeds} seeds each." if seeds > 1 else ", one run each." if runs else ".")]
     if found.source:
         said.append(f"Read from {found.source}: a transcription, so every number is approximate.")
-    said += [f"{one.said[:1].upper()}{one.said[1:]}." for one in findings if one.id in ("A7", "A12")]
+    several = len(benchmarks) > 1
+    said += [
+        f"{f'On {one.benchmark}: ' if several else ''}{one.claim[:1].upper()}{one.claim[1:]}: {one.verdict} ({one.said})."
+        for one in findings
+        if one.id in ("A7", "A12")
+    ]
     counts = Counter(one.verdict for one in findings)
     tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
     said.append(f"{len(findings)} findings in all: {tally}.")
     blocks: list[Block] = [" ".join(said)]
     try:
         figure = charts.curves(curves.found(sources))
+        figure.marks = marks(findings)
         blocks.append(Picture(figure, "accuracy", f"{figure.y} against {figure.x.lower()}. {figure.note}"))
     except PassusError as error:
         blocks.append(f"No figure: {error}")
     return Section("Overview", blocks)
+
+
+def marks(findings: list[Finding]) -> list[Mark]:
+    """Falls and single points that stand out, where they are."""
+    found = []
+    for one in findings:
+        if one.verdict is Verdict.SUPPORTED and one.id == "A3":
+            found.append(Mark(one.numbers["before"], "falls", one.series, one.benchmark))
+        elif one.verdict is Verdict.SUPPORTED and one.id == "A4":
+            found.append(Mark(one.numbers["x"], "dip" if one.numbers["z"] < 0 else "spike", one.series, one.benchmark))
+    return found
 
 
 def axes(found: Curves) -> Section:
@@ -105,8 +125,8 @@ def axes(found: Curves) -> Section:
     said += [f"{b or 'The benchmark'}: {n} items x {k or 1} samples an eval point." for b, n, k in sorted(sizes, key=str)]
     if first.items is not None:
         said.append(
-            "Intervals of single values are for items like these (clustered by item). Comparisons between eval points and "
-            "between runs are paired, item by item: same items, same noise."
+            "Intervals of single values are for items like these (clustered by item). Eval points of a run have the same items "
+            "and the same noise, and so have runs of one seed and suite: they are compared item by item."
         )
     return Section("Axes", [" ".join(said)])
 
@@ -143,19 +163,22 @@ def _points(curve: Curve) -> Table:
         if p.low is not None and p.high is not None:
             value += f" [{share(p.low)}, {share(p.high)}]"
         rows.append([step(p.x), value, *([f"{p.tokens:.1f}" if p.tokens is not None else ""] if has_tokens else [])])
-    return Table(["at", "value", *(["tokens"] if has_tokens else [])], rows)
+    folded = f"Its {len(rows)} eval points" if len(rows) > MOST_SHOWN else ""
+    return Table(["at", "value", *(["tokens"] if has_tokens else [])], rows, folded)
 
 
 def observations(findings: list[Finding]) -> Section:
     """What stands after correction, between lines and within them."""
     kept = [one for one in findings if one.verdict is Verdict.SUPPORTED and one.id in ("A3", "A4", "A9", "A12", "A16", "A19")]
-    said: list[Block] = [f"{_whose(one)}{one.claim}: {one.said} ({one.level}, {one.id})." for one in kept]
+    several = len({one.benchmark for one in findings}) > 1
+    said: list[Block] = [f"{_whose(one, several)}{one.claim}: {one.said} ({one.level}, {one.id})." for one in kept]
     pairs = [one for one in findings if one.id == "A6"]
     apart = [one for one in pairs if one.verdict is Verdict.SUPPORTED]
+    compared = len({one.series for one in pairs})
     if apart:
-        said.append(
-            f"Of {len(pairs)} pairs of lines these end apart (first less second, the mean of the last eval points in common):"
-        )
+        where = " on a benchmark or over all" if several else ""
+        rule = "first less second, the mean of the last eval points in common"
+        said.append(f"Of {compared} pair{'s' * (compared > 1)} of lines these end apart{where} ({rule}):")
         said.append(
             Table(
                 ["lines", "benchmark", "difference", "level"],
@@ -163,31 +186,23 @@ def observations(findings: list[Finding]) -> Section:
             )
         )
     elif pairs:
-        said.append(f"No two of the {len(pairs)} pairs of lines are told apart at the end.")
+        said.append(
+            "The two lines are not told apart at the end." if compared == 1 else "No two lines are told apart at the end."
+        )
     audits = [one for one in findings if one.id == "A15" and one.verdict is Verdict.NOT_SUPPORTED]
     said += [f"{f'Line {one.line} of the text' if one.line else 'The text'}, “{one.claim}”: {one.said}." for one in audits]
     return Section("Key observations", said or ["Nothing stands out beyond noise."])
 
 
-def _whose(one: Finding) -> str:
-    return "" if one.series == "all" else f"{one.series}: "
+def _whose(one: Finding, several: bool) -> str:
+    """The line, and the benchmark where there are several."""
+    about = [one.series if one.series != "all" else "", one.benchmark if several else ""]
+    return "".join(f"{words}: " for words in [", ".join(filter(None, about))] if words)
 
 
 def interpretation(found: Curves, findings: list[Finding]) -> Section:
     """How far this goes."""
-    levels = {one.level for one in findings if one.id == "A6"} or {c.level for c in found.series}
-    said = []
-    if levels == {"L3"}:
-        said.append(
-            "Three seeds or more an arm: differences between lines are statements about what was varied, on these items."
-        )
-    elif "L2" in levels:
-        said.append(
-            "One run an arm: a difference says that these checkpoints differ on items like these. Whether the method would do "
-            "it again, three seeds or more would tell; rounding alone can move the end of a run by a point or two."
-        )
-    else:
-        said.append("Points without their items: the noise is not known or only bounded, so little can be tested.")
+    said = [_carries(found, {one.level for one in findings if one.id == "A6"})]
     weak = [one for one in findings if one.verdict is Verdict.UNDERPOWERED]
     if weak:
         by = Counter(one.question for one in weak)
@@ -203,6 +218,23 @@ def interpretation(found: Curves, findings: list[Finding]) -> Section:
     return Section("Interpretation", [" ".join(said)])
 
 
+def _carries(found: Curves, levels: set[str]) -> str:
+    """What differences between these lines can be about; `levels` are those of the comparisons that were made."""
+    runs = Counter((c.name, c.benchmark) for c in found.series if c.origin)
+    if levels == {"L3"}:
+        return "Three seeds or more an arm: differences between lines are statements about what was varied, on these items."
+    if not any(c.items is not None for c in found.series):
+        return "Points without their items: the noise is not known or only bounded, so little can be tested."
+    seeds = f"Up to {most} seeds a line" if (most := max(runs.values(), default=1)) > 1 else "One run a line"
+    said = (
+        f"{seeds}: a difference says that these checkpoints differ on items like these. Whether the method would do it again, "
+    )
+    said += "three seeds or more of each would tell; rounding alone can move the end of a run by a point or two."
+    if "L1" in levels or "L0" in levels:
+        said += " Lines that were measured on different items are compared without pairing, which sees less."
+    return said
+
+
 def _appendix(runs: list[RunFolder], findings: list[Finding]) -> list[Section]:
     return [configuration(runs), spent(runs), signals(runs), samples(runs), *next_runs(runs, findings)]
 
@@ -215,13 +247,20 @@ def configuration(runs: list[RunFolder]) -> Section:
     if vary:
         rows = [[run.path.name, *(str(flat.get(key)) for key in vary)] for run, flat in zip(runs, flats, strict=True)]
         blocks.append(Table(["run", *vary], rows))
-    meta = runs[0].meta()
+    made: dict[str, list[str]] = {}
+    for run in runs:
+        made.setdefault(_environment(run), []).append(run.path.name)
+    blocks += [f"{'' if len(made) == 1 else ', '.join(names) + ': '}{words}" for words, names in made.items()]
+    return Section("Configuration and environment", blocks)
+
+
+def _environment(run: RunFolder) -> str:
+    """Of the last launch."""
+    meta = run.meta()
     launch = meta["launches"][-1] if meta["launches"] else {}
     versions = ", ".join(f"{name} {version}" for name, version in launch.get("versions", {}).items())
     machine = ", ".join(f"{key} {meta[key]}" for key in ("python", "platform", "device", "git_commit") if meta.get(key))
-    others = " (the first run; others may differ)" if len(runs) > 1 else ""
-    blocks.append(f"Made with {versions}. {machine}{others}")
-    return Section("Configuration and environment", blocks)
+    return f"Made with {versions}. {machine}"
 
 
 def spent(runs: list[RunFolder]) -> Section:

@@ -39,6 +39,17 @@ def unimodal(values_T: np.ndarray, weights_T: np.ndarray | None = None) -> np.nd
     return np.where(np.arange(size) < rising_R[:, None], rise_RT, fall_RT).reshape(np.shape(values_T))
 
 
+def fall_begins(values_T: np.ndarray, se_T: np.ndarray, first: int = 0) -> int:
+    """The last point before a fall: where two levels, one after the other, fit best what comes from `first` on."""
+    values, weights = np.asarray(values_T, dtype=float)[first:], _positive(se_T, len(values_T))[first:] ** -2.0
+    gains = np.full(len(values), -np.inf)
+    for i in range(1, len(values)):
+        before, after = (np.average(values[part], weights=weights[part]) for part in (slice(i), slice(i, None)))
+        if before > after:
+            gains[i] = weights[:i].sum() * weights[i:].sum() * (before - after) ** 2
+    return first + max(0, int(gains.argmax()) - 1)
+
+
 def monotone_against_unimodal(values_T: np.ndarray, se_T: np.ndarray, resamples: int = 2000, seed: int = 0) -> Test:
     """Is there a fall that a curve which never falls would not show? Statistic: drop in weighted squares between the fits."""
     values_T = np.asarray(values_T, dtype=float)

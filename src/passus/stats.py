@@ -62,6 +62,14 @@ def interval_over_runs(values: Sequence[float], level: float = 0.95) -> Interval
     return Interval(mean, mean - half, mean + half)
 
 
+def macro_interval(parts: Sequence[Interval]) -> Interval:
+    """The mean of independent means, such as those of benchmarks, from their intervals: deviations add in squares (MOVER)."""
+    mean = sum(part.mean for part in parts) / len(parts)
+    below = np.sqrt(sum((part.mean - part.low) ** 2 for part in parts)) / len(parts)
+    above = np.sqrt(sum((part.high - part.mean) ** 2 for part in parts)) / len(parts)
+    return Interval(mean, float(mean - below), float(mean + above))
+
+
 def _wilson(p: float, n: float, z: float) -> Interval:
     shrink = 1 + z * z / n
     centre = (p + z * z / (2 * n)) / shrink
@@ -180,6 +188,21 @@ def sign_flip(differences_Q: np.ndarray, counts: Sequence[int] | None = None, re
         flipped = rng.integers(0, 2, (min(ROWS, resamples - start), len(parts_Q)), dtype=np.int8).astype(float)
         hits += int(np.sum(np.abs(flipped @ parts_Q * 2 - parts_Q.sum()) >= enough))
     return Test((1 + hits) / (1 + resamples), mean)
+
+
+def block_sign_flip(differences_S: np.ndarray) -> Test:
+    """Two-sided: is one curve above the other at more eval points than chance? Neighbouring eval points flip together.
+
+    Eval points of one run resemble each other, so a test that takes them one by one promises too much; this one assumes that
+    those further apart than the root of their number do not. The statistic is the share of eval points above, less the share
+    below. NaN where there are too few blocks for any result to be significant.
+    """
+    signs_S = np.sign(np.asarray(differences_S, dtype=float))
+    length = max(1, round(len(signs_S) ** 0.5))
+    blocks = [signs_S[start : start + length].sum() / len(signs_S) for start in range(0, len(signs_S), length)]
+    if 2.0 ** (1 - len(blocks)) >= 0.05:
+        return Test(float("nan"), float(signs_S.mean()))
+    return Test(sign_flip(np.array(blocks) * len(blocks)).p, float(signs_S.mean()))
 
 
 def mcnemar(a_Q: np.ndarray, b_Q: np.ndarray) -> Test:
@@ -324,22 +347,26 @@ def tiers(means_M: np.ndarray, separated_MM: np.ndarray) -> list[list[int]]:
     return found
 
 
-def variance_shares(values_N: np.ndarray, factors: dict[str, Sequence[Hashable]]) -> dict[str, float]:
+def rank_draws(values_MQ: np.ndarray, resamples: int = 10_000, seed: int = 0) -> np.ndarray:
+    """Of models on the same items: the ranks [R, M] that they take when items are drawn anew, 1 the best."""
+    return ranks(-(bootstrap_weights([values_MQ.shape[1]], resamples, seed) @ np.asarray(values_MQ, dtype=np.float32).T))
+
+
+def variance_shares(values_NR: np.ndarray, factors: dict[str, Sequence[Hashable]]) -> dict[str, np.ndarray]:
     """Share of the total sum of squares that each factor's main effect explains, and the "remainder" that none does.
 
     A factor's share is what is lost without it. In a full grid that is the usual analysis of variance and the shares sum to
-    1; with unequal cells, what two factors explain equally well belongs to neither.
+    1; with unequal cells, what two factors explain equally well belongs to neither. One column of values, or several.
     """
-    values_N = np.asarray(values_N, dtype=float)
+    values_NR = np.asarray(values_NR, dtype=float)
     columns = {name: _indicators(levels) for name, levels in factors.items()}
 
-    def left(names: Sequence[str]) -> float:
-        design = np.column_stack([np.ones(len(values_N)), *(columns[name] for name in names)])
-        return float(((values_N - design @ np.linalg.lstsq(design, values_N, rcond=None)[0]) ** 2).sum())
+    def left(names: Sequence[str]) -> np.ndarray:
+        design = np.column_stack([np.ones(len(values_NR)), *(columns[name] for name in names)])
+        return ((values_NR - design @ np.linalg.lstsq(design, values_NR, rcond=None)[0]) ** 2).sum(0)
 
     total, rest = left([]), left(list(factors))
-    if total <= 1e-24 * float((values_N**2).sum()):
-        return dict.fromkeys([*factors, "remainder"], float("nan"))
+    total = np.where(total > 1e-24 * (values_NR**2).sum(0), total, np.nan)
     shares = {name: (left([other for other in factors if other != name]) - rest) / total for name in factors}
     return {**shares, "remainder": rest / total}
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from passus.compare import EXAMPLES, OVERALL, Compared
-from passus.finding import PLAUSIBLE, Finding, Verdict
+from passus.compare import EXAMPLES, Compared
+from passus.finding import OVERALL, PLAUSIBLE, Finding, Verdict
 from passus.grading import Verdict as Right
 from passus.listing import printable
 from passus.record import RunFolder, find_runs
@@ -36,16 +36,18 @@ def tell_findings(found: list[Finding]) -> None:
     console.print(f"\n{len(found)} findings: {counts}")
 
 
-def tell_comparison(found: list[Compared], a: Path, b: Path) -> None:
+def tell_comparison(found: list[Compared], a: Path, b: Path, summary: str) -> None:
     console = Console(highlight=False)
-    steps = found[0].steps
-    over = f"mean over eval points {steps[0]:g} to {steps[-1]:g}" if len(steps) > 1 else f"at step {steps[0]:g}"
-    console.print(Text(f"A = {a}\nB = {b}\n{over}"))
+    console.print(Text(f"A = {a}\nB = {b}"))
+    rule = {"last": "mean over", "area": "area under the curve,"}[summary]
     for one in found:
-        console.print(Text(f"{one.benchmark}: {one.said}", style="bold" if one.p < 0.05 else ""))
+        over = (
+            f"{rule} eval points {one.steps[0]:g} to {one.steps[-1]:g}" if len(one.steps) > 1 else f"at step {one.steps[0]:g}"
+        )
+        console.print(Text(f"{one.benchmark}: {one.said}; {over}", style="bold" if one.p < 0.05 else ""))
         if one.p >= 0.05 and one.smallest > PLAUSIBLE:
             console.print(f"  too few items: less than {100 * one.smallest:.0f} points could not be seen")
-        if one.benchmark != OVERALL:
+        if not one.benchmark.startswith(OVERALL):
             console.print(f"  items that only A solves: {len(one.gained)}; that only B solves: {len(one.lost)}")
             for items, who in ((one.gained, "only A"), (one.lost, "only B")):
                 for item in items[:EXAMPLES]:
