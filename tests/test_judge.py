@@ -9,6 +9,7 @@ import pytest
 
 from passus import config, suite
 from passus.errors import UsageError
+from passus.evaluate import evaluate
 from passus.grading import Rule, Verdict
 from passus.judge import LONGEST_ANSWER, LONGEST_REPLY, Judge, grade_items, judge_of
 from passus.tasks import Item
@@ -153,3 +154,15 @@ def test_without_a_judge_its_items_are_left_out_and_counted(tmp_path):
     suite.dataset._items.cache_clear()
     with pytest.raises(UsageError, match="need a judge"):
         suite.load(table)
+
+
+def test_an_eval_point_says_how_often_the_judge_failed_and_why(tmp_path, nano):
+    """Every other item's problem makes the judge time out."""
+    served = Endpoint({"41+1": lambda h: time.sleep(1), "40+1": said("CORRECT")})
+    mine = tmp_path / "mine.jsonl"
+    rows = [{"problem": f"{40 + n % 2}+1", "answer": "a text", "kind": "judge", "id": str(n)} for n in range(4)]
+    mine.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = config.EvalTable(suite=[str(mine)], samples=1, temperature=0.0)
+    (point,), columns = evaluate(nano, nano.sampler(), table, 48, 0, 0, judge=Judge(served.url, "j", 0.3))
+    assert columns["verdict"] == ["correct", "error", "correct", "error"], columns["completion"]
+    assert point["error"] == 0.5 and point["judge"] == {"the judge timed out after 0.3 s": 2}

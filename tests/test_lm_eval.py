@@ -149,6 +149,17 @@ def test_samples_have_a_line_for_each_item_and_filter(evaluated, tmp_path):
         assert scores[f"exact_match,{name}"] == pytest.approx(sum(values) / 4)
 
 
+def test_the_written_scores_are_lm_evals_on_the_written_outputs(evaluated, tmp_path):
+    extraction = pytest.importorskip("lm_eval.filters.extraction", reason="lm-eval is not installed")
+    metrics = pytest.importorskip("lm_eval.api.metrics", reason="lm-eval is not installed with all it needs")
+    results, samples, *_ = lm_eval_files.write(tmp_path, evaluated)
+    lines = [json.loads(line) for line in samples.read_text().splitlines()]
+    firsts = [(line["resps"][0][:1], line["target"]) for line in lines if line["filter"] == "none"]
+    found = extraction.RegexFilter(r"(-?[$0-9.,]{2,})|(-?[0-9]+)", group_select=-1).apply([resps for resps, _ in firsts], [])
+    score = metrics.exact_match_hf_evaluate([text for (text,) in found], [gold for _, gold in firsts], [",", "\\$", "\\.$"])
+    assert json.loads(results.read_text())["results"]["gsm8k"]["exact_match,flexible-extract"] == score["exact_match"]
+
+
 def test_private_items_are_written_nowhere(evaluated, tmp_path):
     secret = [replace(item, benchmark="gpqa", question="What is it?") for item in evaluated.loaded.items["gsm8k"]]
     columns = evaluated.columns | {"benchmark": ["gpqa" if b == "gsm8k" else b for b in evaluated.columns["benchmark"]]}

@@ -7,7 +7,10 @@ from passus.trl_reward import reward_function, training_rows
 
 def test_rewards_as_trl_asks_for_them():
     reward = reward_function()
-    chat = [[{"role": "assistant", "content": text}] for text in ("\\boxed{4}", "<think>\\boxed{4}</think> \\boxed{5}", "four")]
+    chat = [
+        [{"role": "assistant", "content": text}]
+        for text in ("\\boxed{4}", "<think>\\boxed{4}</think> \\boxed{5}", "Let me think.")
+    ]
     assert reward(prompts=[None] * 3, completions=chat, completion_ids=[[1]] * 3, answer=["4"] * 3, trainer_state=None) == [
         1,
         0,
@@ -16,7 +19,7 @@ def test_rewards_as_trl_asks_for_them():
     assert reward(completions=["\\boxed{4}"], answer=["4"]) == [1.0]
     logged = {}
     worth = reward_function({"correct": 2.0, "unparseable": -1.0, "format": 0.5})
-    assert worth(completions=["\\boxed{4}", "four"], answer=["4", "4"], log_metric=logged.__setitem__) == [2.5, -1.0]
+    assert worth(completions=["\\boxed{4}", "Let me think."], answer=["4", "4"], log_metric=logged.__setitem__) == [2.5, -1.0]
     assert logged == {"unparseable": 0.5}
 
 
