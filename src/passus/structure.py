@@ -1,0 +1,558 @@
+"""An answer read as what it is: a value, a tuple or interval, a list, a set, a union, a matrix, an equation, a condition, words."""
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from passus.formula import Node, Prose, Unreadable, number, read
+from passus.notation import (
+    CURRENCY,
+    UNIT_LETTERS,
+    UNIT_WORDS,
+    digits_joined,
+    plain_words,
+    repeating,
+    tidy,
+    without_text,
+)
+
+LONGEST = 4096
+MOST_PARTS = 120
+
+
+@dataclass(frozen=True)
+class Value:
+    node: Node
+    percent: bool = False
+
+
+@dataclass(frozen=True)
+class Words:
+    text: str
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Mathematics that formula.py does not read: compared as text, then by math-verify."""
+
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A tuple or an interval: ordered, and the brackets count."""
+
+    opening: str
+    items: tuple["Answer", ...]
+    closing: str
+
+
+@dataclass(frozen=True)
+class Many:
+    """A list or a set."""
+
+    items: tuple["Answer", ...]
+    kind: Literal["list", "set", "parts"] = "list"
+    """Parts are the blanks of one question, divided by semicolons, and keep their order."""
+
+
+@dataclass(frozen=True)
+class Union:
+    items: tuple["Answer", ...]
+
+
+@dataclass(frozen=True)
+class Without:
+    """All real numbers but these."""
+
+    items: tuple["Answer", ...]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    rows: tuple[tuple["Answer", ...], ...]
+
+
+@dataclass(frozen=True)
+class Named:
+    """`x = 5`, `f(x) = 2x`, `(x, y) = (1, 2)`."""
+
+    name: str
+    inner: "Answer"
+    whole: "Equation | None" = None
+
+
+@dataclass(frozen=True)
+class Equation:
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True)
+class Order:
+    """A chain of < and ≤ from small to large, or one ≠."""
+
+    nodes: tuple[Node, ...]
+    signs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Based:
+    """Digits in a base other than ten."""
+
+    digits: str
+    base: int
+
+
+@dataclass(frozen=True)
+class Ratio:
+    parts: tuple["Answer", ...]
+
+
+@dataclass(frozen=True)
+class About:
+    """`exact ≈ rounded`."""
+
+    exact: "Answer"
+    rounded: "Answer"
+
+
+Answer = Value | Words | Foreign | Sequence | Many | Union | Without | Matrix | Named | Equation | Order | Based | Ratio | About
+
+INFINITY = Node("sym", ("\\infty",))
+MINUS_INFINITY = Node("neg", (INFINITY,))
+REALS = Sequence("(", (Value(MINUS_INFINITY), Value(INFINITY)), ")")
+EMPTY = Many((), "set")
+PHRASES: dict[str, "Answer"] = {
+    **dict.fromkeys(["no solution", "no solutions", "no real solution", "no real solutions", "empty set", "none", "no such numbers"], EMPTY),
+    **dict.fromkeys(["all real numbers", "all reals", "all real number", "all real x", "all real values", "any real number"], REALS),
+    **dict.fromkeys(["infinity", "positive infinity"], Value(INFINITY)),
+}  # fmt: skip
+ONE_WORD = {
+    "convergent": "converges", "divergent": "diverges", "dne": "does not exist", "isn't": "is not", "doesn't": "does not",
+    "true": "true", "correct": "true", "monday": "monday", "undefined": "undefined", "impossible": "impossible",
+    "cannot": "not", "degrees": "", "approx": "",
+}  # fmt: skip
+NUMBER_WORDS = {
+    w: str(n)
+    for n, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split())
+}
+SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "万": 10**4, "亿": 10**8}
+HEDGES = frozenset("or and not maybe about approximately roughly otherwise if when except plus minus times half perhaps but possibly unless".split())
+
+
+@lru_cache(maxsize=8192)
+def parse(text: str) -> Answer:
+    """The answer in a text of any kind; what cannot be read comes back as Words or Foreign, nothing is raised."""
+    if len(text) > LONGEST:
+        return Foreign(text[:LONGEST], "too long")
+    return Parser(text).answer()
+
+
+@dataclass
+class Parser:
+    source: str
+    parts: int = 0
+    depth: int = 0
+    text: str = field(init=False, default="")
+
+    def answer(self) -> Answer:
+        text = opened(tidy(self.source))
+        self.text = text
+        try:
+            return self.whole(text)
+        except Prose:
+            return words(self.source)
+        except Unreadable as problem:
+            return Foreign(squeezed(self.source), str(problem))
+        except RecursionError:
+            return Foreign(squeezed(self.source), "nested too deep")
+
+    def whole(self, text: str) -> Answer:
+        text = stripped(text)
+        if plain_words(text) in PHRASES:
+            return PHRASES[plain_words(text)]
+        text = without_text(text)
+        return self.many(repeating(CURRENCY.sub(" ", text)))
+
+    def count(self) -> None:
+        self.parts += 1
+        if self.parts > MOST_PARTS:
+            raise Unreadable("too many parts")
+
+    def many(self, text: str) -> Answer:
+        self.depth += 1
+        if self.depth > 12:
+            raise Unreadable("nested too deep")
+        try:
+            return self._many(text)
+        finally:
+            self.depth -= 1
+
+    def _many(self, text: str) -> Answer:
+        text = digits_joined(unwrapped(stripped(text)))
+        pieces = split(text, ";")
+        if len(pieces) > 1:
+            return Many(tuple(self.many(piece) for piece in pieces), "parts")
+        pieces = split(JOINING.sub(" , ", text), ",")
+        if len(pieces) > 1:
+            return self.listed(pieces)
+        return self.one(text)
+
+    def listed(self, pieces: list[str]) -> Answer:
+        items = tuple(self.one(piece) for piece in pieces)
+        orders = [interval(item) for item in items]
+        if all(isinstance(item, Order) for item in items) and all(orders):
+            return Union(tuple(o for o in orders if o))
+        flat = tuple(part for item in items for part in (item.items if isinstance(item, Many) and item.kind == "list" else (item,)))
+        return Many(flat)
+
+    def one(self, text: str) -> Answer:
+        self.count()
+        text = unwrapped(stripped(text))
+        if not text:
+            raise Unreadable("nothing to read")
+        for reader in (self.related, self.united, self.bracketed, self.matrix, self.based, self.ratio):
+            found = reader(text)
+            if found is not None:
+                return found
+        return self.value(text)
+
+    def related(self, text: str) -> Answer | None:
+        """Everything with a sign of relation outside brackets."""
+        pieces, signs = relations(text)
+        if not signs:
+            return None
+        if signs[0] == "\\in" and len(signs) == 1:
+            return self.many(pieces[1])
+        if "\\approx" in signs:
+            return self.about(pieces, signs)
+        if all(sign == "=" for sign in signs):
+            return self.equation(pieces)
+        if "=" in signs:
+            raise Unreadable("an equation and an inequality in one")
+        return self.order(pieces, signs)
+
+    def about(self, pieces: list[str], signs: list[str]) -> Answer:
+        at = signs.index("\\approx")
+        rounded = self.one(pieces[at + 1])
+        if at == 0 and NAME.fullmatch(pieces[0].strip()):
+            return rounded
+        return About(self.one(pieces[at]), rounded)
+
+    def equation(self, pieces: list[str]) -> Answer:
+        """`x = 5`, an equation in general, or a chain of steps, of which the last counts."""
+        left, right = pieces[0].strip(), pieces[-1].strip()
+        if not right:
+            raise Unreadable("nothing after the equals sign")
+        name = re.sub(r"[\s{}]|\x02|\x03", "", left)
+        if not left:
+            return self.many(right)
+        if len(pieces) > 2 and not NAME.fullmatch(left) and SYMBOLIC.search(left):
+            raise Unreadable("a chain of equations")
+        if NAME.fullmatch(left) or WORDY.fullmatch(left):
+            return Named(name, self.many(right), self.as_equation(left, right))
+        if len(pieces) > 2:
+            return self.many(right)
+        whole = self.as_equation(left, right)
+        if whole is None:
+            raise Unreadable("an equation of something else")
+        return whole
+
+    def as_equation(self, left: str, right: str) -> Equation | None:
+        try:
+            return Equation(read(without_units(left)), read(right))
+        except Unreadable:
+            return None
+
+    def order(self, pieces: list[str], signs: list[str]) -> Answer:
+        nodes = [read(without_units(piece)) for piece in pieces]
+        if signs == ["\\ne"]:
+            return Without((Value(nodes[1]),)) if nodes[0].op == "sym" else Order(tuple(nodes), ("\\ne",))
+        if set(signs) <= {">", "\\ge"}:
+            nodes, signs = nodes[::-1], [{">": "<", "\\ge": "\\le"}[sign] for sign in signs[::-1]]
+        if not set(signs) <= {"<", "\\le"}:
+            raise Unreadable("signs of both directions")
+        return Order(tuple(nodes), tuple(signs))
+
+    def united(self, text: str) -> Answer | None:
+        pieces = split(text, "\\cup")
+        if len(pieces) > 1:
+            return Union(tuple(self.one(piece) for piece in pieces))
+        pieces = split(text, "\\backslash")
+        if len(pieces) == 2 and REAL_LINE.fullmatch(pieces[0].strip()):
+            inner = self.one(pieces[1])
+            return Without(inner.items if isinstance(inner, Many) else (inner,))
+        return REALS if REAL_LINE.fullmatch(text) else EMPTY if text == "\\emptyset" else None
+
+    def bracketed(self, text: str) -> Answer | None:
+        for opening, closing in (("\\{", "\\}"), ("(", ")"), ("[", "]"), ("(", "]"), ("[", ")"), ("\\langle", "\\rangle"), ("]", "[")):
+            if text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing) - 1:
+                inner = text[len(opening) : -len(closing)]
+                if not encloses(inner):
+                    continue
+                if opening == "\\{":
+                    return self.set(inner)
+                pieces = split(inner, ",")
+                if len(pieces) == 1:
+                    pieces = split(inner, ";")
+                if len(pieces) > 1:
+                    return Sequence("(" if opening == "\\langle" else opening, tuple(self.one(p) for p in pieces), ")" if opening == "\\langle" else closing)
+        return None
+
+    def set(self, inner: str) -> Answer:
+        """Elements, or a condition after the bar."""
+        inner = inner.strip()
+        for bar in ("|", ":"):
+            head, found, condition = inner.partition(bar)
+            if found and NAME.fullmatch(head.strip().partition("\\in")[0].strip()):
+                return self.condition(condition)
+        if not inner:
+            return EMPTY
+        return Many(tuple(self.one(piece) for piece in split(JOINING.sub(" , ", inner), ",")), "set")
+
+    def condition(self, text: str) -> Answer:
+        found = self.many(text)
+        if isinstance(found, Order) and (simple := interval(found)):
+            return simple
+        if isinstance(found, Named):
+            return found.inner
+        return found
+
+    def matrix(self, text: str) -> Answer | None:
+        match = MATRIX.fullmatch(text)
+        if not match:
+            if "\\begin" in text:
+                raise Unreadable("an environment")
+            return None
+        body = re.sub(r"^\s*\{[^{}]{0,40}\}", "", match["body"]) if match["kind"] == "array" else match["body"]
+        rows = [row for row in body.split("\\\\") if row.strip()]
+        cells = tuple(tuple(self.one(cell) for cell in row.split("&")) for row in rows)
+        if not cells or len({len(row) for row in cells}) != 1:
+            raise Unreadable("rows of different lengths")
+        scale = match["scale"].strip()
+        return scaled(cells, read(scale)) if scale else Matrix(cells)
+
+    def based(self, text: str) -> Answer | None:
+        match = BASED.fullmatch(text)
+        if not match:
+            return None
+        base = int(match["base"] or BASE_WORDS[match["word"].lower()])
+        digits = re.sub(r"[\s,]", "", match["digits"]).upper()
+        return self.value(digits) if base == 10 else Based(digits.lstrip("0") or "0", base)
+
+    def ratio(self, text: str) -> Answer | None:
+        pieces = split(text, ":")
+        if not 1 < len(pieces) < 6:
+            return None
+        if re.fullmatch(r"\d{1,2}:\d\d", text.strip()):
+            return Ratio(tuple(Value(number(piece.strip())) for piece in pieces))
+        return Ratio(tuple(self.one(piece) for piece in pieces))
+
+    def value(self, text: str) -> Answer:
+        """One formula; percent signs, units and number words seen to."""
+        word = plain_words(text)
+        if word in NUMBER_WORDS:
+            return Value(number(NUMBER_WORDS[word]))
+        bare, scale = scaled_words(text)
+        bare = without_units(bare)
+        bare = re.sub(r"\s*percent$", r"\\%", bare)
+        node = read(bare)
+        if scale:
+            node = Node("mul", (node, number(str(scale))))
+        percent = bool(re.search(r"%\s*$", bare))
+        return expanded(node) or Value(node, percent)
+
+
+def scaled(cells: tuple[tuple[Answer, ...], ...], factor: Node) -> Matrix:
+    def times(cell: Answer) -> Answer:
+        if not isinstance(cell, Value):
+            raise Unreadable("a matrix of something else")
+        return Value(Node("mul", (factor, cell.node)))
+
+    return Matrix(tuple(tuple(times(cell) for cell in row) for row in cells))
+
+
+def expanded(node: Node) -> Answer | None:
+    """Both values of a plus-minus; None without one."""
+    if not has_sign(node):
+        return None
+    return Many((Value(chosen(node, False)), Value(chosen(node, True))))
+
+
+def has_sign(node: Node) -> bool:
+    return node.op in ("pm", "mp") or any(has_sign(arg) for arg in node.args if isinstance(arg, Node))
+
+
+def chosen(node: Node, lower: bool) -> Node:
+    if node.op in ("num", "sym"):
+        return node
+    args = tuple(chosen(arg, lower) for arg in node.args)
+    if node.op in ("pm", "mp"):
+        return Node("neg", args) if (node.op == "pm") == lower else args[0]
+    return Node(node.op, args)
+
+
+def interval(answer: Answer) -> Sequence | None:
+    """A condition on one symbol as the interval that it is."""
+    if not isinstance(answer, Order) or answer.signs == ("\\ne",):
+        return None
+    nodes, signs = answer.nodes, answer.signs
+    at = [i for i, node in enumerate(nodes) if node.op == "sym" and node.args[0] not in ("\\infty", "\\pi", "e", "i")]
+    if len(nodes) == 3 and 1 in at:
+        ends, closed = (nodes[0], nodes[2]), [sign == "\\le" for sign in signs]
+    elif len(nodes) == 2 and at and not (len(at) == 2):
+        low = at[0] == 1
+        ends = (nodes[0], INFINITY) if low else (MINUS_INFINITY, nodes[1])
+        closed = [signs[0] == "\\le" and low, signs[0] == "\\le" and not low]
+    else:
+        return None
+    return Sequence("[" if closed[0] else "(", (Value(ends[0]), Value(ends[1])), "]" if closed[1] else ")")
+
+
+JOINING = re.compile(r"(?<![A-Za-z\\])(?:and|or|OR|和|或|与)(?![A-Za-z])|\\(?:and|or|cap)(?![A-Za-z])|\x02(?:,? ?and|,? ?or)\x03")
+NAME = re.compile(
+    r"\(?\s*(?:\\?[A-Za-z]+|\\(?:vec|hat|bar|overline|mathbb)\s*\{?[A-Za-z]+\}?)\s*(?:_\s*(?:\{[^{}]*\}|[A-Za-z0-9]))?'*\s*"
+    r"(?:\(\s*[A-Za-z\\][A-Za-z,\s\\]{0,20}\)|(?:,\s*[A-Za-z](?:_\{?\w\}?)?\s*){0,7})\s*\)?(?:\x02[^\x03]*\x03)?"
+)
+WORDY = re.compile(r"(?:\x02[^\x03]*\x03|[A-Za-z\s])+|\|?[A-Z]{1,4}\|?|\\angle\s*[A-Z]{1,3}|[A-Z]\s*[A-Z](?:_\d)?|\([a-z](?:_\{?\w\}?)?(?:,\s*[a-z](?:_\{?\w\}?)?)+\)")
+SYMBOLIC = re.compile(r"(?<![A-Za-z\\])[xyzabcnmkt](?![A-Za-z])")
+REAL_LINE = re.compile(r"\\mathbb\s*\{?\s*R\s*\}?|R")
+MATRIX = re.compile(
+    r"(?P<scale>[^&]*?)[(\[]?\s*\\begin\s*\{(?P<kind>[pbB]?matrix|smallmatrix|array)\}(?P<body>.*)\\end\s*\{(?P=kind)\}\s*[)\]]?", re.S
+)
+BASE_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "twelve": 12, "sixteen": 16, "ten": 10}
+BASED = re.compile(
+    r"\(?\s*\x02?(?P<digits>[0-9A-Fa-f][0-9A-Fa-f,\s]*)\x03?\s*\)?\s*(?:_\s*\{?\s*\(?|(?:in\s+)?\x02?(?:in )?base[\s-]*)(?:\x02?(?P<word>"
+    + "|".join(BASE_WORDS)
+    + r")\x03?|(?P<base>\d{1,2}))\s*\)?\s*\}?\x03?",
+    re.I,
+)
+SEPARATING = re.compile(r"\\begin(?![A-Za-z])|\\end(?![A-Za-z])|\\\\|\\[{}|]|\\[A-Za-z]+|[()\[\]{},;:|]")
+OPENS = {"(": 1, "[": 1, "{": 1, "\\{": 1, "\\begin": 1, "\\langle": 1, ")": -1, "]": -1, "}": -1, "\\}": -1, "\\end": -1, "\\rangle": -1}
+RELATION = re.compile(r"\\(?:le|ge|ne|approx|in)(?![A-Za-z])|<=|>=|!=|[<>=]|\\\\|\\[{}|]|\\[A-Za-z]+|[()\[\]{}]")
+
+
+def split(text: str, separator: str) -> list[str]:
+    """The pieces between separators outside all brackets."""
+    pieces, depth, start = [], 0, 0
+    for match in SEPARATING.finditer(text):
+        depth += OPENS.get(match[0], 0)
+        if match[0] == separator and depth <= 0:
+            pieces.append(text[start : match.start()])
+            start = match.end()
+    pieces.append(text[start:])
+    return [piece for piece in (piece.strip() for piece in pieces) if piece] if len(pieces) > 1 else pieces
+
+
+def relations(text: str) -> tuple[list[str], list[str]]:
+    """Pieces and the signs of relation between them, outside all brackets."""
+    pieces, signs, depth, start = [], [], 0, 0
+    for match in RELATION.finditer(text):
+        token = {"<=": "\\le", ">=": "\\ge", "!=": "\\ne"}.get(match[0], match[0])
+        depth += OPENS.get(token, 0)
+        if depth <= 0 and token in ("=", "<", ">", "\\le", "\\ge", "\\ne", "\\approx", "\\in"):
+            pieces.append(text[start : match.start()])
+            signs.append(token)
+            start = match.end()
+    return [*pieces, text[start:]], signs
+
+
+def encloses(inner: str) -> bool:
+    """Whether the brackets around it belong together: not so in (1)+(2)."""
+    depth = 0
+    for match in SEPARATING.finditer(inner):
+        depth += OPENS.get(match[0], 0)
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def unwrapped(text: str) -> str:
+    """Without braces around the whole, and without brackets that hold one thing only."""
+    while len(text) > 1 and text[0] == "{" and text[-1] == "}" and text[-2] != "\\" and encloses(text[1:-1]):
+        text = text[1:-1].strip()
+    return text
+
+
+def stripped(text: str) -> str:
+    text = text.strip().strip(":").strip()
+    while text.endswith((".", ",")) and not text.endswith("..."):
+        text = text[:-1].rstrip()
+    return text
+
+
+LEADING = re.compile(r"^(?:so |thus |hence |therefore,? )?(?:the )?(?:final |correct )?(?:answer|result|value|solution)s?(?: is| are|:)\s*:?\s*", re.I)
+ALL_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox|textrm)\s*\{([^{}]*)\}")
+OCR_DECIMAL = re.compile(r"(-?\d+)\. (\d+)")
+
+
+def opened(text: str) -> str:
+    """Without text macros or a preface around the whole."""
+    match = ALL_TEXT.fullmatch(stripped(text))
+    text = match[1] if match else text
+    text = LEADING.sub("", text)
+    match = OCR_DECIMAL.fullmatch(stripped(text))
+    return f"{match[1]}.{match[2]}" if match else text
+
+
+UNIT_END = re.compile(r"(?:\x02[^\x03]*\x03|(?<![A-Za-z\\])[A-Za-z一-龥]+(?:/[A-Za-z]+)?\.?)\s*(?:\^\s*(?:\{\s*-?\s*\d\s*\}|-?\d))?\s*[./·]?\s*$")
+TIME = re.compile(r"\d{1,2}(?::\d\d)?\s*[ap]\.?m\.?", re.I)
+NUMERIC_HEAD = re.compile(r"[\d)}!]\s*$|\\pi\s*$|\\circ\s*$|%\s*$")
+PLAIN_NUMBER = re.compile(r"-?\s*[\d.,]+(?:/\d+)?\s+")
+
+
+def without_units(text: str) -> str:
+    """`15 \\text{ cm}^2`, `45 mph`, `18 apples`: the number alone. A single letter counts as a unit only after a space."""
+    for _ in range(6):
+        match = UNIT_END.search(text)
+        if not match or not (head := text[: match.start()].rstrip(" *.") if match.start() else ""):
+            break
+        if not is_unit(match[0], head, text[: match.start()]):
+            break
+        text = head.removesuffix("\\cdot").rstrip()
+    return text.strip()
+
+
+def is_unit(tail: str, head: str, raw: str) -> bool:
+    tail = re.sub(r"\^.*$", "", tail, flags=re.S).strip(" .\n/")
+    wrapped = tail.startswith("\x02")
+    word = tail.strip("\x02\x03 .")
+    if word.lower() in HEDGES or any(w in HEDGES for w in word.lower().split()) or re.search(r"\d", word):
+        return False
+    if wrapped:
+        return bool(re.search(r"\d|\\pi|\x03", head))
+    if not (NUMERIC_HEAD.search(head) or is_unit_word(head.split()[-1])):
+        return False
+    if word in UNIT_WORDS or word.lower() in UNIT_WORDS or all(part in UNIT_WORDS or part in UNIT_LETTERS for part in word.split("/")) and "/" in word:
+        return True
+    if word in UNIT_LETTERS:
+        return raw.endswith(" ") and bool(re.fullmatch(r"-?\s*[\d.]+", head))
+    return len(word) >= 4 and word.isalpha() and bool(PLAIN_NUMBER.match(head + " ")) and re.fullmatch(r"-?[\d.,/ ]+[A-Za-z ]*", head) is not None
+
+
+def is_unit_word(word: str) -> bool:
+    return word in UNIT_WORDS or word.endswith("\x03") or (len(word) >= 4 and word.isalpha())
+
+
+def scaled_words(text: str) -> tuple[str, int]:
+    """`5 million` is 5 and 10^6."""
+    match = re.search(r"(?<=[\d\s\x02])(thousand|million|billion|trillion|万|亿)(?:\x03|(?= ))?", text)
+    if not match:
+        return text, 0
+    return (text[: match.start()] + text[match.end() :]).replace("\x02", " ").replace("\x03", " "), SCALES[match[1]]
+
+
+def words(text: str) -> Words:
+    said = " ".join(filter(None, (ONE_WORD.get(word, word) for word in plain_words(text).split())))
+    return Words(said)
+
+
+def squeezed(text: str) -> str:
+    """A formula as text, without spaces that do not matter: 1 4/5 is not 14/5."""
+    return SPACES.sub(lambda m: " " if m[1] else "", tidy(text)).strip(" .")
+
+
+SPACES = re.compile(r"((?<=[0-9A-Za-z.])\s+(?=[0-9A-Za-z.\\]))|\s+")
