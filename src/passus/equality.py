@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from passus.formula import Node, Unreadable, number
 from passus.structure import (
+    LONGEST,
     REALS,
     About,
     Answer,
@@ -24,7 +25,7 @@ from passus.structure import (
     parse,
     squeezed,
 )
-from passus.value import TooLarge, Undefined, constant, equal, evaluate, exact, point, symbols
+from passus.value import TooLarge, Undefined, constant, decimal_logarithm, equal, evaluate, exact, point, symbols
 
 ONE = Node("num", (1,))
 
@@ -34,6 +35,8 @@ def same(answer: str, gold: str, tolerance: float = 0.0) -> bool | None:
     """Equal, different, or (None) beyond our rules. Exact but for a tolerance, which is relative to the gold."""
     if answer.strip() == gold.strip():
         return True
+    if max(len(answer), len(gold)) > LONGEST:
+        return False
     if squeezed(answer) == squeezed(gold) != "":
         return True
     return any_reading(answer, gold, tolerance)
@@ -41,9 +44,15 @@ def same(answer: str, gold: str, tolerance: float = 0.0) -> bool | None:
 
 def any_reading(answer: str, gold: str, tolerance: float) -> bool | None:
     """Against each of a gold's alternatives (`3/10 ## 0.3`)."""
-    readings = [part for part in gold.replace("\\#", "#").split("##") if part.strip()] if "#" in gold else [gold]
-    verdicts = [Comparison(tolerance).answers(parse(answer), parse(reading)) for reading in readings]
+    verdicts = [Comparison(tolerance).answers(parse(answer), parse(reading)) for reading in readings(gold)]
     return True if True in verdicts else None if None in verdicts else False
+
+
+def readings(gold: str) -> list[str]:
+    """The spellings that a gold gives, divided by ##."""
+    if "#" not in gold:
+        return [gold]
+    return [part for part in gold.replace("\\#", "#").replace("# #", "##").split("##") if part.strip()]
 
 
 class Comparison:
@@ -68,12 +77,15 @@ class Comparison:
         if isinstance(mine, Words) or isinstance(gold, Words):
             return self.words(mine, gold)
         if isinstance(mine, Foreign) or isinstance(gold, Foreign):
-            return None
+            return False if any(isinstance(side, Foreign) and side.broken for side in (mine, gold)) else None
         if isinstance(mine, Named) or isinstance(gold, Named):
             return self.named(mine, gold)
         return self.plain(lone(as_region(mine)), lone(as_region(gold)))
 
     def about(self, mine: Answer, gold: Answer) -> bool | None:
+        """Either side of the sign will do, but who writes both must have both right."""
+        if isinstance(mine, About) and isinstance(gold, About):
+            return self.in_order((mine.exact, mine.rounded), (gold.exact, gold.rounded))
         mines = (mine.exact, mine.rounded) if isinstance(mine, About) else (mine,)
         golds = (gold.exact, gold.rounded) if isinstance(gold, About) else (gold,)
         return any(self.structures(m, g) for m in mines for g in golds)
@@ -88,8 +100,8 @@ class Comparison:
 
     def named(self, mine: Answer, gold: Answer) -> bool | None:
         if isinstance(mine, Named) and isinstance(gold, Named):
-            if compatible(mine.name, gold.name) and self.structures(mine.inner, gold.inner):
-                return True
+            if compatible(mine.name, gold.name):
+                return self.structures(mine.inner, gold.inner)
             return bool(mine.whole and gold.whole and self.proportional(mine.whole, gold.whole))
         if isinstance(mine, Named) and isinstance(gold, Equation):
             return bool(mine.whole and self.proportional(mine.whole, gold))
@@ -209,6 +221,8 @@ class Comparison:
     def ratios(self, mine: Ratio, gold: Ratio) -> bool | None:
         if len(mine.parts) != len(gold.parts) or not all(isinstance(part, Value) for part in (*mine.parts, *gold.parts)):
             return self.in_order(mine.parts, gold.parts)
+        if any(exact(part.node) == 0 for part in (*mine.parts, *gold.parts)):  # type: ignore[union-attr]
+            return self.in_order(mine.parts, gold.parts)
         firsts = [Node("div", (part.node, mine.parts[0].node)) for part in mine.parts]  # type: ignore[union-attr]
         seconds = [Node("div", (part.node, gold.parts[0].node)) for part in gold.parts]  # type: ignore[union-attr]
         return all(self.nodes(a, b) for a, b in zip(firsts, seconds, strict=True))
@@ -226,19 +240,24 @@ class Comparison:
         ratios = []
         for i in range(4):
             place = point(free, i)
-            bottom = evaluate(second, place, 60)
-            if abs(bottom) < 1e-20:
+            top, bottom = evaluate(first, place, 60), evaluate(second, place, 60)
+            if not 1e-9 < abs(bottom) < 1e9 or not 1e-9 < abs(top) < 1e9:  # else one large term would drown the others
                 return False
-            ratios.append(evaluate(first, place, 60) / bottom)
-        return abs(ratios[0]) > 1e-20 and all(abs(ratio - ratios[0]) < 1e-30 * abs(ratios[0]) for ratio in ratios)
+            ratios.append(top / bottom)
+        return all(abs(ratio - ratios[0]) < 1e-30 * abs(ratios[0]) for ratio in ratios)
 
 
 def compatible(mine: str, gold: str) -> bool:
     """Names of one thing: the same, or y for f(x), or a word of the problem's."""
-    if mine == gold or "".join(c for c in mine if c.isalnum()) == "".join(c for c in gold if c.isalnum()):
+    if mine == gold or bare_name(mine) == bare_name(gold):
         return True
-    functions = ("y" in (mine, gold)) and ("(" in mine or "(" in gold)
-    return functions or len(mine.partition("(")[0]) > 3 or len(gold.partition("(")[0]) > 3 or mine.lower() == gold.lower()
+    if ("y" in (mine, gold)) and ("(" in mine or "(" in gold):
+        return True
+    return mine.lower() == gold.lower() or any(len(name) > 3 and name.isalpha() for name in (mine, gold))
+
+
+def bare_name(name: str) -> str:
+    return "".join(c for c in name if c.isalnum() or c in "-^'(")
 
 
 def lone(answer: Answer) -> Answer:
@@ -326,12 +345,6 @@ def other_logarithm(mine: Node, gold: Node) -> bool:
 
 def has_op(node: Node, op: str) -> bool:
     return node.op == op or any(has_op(arg, op) for arg in node.args if isinstance(arg, Node))
-
-
-def decimal_logarithm(node: Node) -> Node:
-    if node.op in ("num", "sym"):
-        return node
-    return Node("lg" if node.op == "log" else node.op, tuple(decimal_logarithm(arg) for arg in node.args))
 
 
 def same_tower(mine: Node, gold: Node) -> bool:

@@ -20,6 +20,10 @@ class Prose(Unreadable):
     """Words, not mathematics."""
 
 
+class Unknown(Unreadable):
+    """A command that this reader does not know, and math-verify may."""
+
+
 class Node(NamedTuple):
     op: str
     """num, sym, add, mul, div, pow, neg, pm, mp, deg, or the name of a function."""
@@ -33,7 +37,7 @@ FUNCTIONS = frozenset(
 SYNONYMS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "cosec": "csc", "sh": "sinh", "ch": "cosh"}
 GREEK = frozenset(
     """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta kappa lambda mu nu xi rho sigma tau phi varphi chi psi omega
-    Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega hbar ell infty circ Pi imath partial nabla mho Upsilon upsilon iota""".split()
+    Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega hbar ell infty circ Pi imath partial nabla mho Upsilon upsilon iota triangle angle ldots""".split()
 )
 WRAPPERS = frozenset({"vec", "hat", "tilde", "bar", "overline", "dot", "ddot", "underline", "mathbb", "overbrace", "acute", "check"})
 CALLED = frozenset("fghFGHPQ")
@@ -341,7 +345,7 @@ class Reader:
             return Node("sym", ("\\" + name + self.decoration(),))
         if name in WRAPPERS:
             return self.wrapped(name)
-        raise Unreadable(f"\\{name[:30]}")
+        raise Unknown(f"\\{name[:30]}")
 
     def wrapped(self, name: str) -> Node:
         """\\vec{a} is the symbol a; a dot is a prime; other hats are part of the name."""

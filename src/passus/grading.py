@@ -15,7 +15,7 @@ from typing import Literal
 from passus import answer as answers
 from passus import choice
 from passus.answer import BOX, LONGEST_ANSWER, last_box
-from passus.equality import same
+from passus.equality import readings, same
 from passus.formula import Unreadable
 from passus.structure import HEDGES, Foreign, Value, Words, parse, squeezed
 from passus.value import exact
@@ -212,7 +212,7 @@ def check_gold(gold: str, rule: Rule) -> str | None:
         return None
     if not gold.strip():
         return "it is empty"
-    parsed = parse(gold)
+    parsed = parse(readings(gold)[0])
     if isinstance(parsed, Words):
         count = len(parsed.text.split()) + len(re.findall(r"[一-龥]", parsed.text)) // 2
         return f"it is prose of {count} words" if count > MOST_WORDS else None

@@ -17,6 +17,7 @@ UNICODE = str.maketrans(
         "⌈": r"\lceil ", "⌉": r"\rceil ", "′": "'", "’": "'", "\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u3000": " ", "\u200b": "",
         "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "λ": r"\lambda ", "ω": r"\omega ", "μ": r"\mu ", "σ": r"\sigma ",
         "φ": r"\phi ", "γ": r"\gamma ", "δ": r"\delta ", "ρ": r"\rho ", "τ": r"\tau ",
+        **{chr(0x2460 + i): f"({i + 1})" for i in range(9)},
         **{chr(0xFF10 + i): str(i) for i in range(10)},
         **{chr(0xFF21 + i): chr(65 + i) for i in range(26)},
         **{chr(0xFF41 + i): chr(97 + i) for i in range(26)},
@@ -25,8 +26,13 @@ UNICODE = str.maketrans(
 
 LAYOUT = re.compile(
     r"\\(?:left|right|displaystyle|textstyle|scriptstyle|limits|nolimits|bigl|bigr|Bigl|Bigr|biggl|biggr|big|Big|bigg|Bigg|hfill|noindent"
-    r"|boldsymbol|bm|mathbf|mathit|mathcal|mathsf|mathscr|textit|textup|emph|rm|bf|it|hline|centering)(?![A-Za-z])\.?"
+    r"|rm|bf|it|hline|centering|phantom|strut|allowbreak)(?![A-Za-z])\.?"
 )
+FONT = re.compile(r"\\(?:boldsymbol|bm|mathbf|mathit|mathcal|mathsf|mathscr|textit|textup|emph|pmb)\s*(?:\{\s*([A-Za-z])\s*\})?")
+BROKEN = re.compile(r"\\\\(?=(?:frac|dfrac|circ|pi|sqrt|text|left|right|cdot|times|infty)(?![a-z]))")
+"""Commands with their backslash doubled on the way."""
+CIRCLED = re.compile(r"\\textcircled\s*\{\s*(?:\\small\s*)?(\d)\s*\}")
+SMALL_COLUMN = re.compile(r"\(\s*\\begin\{array\}\{[lcr]\}\s*([^&{}\\]{1,40})\\\\\s*([^&{}\\]{1,40})\\end\{array\}\s*\)")
 SPACE = re.compile(r"\\(?:[,;:! ]|quad(?![A-Za-z])|qquad(?![A-Za-z])|hspace\{[^{}]{0,20}\}|thinspace(?![A-Za-z])|enspace(?![A-Za-z]))|~")
 TEXT = r"\\(?:text|textrm|textbf|textnormal|texttt|textsf|mbox|hbox|mathrm|operatorname\*?|rm)\s*\{([^{}]{0,400})\}"
 TEXT_MACRO = re.compile(TEXT)
@@ -44,7 +50,7 @@ SPELLING = {
 COMMAND = re.compile(r"\\[A-Za-z]+")
 PRIMES = re.compile(r"\^\s*(?:\{\s*)?((?:\\prime\s*)+)(?:\})?")
 REPEATING = re.compile(r"(?<!\d)(\d{0,20})\.(\d{0,20})(?:\\overline|\\dot|\\bar)\s*\{(\d{1,20})\}")
-GROUPED = re.compile(r"(?<![\d.,_])(\d{1,3})((?:(?:,|\{,\})\d{3})+)(?![\d]|,\d)")
+GROUPED = re.compile(r"(?<![\d.,_])([1-9]\d{0,2})((?:(?:,|\{,\})\d{3})+)(?![\d]|,\d)")
 SPACED_DIGITS = re.compile(r"(?<![\d.])(\d{1,3})((?: \d{3})+)(?! ?\d)")
 CURRENCY = re.compile(r"\\\$|[£€¥]|(?<![A-Za-z])(?:USD|RMB|EUR|Rs\.?)(?![A-Za-z])")
 
@@ -66,15 +72,19 @@ JOINERS = frozenset({"and", "or", "and/or", ", and", ", or", "&", "和", "或", 
 
 def tidy(text: str) -> str:
     """Layout out, unicode and synonyms to one spelling; what is said stays."""
-    text = text.translate(UNICODE).replace("\x00", "").replace("\\\\[", "\\\\ [").replace(r"\cr", r"\\")
+    text = text.translate(UNICODE).replace("\x00", "").replace("\text{", "\\text{").replace("\frac", "\\frac").replace("\\\\[", "\\\\ [").replace(r"\cr", r"\\")
     text = BOXED.sub("", text) if "box" in text else text
     text = text.replace(r"\$", "\uff04").replace("$", " ").replace("\uff04", r"\$")
     text = text.replace(r"\(", " ").replace(r"\)", " ").replace(r"\[", " ").replace(r"\]", " ")
     if "\\" in text:
+        text = FONT.sub(lambda m: f" {m[1]} " if m[1] else " ", CIRCLED.sub(lambda m: f"({m[1]})", text))
+        text = text if "\\begin" in text else BROKEN.sub(r"\\", text)
         text = re.sub(r",\s*\\!\s*|\{,\}", ",", text)
         text = LAYOUT.sub(" ", SPACE.sub(" ", text.replace(r"\\", "\x01"))).replace("\x01", r"\\")
-        text = COMMAND.sub(lambda m: SPELLING.get(m[0], m[0]) if m[0] in SPELLING else m[0], text)
+        text = COMMAND.sub(lambda m: SPELLING.get(m[0], m[0]), text)
         text = PRIMES.sub(lambda m: "'" * m[1].count("prime"), text)
+        if (match := SMALL_COLUMN.search(text)) and match[0] != text.strip():
+            text = SMALL_COLUMN.sub(lambda m: rf"\binom{{{m[1]}}}{{{m[2]}}}", text)
     if "**" in text:
         text = text.replace("**", " ") if text.strip().startswith("**") else text.replace("**", "^")
     return text.strip()
@@ -114,8 +124,7 @@ def repeating(text: str) -> str:
     return REPEATING.sub(fraction, text) if "." in text else text
 
 
-WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
-NOT_WORD = re.compile(r"[^\w+\-*/^=<>|%]+")
+NOT_WORD = re.compile(r"(?:(?<!\d)\.|\.(?!\d)|[^\w+\-*/^=<>|%\[\].])+")
 
 
 def plain_words(text: str) -> str:

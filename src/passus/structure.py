@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from passus.formula import Node, Prose, Unreadable, number, read
+from passus.formula import Node, Prose, Unknown, Unreadable, number, read
 from passus.notation import (
     CURRENCY,
     UNIT_LETTERS,
@@ -16,6 +16,7 @@ from passus.notation import (
     tidy,
     without_text,
 )
+from passus.value import constant, decimal_logarithm, equal, symbols
 
 LONGEST = 4096
 MOST_PARTS = 120
@@ -38,6 +39,8 @@ class Foreign:
 
     text: str
     reason: str
+    broken: bool = False
+    """Not well formed, so nobody else should guess what is meant."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,9 @@ HEDGES = frozenset("or and not maybe about approximately roughly otherwise if wh
 def parse(text: str) -> Answer:
     """The answer in a text of any kind; what cannot be read comes back as Words or Foreign, nothing is raised."""
     if len(text) > LONGEST:
-        return Foreign(text[:LONGEST], "too long")
+        return Foreign(text, "too long", broken=True)
+    if not text.isascii() and any(c.isdigit() and not c.isascii() for c in tidy(text)):
+        return words(text)
     return Parser(text).answer()
 
 
@@ -159,22 +164,36 @@ class Parser:
     text: str = field(init=False, default="")
 
     def answer(self) -> Answer:
-        text = opened(tidy(self.source))
+        text = opened(tidy(mended(self.source)))
         self.text = text
         try:
             return self.whole(text)
         except Prose:
-            return words(self.source)
+            return self.sentence(text) or words(self.source)
         except Unreadable as problem:
-            return Foreign(squeezed(self.source), str(problem))
+            if PROSE.search(text) and "\\" not in text:
+                return words(self.source)
+            return Foreign(squeezed(self.source), str(problem), broken=not isinstance(problem, Unknown))
         except RecursionError:
-            return Foreign(squeezed(self.source), "nested too deep")
+            return Foreign(squeezed(self.source), "nested too deep", broken=True)
+
+    def sentence(self, text: str) -> Answer | None:
+        """The formula at the end of `The smallest value of n is 57`."""
+        match = SENTENCE.fullmatch(stripped(text))
+        if not match:
+            return None
+        found = Parser(match["rest"]).answer()
+        return None if isinstance(found, Words | Foreign) else found
 
     def whole(self, text: str) -> Answer:
         text = stripped(text)
+        if TIME.fullmatch(text):
+            return Words(re.sub(r"[\s.]", "", text).lower())
         if plain_words(text) in PHRASES:
             return PHRASES[plain_words(text)]
-        text = without_text(text)
+        text = FOR_ALL.sub(lambda m: m["rest"], without_text(text))
+        if ITEMS.fullmatch(text):  # ①③④, the statements that hold
+            return Many(tuple(Value(number(item)) for item in re.findall(r"\d", text)), "set")
         return self.many(repeating(CURRENCY.sub(" ", text)))
 
     def count(self) -> None:
@@ -214,7 +233,9 @@ class Parser:
         text = unwrapped(stripped(text))
         if not text:
             raise Unreadable("nothing to read")
-        for reader in (self.related, self.united, self.bracketed, self.matrix, self.based, self.ratio):
+        if text in ("\\ldots", "\\cdots", "\\dots"):
+            return Value(Node("sym", ("\\ldots",)))
+        for reader in (self.united, self.related, self.bracketed, self.matrix, self.based, self.ratio):
             found = reader(text)
             if found is not None:
                 return found
@@ -231,6 +252,9 @@ class Parser:
             return self.about(pieces, signs)
         if all(sign == "=" for sign in signs):
             return self.equation(pieces)
+        if ":" in pieces[-1] and "=" not in signs:  # x<-7:(-\infty,-7), said twice
+            pieces[-1], _, again = pieces[-1].partition(":")
+            return About(self.order(pieces, signs), self.many(again))
         if "=" in signs:
             raise Unreadable("an equation and an inequality in one")
         return self.order(pieces, signs)
@@ -238,6 +262,8 @@ class Parser:
     def about(self, pieces: list[str], signs: list[str]) -> Answer:
         at = signs.index("\\approx")
         rounded = self.one(pieces[at + 1])
+        if not pieces[0].strip():
+            return rounded
         if at == 0 and NAME.fullmatch(pieces[0].strip()):
             return rounded
         return About(self.one(pieces[at]), rounded)
@@ -253,24 +279,44 @@ class Parser:
         if len(pieces) > 2 and not NAME.fullmatch(left) and SYMBOLIC.search(left):
             raise Unreadable("a chain of equations")
         if NAME.fullmatch(left) or WORDY.fullmatch(left):
-            return Named(name, self.many(right), self.as_equation(left, right))
-        if len(pieces) > 2:
-            return self.many(right)
+            inner = self.many(right) if len(pieces) == 2 else self.equation(pieces[1:])
+            return Named(name, inner, self.as_equation(left, right))
+        if PROSE.search(re.sub(r"\\[A-Za-z]+", " ", left)):
+            raise Prose(left[:40])
         whole = self.as_equation(left, right)
-        if whole is None:
-            raise Unreadable("an equation of something else")
-        return whole
+        if whole is None:  # B^{-1} = a matrix
+            return Named(name, self.many(right))
+        if symbols(whole.left) | symbols(whole.right):
+            return whole if len(pieces) == 2 else self.many(right)
+        return self.steps(pieces)
+
+    def steps(self, pieces: list[str]) -> Answer:
+        """`3 + 4 = 7`: the last value, if the steps before it are worth the same; a rounded last step stands beside the first."""
+        values = [self.value(piece) for piece in pieces]
+        nodes = [value.node for value in values if isinstance(value, Value)]
+        if len(nodes) < len(values):
+            raise Unreadable("steps of something else")
+        if all(equal(node, nodes[-1]) or equal(decimal_logarithm(node), nodes[-1]) for node in nodes[:-1]):
+            return values[-1]
+        first, last = constant(nodes[0]), constant(nodes[-1])
+        rounded = nodes[-1].op == "num" and nodes[-1].args[0].denominator > 1
+        if len(nodes) == 2 and rounded and abs(first - last) < abs(last) / 100:
+            return About(values[0], values[1])
+        raise Prose("sides that differ")
 
     def as_equation(self, left: str, right: str) -> Equation | None:
         try:
-            return Equation(read(without_units(left)), read(right))
+            sides = Equation(read(without_units(left)), read(without_units(right)))
         except Unreadable:
             return None
+        return None if has_sign(sides.left) or has_sign(sides.right) else sides
 
     def order(self, pieces: list[str], signs: list[str]) -> Answer:
         nodes = [read(without_units(piece)) for piece in pieces]
         if signs == ["\\ne"]:
-            return Without((Value(nodes[1]),)) if nodes[0].op == "sym" else Order(tuple(nodes), ("\\ne",))
+            value = expanded(nodes[1]) or Value(nodes[1])
+            holes = value.items if isinstance(value, Many) else (value,)
+            return Without(holes) if nodes[0].op == "sym" else Order(tuple(nodes), ("\\ne",))
         if set(signs) <= {">", "\\ge"}:
             nodes, signs = nodes[::-1], [{">": "<", "\\ge": "\\le"}[sign] for sign in signs[::-1]]
         if not set(signs) <= {"<", "\\le"}:
@@ -298,6 +344,8 @@ class Parser:
                 pieces = split(inner, ",")
                 if len(pieces) == 1:
                     pieces = split(inner, ";")
+                if len(pieces) == 1 and "=" in inner:
+                    return self.one(inner)
                 if len(pieces) > 1:
                     return Sequence("(" if opening == "\\langle" else opening, tuple(self.one(p) for p in pieces), ")" if opening == "\\langle" else closing)
         return None
@@ -307,7 +355,7 @@ class Parser:
         inner = inner.strip()
         for bar in ("|", ":"):
             head, found, condition = inner.partition(bar)
-            if found and NAME.fullmatch(head.strip().partition("\\in")[0].strip()):
+            if found and VARIABLE.fullmatch(head.strip().partition("\\in")[0].strip()):
                 return self.condition(condition)
         if not inner:
             return EMPTY
@@ -325,7 +373,7 @@ class Parser:
         match = MATRIX.fullmatch(text)
         if not match:
             if "\\begin" in text:
-                raise Unreadable("an environment")
+                raise Unknown("an environment")
             return None
         body = re.sub(r"^\s*\{[^{}]{0,40}\}", "", match["body"]) if match["kind"] == "array" else match["body"]
         rows = [row for row in body.split("\\\\") if row.strip()]
@@ -341,7 +389,10 @@ class Parser:
             return None
         base = int(match["base"] or BASE_WORDS[match["word"].lower()])
         digits = re.sub(r"[\s,]", "", match["digits"]).upper()
-        return self.value(digits) if base == 10 else Based(digits.lstrip("0") or "0", base)
+        if base == 10:
+            return self.value(digits)
+        sign = "-" * digits.startswith("-")
+        return Based(sign + (digits.lstrip("-0") or "0"), base)
 
     def ratio(self, text: str) -> Answer | None:
         pieces = split(text, ":")
@@ -417,7 +468,9 @@ NAME = re.compile(
     r"\(?\s*(?:\\?[A-Za-z]+|\\(?:vec|hat|bar|overline|mathbb)\s*\{?[A-Za-z]+\}?)\s*(?:_\s*(?:\{[^{}]*\}|[A-Za-z0-9]))?'*\s*"
     r"(?:\(\s*[A-Za-z\\][A-Za-z,\s\\]{0,20}\)|(?:,\s*[A-Za-z](?:_\{?\w\}?)?\s*){0,7})\s*\)?(?:\x02[^\x03]*\x03)?"
 )
-WORDY = re.compile(r"(?:\x02[^\x03]*\x03|[A-Za-z\s])+|\|?[A-Z]{1,4}\|?|\\angle\s*[A-Z]{1,3}|[A-Z]\s*[A-Z](?:_\d)?|\([a-z](?:_\{?\w\}?)?(?:,\s*[a-z](?:_\{?\w\}?)?)+\)")
+VARIABLE = re.compile(r"\(?\s*[A-Za-z](?:_\{?\w\}?)?(?:\s*,\s*[A-Za-z](?:_\{?\w\}?)?){0,5}\s*\)?")
+ITEMS = re.compile(r"(?:\(\s*[1-9]\s*\)[\s,]*){2,9}")
+WORDY = re.compile(r"(?:\x02[^\x03]{0,60}\x03\s*|[A-Za-z\s]{1,40})|\|?[A-Z]{1,4}\|?|\\angle\s*[A-Z]{1,3}|[A-Z]\s*[A-Z](?:_\d)?|\([a-z](?:_\{?\w\}?)?(?:,\s*[a-z](?:_\{?\w\}?)?)+\)")
 SYMBOLIC = re.compile(r"(?<![A-Za-z\\])[xyzabcnmkt](?![A-Za-z])")
 REAL_LINE = re.compile(r"\\mathbb\s*\{?\s*R\s*\}?|R")
 MATRIX = re.compile(
@@ -425,7 +478,7 @@ MATRIX = re.compile(
 )
 BASE_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "twelve": 12, "sixteen": 16, "ten": 10}
 BASED = re.compile(
-    r"\(?\s*\x02?(?P<digits>[0-9A-Fa-f][0-9A-Fa-f,\s]*)\x03?\s*\)?\s*(?:_\s*\{?\s*\(?|(?:in\s+)?\x02?(?:in )?base[\s-]*)(?:\x02?(?P<word>"
+    r"\(?\s*\x02?(?P<digits>-?\s*[0-9A-Fa-f.][0-9A-Fa-f,.\s]*)\x03?\s*\)?\s*(?:_\s*\{?\s*\(?|(?:in\s+)?\x02?(?:in )?base[\s-]*)(?:\x02?(?P<word>"
     + "|".join(BASE_WORDS)
     + r")\x03?|(?P<base>\d{1,2}))\s*\)?\s*\}?\x03?",
     re.I,
@@ -477,6 +530,23 @@ def unwrapped(text: str) -> str:
     return text
 
 
+def mended(text: str) -> str:
+    """Braces that a careless cut left open are closed, those that it left over go."""
+    depth, kept = 0, []
+    for match in BRACES.finditer(text):
+        piece = match[0]
+        depth += (piece == "{") - (piece == "}")
+        if depth < 0:
+            depth = 0
+            continue
+        kept.append(piece)
+    return "".join(kept) + "}" * min(depth, 20)
+
+
+PROSE = re.compile(r"(?<![A-Za-z\\])(?!(?:sin|cos|tan|log|sqrt|exp|mod|min|max)(?![A-Za-z]))[A-Za-z]{3,}")
+BRACES = re.compile(r"\\.|[{}]|[^{}\\]+|\\", re.S)
+
+
 def stripped(text: str) -> str:
     text = text.strip().strip(":").strip()
     while text.endswith((".", ",")) and not text.endswith("..."):
@@ -484,6 +554,11 @@ def stripped(text: str) -> str:
     return text
 
 
+FOR_ALL = re.compile(
+    r"(?P<rest>[A-Za-z]\s*\([a-z](?:,\s*[a-z])?\)\s*=[^\x02\x03]{1,300}?)[\s,]*(?:\\forall|\x02for (?:all|any|every)(?: real numbers?| reals?| integers?| positive integers?)?\x03)"
+    r"\s*[a-z]?\s*(?:\\in\s*\\mathbb\s*\{?\s*[A-Z]\s*\}?\s*(?:\^\S{1,4}|_\S{1,6})?)?\s*"
+)
+SENTENCE = re.compile(r"(?:the|so|thus|therefore)\b.{0,200}\b(?:is|are)\b:?\s+(?P<rest>.{1,200})", re.I | re.S)
 LEADING = re.compile(r"^(?:so |thus |hence |therefore,? )?(?:the )?(?:final |correct )?(?:answer|result|value|solution)s?(?: is| are|:)\s*:?\s*", re.I)
 ALL_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox|textrm)\s*\{([^{}]*)\}")
 OCR_DECIMAL = re.compile(r"(-?\d+)\. (\d+)")
@@ -520,6 +595,8 @@ def is_unit(tail: str, head: str, raw: str) -> bool:
     tail = re.sub(r"\^.*$", "", tail, flags=re.S).strip(" .\n/")
     wrapped = tail.startswith("\x02")
     word = tail.strip("\x02\x03 .")
+    if wrapped and word.startswith("("):  # a remark
+        return True
     if word.lower() in HEDGES or any(w in HEDGES for w in word.lower().split()) or re.search(r"\d", word):
         return False
     if wrapped:

@@ -190,13 +190,13 @@ def _equal_constants(a: Node, b: Node) -> bool:
 
 def _agree(a: Node, b: Node, places: list[dict[str, Any]]) -> bool:
     """At every place where both have a value, and at one at least."""
-    seen = 0
+    seen, digits = 0, digits_for(a, b)
     for place in places:
         try:
-            first, second = evaluate(a, place, 60), evaluate(b, place, 60)
+            first, second = evaluate(a, place, digits), evaluate(b, place, digits)
         except Undefined:
             continue
-        if not close(first, second, 60):
+        if not close(first, second, digits):
             return False
         seen += 1
     if not seen:
@@ -205,22 +205,36 @@ def _agree(a: Node, b: Node, places: list[dict[str, Any]]) -> bool:
 
 
 def digits_for(a: Node, b: Node) -> int:
-    """So many that a decimal as long as the longer of them cannot agree with an irrational number by chance."""
+    """So many that a decimal as long as the longest number in them cannot agree with an irrational one by chance."""
     return 60 + 2 * max(longest_number(a), longest_number(b))
 
 
 def longest_number(node: Node) -> int:
-    if node.op == "num":
-        value = node.args[0]
-        return (value.numerator.bit_length() + value.denominator.bit_length()) // 3
-    return max((longest_number(arg) for arg in node.args if isinstance(arg, Node)), default=0)
+    """Decimal digits of the longest rational number in it, powers worked out: 2^{2009}-1 has 605."""
+    value = exact(node) if node.op != "sym" else None
+    if value is not None:
+        own = (value.numerator.bit_length() + value.denominator.bit_length()) // 3
+        if node.op == "num":
+            return own
+    else:
+        own = 0
+    return max([own, *(longest_number(arg) for arg in node.args if isinstance(arg, Node))])
 
 
 def close(a: Any, b: Any, digits: int) -> bool:
+    """Equal to all but the last 25 digits, or both zero but for rounding."""
     context = _context()
     with context.workdps(digits):
-        size = max(abs(a), abs(b), context.mpf(10) ** -20)
-        return bool(abs(a - b) <= size * context.mpf(10) ** -(digits - 25))
+        if abs(a - b) <= max(abs(a), abs(b)) * context.mpf(10) ** -(digits - 25):
+            return True
+        return bool(max(abs(a), abs(b)) < context.mpf(10) ** -(digits - 15))
+
+
+def decimal_logarithm(node: Node) -> Node:
+    """\\log taken as decimal."""
+    if node.op in ("num", "sym"):
+        return node
+    return Node("lg" if node.op == "log" else node.op, tuple(decimal_logarithm(arg) for arg in node.args))
 
 
 def constant(node: Node, digits: int = 40) -> Any:
@@ -247,7 +261,7 @@ def whole_point(names: frozenset[str], index: int) -> dict[str, Any]:
 
 def evaluate(node: Node, place: dict[str, Any], digits: int) -> Any:
     context = _context()
-    with context.workdps(min(digits, 4000)):
+    with context.workdps(min(digits, 40_000)):
         value = _value(node, place, context)
         if not context.isfinite(value):
             raise Undefined("an infinite value")
