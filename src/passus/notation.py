@@ -29,6 +29,7 @@ LAYOUT = re.compile(
     r"|rm|bf|it|hline|centering|phantom|strut|allowbreak)(?![A-Za-z])\.?"
 )
 FONT = re.compile(r"\\(?:boldsymbol|bm|mathbf|mathit|mathcal|mathsf|mathscr|textit|textup|emph|pmb)\s*(?:\{\s*([A-Za-z])\s*\})?")
+ROW_SPACE = re.compile(r"\\\\\s*\[\s*-?[\d.]{1,6}\s*(?:pt|em|ex|mm|cm)\s*\]")
 BROKEN = re.compile(r"\\\\(?=(?:frac|dfrac|circ|pi|sqrt|text|left|right|cdot|times|infty)(?![a-z]))")
 """Commands with their backslash doubled on the way."""
 CIRCLED = re.compile(r"\\textcircled\s*\{\s*(?:\\small\s*)?(\d)\s*\}")
@@ -72,7 +73,8 @@ JOINERS = frozenset({"and", "or", "and/or", ", and", ", or", "&", "和", "或", 
 
 def tidy(text: str) -> str:
     """Layout out, unicode and synonyms to one spelling; what is said stays."""
-    text = text.translate(UNICODE).replace("\x00", "").replace("\text{", "\\text{").replace("\frac", "\\frac").replace("\\\\[", "\\\\ [").replace(r"\cr", r"\\")
+    text = text.translate(UNICODE).replace("\x00", "").replace("\text{", "\\text{").replace("\frac", "\\frac").replace(r"\cr", r"\\")
+    text = ROW_SPACE.sub(r"\\\\", text).replace("\\\\[", "\\\\ [") if r"\\" in text else text
     text = BOXED.sub("", text) if "box" in text else text
     text = text.replace(r"\$", "\uff04").replace("$", " ").replace("\uff04", r"\$")
     text = text.replace(r"\(", " ").replace(r"\)", " ").replace(r"\[", " ").replace(r"\]", " ")
@@ -98,6 +100,8 @@ def without_text(text: str) -> str:
 def _open(match: re.Match[str]) -> str:
     content = match[1]
     word = content.strip()
+    if not word:
+        return " "
     if word in JOINERS:
         return " , "
     if len(word) == 1 and content == word:

@@ -187,14 +187,14 @@ class Parser:
 
     def whole(self, text: str) -> Answer:
         text = stripped(text)
-        if TIME.fullmatch(text):
-            return Words(re.sub(r"[\s.]", "", text).lower())
         if plain_words(text) in PHRASES:
             return PHRASES[plain_words(text)]
-        text = FOR_ALL.sub(lambda m: m["rest"], without_text(text))
+        text = FOR_ALL.sub(lambda m: m["rest"], without_text(CURRENCY.sub(" ", text)))
+        if TIME.fullmatch(said := re.sub(r"[\x02\x03]", "", text).strip()):
+            return Words(re.sub(r"[\s.]", "", said).lower())
         if ITEMS.fullmatch(text):  # ①③④, the statements that hold
             return Many(tuple(Value(number(item)) for item in re.findall(r"\d", text)), "set")
-        return self.many(repeating(CURRENCY.sub(" ", text)))
+        return self.many(repeating(text))
 
     def count(self) -> None:
         self.parts += 1
@@ -409,12 +409,13 @@ class Parser:
             return Value(number(NUMBER_WORDS[word]))
         bare, scale = scaled_words(text)
         bare = without_units(bare)
-        bare = re.sub(r"\s*percent$", r"\\%", bare)
-        node = read(bare)
+        percent = PERCENT.search(bare)
+        node = read(bare[: percent.start()] if percent else bare)
         if scale:
             node = Node("mul", (node, number(str(scale))))
-        percent = bool(re.search(r"%\s*$", bare))
-        return expanded(node) or Value(node, percent)
+        if percent:
+            node = Node("div", (node, number("100")))
+        return expanded(node) or Value(node, bool(percent))
 
 
 def scaled(cells: tuple[tuple[Answer, ...], ...], factor: Node) -> Matrix:
@@ -478,7 +479,7 @@ MATRIX = re.compile(
 )
 BASE_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "twelve": 12, "sixteen": 16, "ten": 10}
 BASED = re.compile(
-    r"\(?\s*\x02?(?P<digits>-?\s*[0-9A-Fa-f.][0-9A-Fa-f,.\s]*)\x03?\s*\)?\s*(?:_\s*\{?\s*\(?|(?:in\s+)?\x02?(?:in )?base[\s-]*)(?:\x02?(?P<word>"
+    r"\(?\s*\x02?(?P<digits>-?\s*[0-9A-Fa-f.][0-9A-Fa-f,.\s]*)\x03?\s*\)?\s*(?:_\s*\{?\s*\(?|(?:in\s+)?\x02?(?:in )?base[\s-]*\x03?\s*)(?:\x02?(?P<word>"
     + "|".join(BASE_WORDS)
     + r")\x03?|(?P<base>\d{1,2}))\s*\)?\s*\}?\x03?",
     re.I,
@@ -543,6 +544,7 @@ def mended(text: str) -> str:
     return "".join(kept) + "}" * min(depth, 20)
 
 
+PERCENT = re.compile(r"\s*(?:\\?%|percent)\s*$")
 PROSE = re.compile(r"(?<![A-Za-z\\])(?!(?:sin|cos|tan|log|sqrt|exp|mod|min|max)(?![A-Za-z]))[A-Za-z]{3,}")
 BRACES = re.compile(r"\\.|[{}]|[^{}\\]+|\\", re.S)
 
@@ -574,7 +576,7 @@ def opened(text: str) -> str:
 
 
 UNIT_END = re.compile(r"(?:\x02[^\x03]*\x03|(?<![A-Za-z\\])[A-Za-z一-龥]+(?:/[A-Za-z]+)?\.?)\s*(?:\^\s*(?:\{\s*-?\s*\d\s*\}|-?\d))?\s*[./·]?\s*$")
-TIME = re.compile(r"\d{1,2}(?::\d\d)?\s*[ap]\.?m\.?", re.I)
+TIME = re.compile(r"\d{1,2}(?::\d\d)?\s*[ap]\s?\.?m\.?", re.I)
 NUMERIC_HEAD = re.compile(r"[\d)}!]\s*$|\\pi\s*$|\\circ\s*$|%\s*$")
 PLAIN_NUMBER = re.compile(r"-?\s*[\d.,]+(?:/\d+)?\s+")
 
@@ -632,4 +634,4 @@ def squeezed(text: str) -> str:
     return SPACES.sub(lambda m: " " if m[1] else "", tidy(text)).strip(" .")
 
 
-SPACES = re.compile(r"((?<=[0-9A-Za-z.])\s+(?=[0-9A-Za-z.\\]))|\s+")
+SPACES = re.compile(r"((?<=[0-9A-Za-z.,])\s+(?=[0-9A-Za-z.\\]))|\s+")

@@ -125,7 +125,7 @@ class Pool:
         with selectors.DefaultSelector() as selector:
             for worker in busy:
                 selector.register(worker.process.stdout, selectors.EVENT_READ, worker)  # type: ignore[arg-type]
-            first = min((worker.deadline for worker in self.workers), default=0.0)
+            first = min((worker.deadline for worker in busy), default=0.0)
             replied = [key.data for key, _ in selector.select(max(0.0, min(first - time.monotonic(), 1.0)))]
         for worker in replied:
             self._take(worker, worker.reply(), rulings)
