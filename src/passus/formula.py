@@ -77,13 +77,14 @@ def word_tokens(letters: str) -> list[str]:
             return ["\\" + name, *letters[len(name) :]]
         if letters.endswith(name) and len(letters) <= len(name) + 2:
             return [*letters[: -len(name)], "\\" + name]
-    if len(letters) > 4 or (len(letters) > 2 and letters.lower() in ENGLISH):
+    product = len(letters) < 4 or (len(letters) == 4 and (letters.isupper() or letters in "abcdefgh" or letters in "uvwxyz"))
+    if not product or letters.lower() in ENGLISH:
         raise Prose(letters[:40])
     return list(letters)
 
 
 ENGLISH = frozenset(
-    """and the not all any for yes none even odd east west true false each both dne here with from when then that this some only must does
+    """no of is it if we he so to do on go or and the not all any for yes none even odd east west true false each both dne here with from when then that this some only must does
     than into over such case more less zero one two three four five six seven eight nine ten non day won win lose draw""".split()
 )
 
@@ -217,6 +218,8 @@ class Reader:
         return node
 
     def power(self, base: Node) -> Node:
+        if base.op == "deg":
+            raise Unreadable("a power of degrees")
         if self.peek() == "\\circ":
             self.next()
             return Node("deg", (base,))

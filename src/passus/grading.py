@@ -17,6 +17,7 @@ from passus import choice
 from passus.answer import BOX, LONGEST_ANSWER, last_box
 from passus.equality import readings, same
 from passus.formula import Unreadable
+from passus.notation import tidy
 from passus.structure import HEDGES, Foreign, Value, Words, parse, squeezed
 from passus.value import exact
 
@@ -73,7 +74,7 @@ class Undecided:
 
 def grade_all(outputs: Sequence[str], golds: Sequence[str], rules: Sequence[Rule], truncated: Sequence[bool]) -> list[Grade]:
     """A grade for each output; whatever an output does, the others have theirs."""
-    grades = [decide(o, g, cut=t, rule=r) for o, g, r, t in zip(outputs, golds, rules, truncated, strict=True)]
+    grades = [guarded(o, g, cut=t, rule=r) for o, g, r, t in zip(outputs, golds, rules, truncated, strict=True)]
     open_items = [grade for grade in grades if isinstance(grade, Undecided)]
     ruled = iter(verified(open_items) if open_items else [])
     return [next(ruled) if isinstance(grade, Undecided) else grade for grade in grades]
@@ -82,6 +83,14 @@ def grade_all(outputs: Sequence[str], golds: Sequence[str], rules: Sequence[Rule
 def grade(output: str, gold: str, *, truncated: bool, rule: Rule = MATH) -> Grade:
     """`output` is the text after any thinking."""
     return grade_all([output], [gold], [rule], [truncated])[0]
+
+
+def guarded(output: str, gold: str, *, cut: bool, rule: Rule) -> Grade | Undecided:
+    """decide, and an error of ours is an error counted."""
+    try:
+        return decide(output, gold, cut=cut, rule=rule)
+    except Exception as problem:  # noqa: BLE001 one output must not take the batch with it, and it is told
+        return Grade(Verdict.ERROR, None, reason=f"{type(problem).__name__}: {problem}"[:200])
 
 
 def decide(output: str, gold: str, *, cut: bool, rule: Rule) -> Grade | Undecided:
@@ -146,6 +155,7 @@ def verified(items: list[Undecided]) -> list[Grade]:
 
 def hedged(extracted: str, gold: str) -> bool:
     """More said than the gold says: math-verify takes the last formula and would not mind."""
+    extracted, gold = tidy(extracted), tidy(gold)
     more = extracted.count(",") > gold.count(",") or len(extracted) > 4 * len(gold) + 40
     return more or any(word in HEDGES for word in re.findall(r"[a-z]+", extracted.lower()) if word not in gold.lower())
 

@@ -17,7 +17,7 @@ UNICODE = str.maketrans(
         "⌈": r"\lceil ", "⌉": r"\rceil ", "′": "'", "’": "'", "\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u3000": " ", "\u200b": "",
         "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "λ": r"\lambda ", "ω": r"\omega ", "μ": r"\mu ", "σ": r"\sigma ",
         "φ": r"\phi ", "γ": r"\gamma ", "δ": r"\delta ", "ρ": r"\rho ", "τ": r"\tau ",
-        **{chr(0x2460 + i): f"({i + 1})" for i in range(9)},
+        **{chr(0x2460 + i): rf"\textcircled{{{i + 1}}}" for i in range(9)},
         **{chr(0xFF10 + i): str(i) for i in range(10)},
         **{chr(0xFF21 + i): chr(65 + i) for i in range(26)},
         **{chr(0xFF41 + i): chr(97 + i) for i in range(26)},
@@ -79,7 +79,7 @@ def tidy(text: str) -> str:
     text = text.replace(r"\$", "\uff04").replace("$", " ").replace("\uff04", r"\$")
     text = text.replace(r"\(", " ").replace(r"\)", " ").replace(r"\[", " ").replace(r"\]", " ")
     if "\\" in text:
-        text = FONT.sub(lambda m: f" {m[1]} " if m[1] else " ", CIRCLED.sub(lambda m: f"({m[1]})", text))
+        text = FONT.sub(lambda m: f" {m[1]} " if m[1] else " ", CIRCLED.sub(lambda m: rf"\textcircled{{{m[1]}}}", text))
         text = text if "\\begin" in text else BROKEN.sub(r"\\", text)
         text = re.sub(r",\s*\\!\s*|\{,\}", ",", text)
         text = LAYOUT.sub(" ", SPACE.sub(" ", text.replace(r"\\", "\x01"))).replace("\x01", r"\\")

@@ -20,6 +20,7 @@ from passus.value import constant, decimal_logarithm, equal, symbols
 
 LONGEST = 4096
 MOST_PARTS = 120
+LONGEST_CHAIN = 10
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10*
 HEDGES = frozenset("or and not maybe about approximately roughly otherwise if when except plus minus times half perhaps but possibly unless".split())
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def parse(text: str) -> Answer:
     """The answer in a text of any kind; what cannot be read comes back as Words or Foreign, nothing is raised."""
     if len(text) > LONGEST:
@@ -193,7 +194,7 @@ class Parser:
         if TIME.fullmatch(said := re.sub(r"[\x02\x03]", "", text).strip()):
             return Words(re.sub(r"[\s.]", "", said).lower())
         if ITEMS.fullmatch(text):  # ①③④, the statements that hold
-            return Many(tuple(Value(number(item)) for item in re.findall(r"\d", text)), "set")
+            return Many(tuple(Words(f"item {item}") for item in re.findall(r"\d", text)), "set")
         return self.many(repeating(text))
 
     def count(self) -> None:
@@ -271,6 +272,8 @@ class Parser:
     def equation(self, pieces: list[str]) -> Answer:
         """`x = 5`, an equation in general, or a chain of steps, of which the last counts."""
         left, right = pieces[0].strip(), pieces[-1].strip()
+        if len(pieces) > LONGEST_CHAIN:
+            raise Unreadable("too long a chain of equations")
         if not right:
             raise Unreadable("nothing after the equals sign")
         name = re.sub(r"[\s{}]|\x02|\x03", "", left)
@@ -280,12 +283,17 @@ class Parser:
             raise Unreadable("a chain of equations")
         if NAME.fullmatch(left) or WORDY.fullmatch(left):
             inner = self.many(right) if len(pieces) == 2 else self.equation(pieces[1:])
+            if name[0] == "(" and isinstance(inner, Value):
+                raise Unreadable("a tuple that is one number")
             return Named(name, inner, self.as_equation(left, right))
         if PROSE.search(re.sub(r"\\[A-Za-z]+", " ", left)):
             raise Prose(left[:40])
         whole = self.as_equation(left, right)
         if whole is None:  # B^{-1} = a matrix
-            return Named(name, self.many(right))
+            inner = self.many(right)
+            if isinstance(inner, Value):
+                raise Unreadable("an equation of something else")
+            return Named(name, inner)
         if symbols(whole.left) | symbols(whole.right):
             return whole if len(pieces) == 2 else self.many(right)
         return self.steps(pieces)
@@ -470,7 +478,7 @@ NAME = re.compile(
     r"(?:\(\s*[A-Za-z\\][A-Za-z,\s\\]{0,20}\)|(?:,\s*[A-Za-z](?:_\{?\w\}?)?\s*){0,7})\s*\)?(?:\x02[^\x03]*\x03)?"
 )
 VARIABLE = re.compile(r"\(?\s*[A-Za-z](?:_\{?\w\}?)?(?:\s*,\s*[A-Za-z](?:_\{?\w\}?)?){0,5}\s*\)?")
-ITEMS = re.compile(r"(?:\(\s*[1-9]\s*\)[\s,]*){2,9}")
+ITEMS = re.compile(r"(?:\(\s*[1-9]\s*\)[\s,]*){2,9}|(?:\\textcircled\{[1-9]\}[\s,]*){1,9}")
 WORDY = re.compile(r"(?:\x02[^\x03]{0,60}\x03\s*|[A-Za-z\s]{1,40})|\|?[A-Z]{1,4}\|?|\\angle\s*[A-Z]{1,3}|[A-Z]\s*[A-Z](?:_\d)?|\([a-z](?:_\{?\w\}?)?(?:,\s*[a-z](?:_\{?\w\}?)?)+\)")
 SYMBOLIC = re.compile(r"(?<![A-Za-z\\])[xyzabcnmkt](?![A-Za-z])")
 REAL_LINE = re.compile(r"\\mathbb\s*\{?\s*R\s*\}?|R")
@@ -631,7 +639,7 @@ def words(text: str) -> Words:
 
 def squeezed(text: str) -> str:
     """A formula as text, without spaces that do not matter: 1 4/5 is not 14/5."""
-    return SPACES.sub(lambda m: " " if m[1] else "", tidy(text)).strip(" .")
+    return unwrapped(SPACES.sub(lambda m: " " if m[1] else "", tidy(text)).strip(" ."))
 
 
 SPACES = re.compile(r"((?<=[0-9A-Za-z.,])\s+(?=[0-9A-Za-z.\\]))|\s+")

@@ -34,18 +34,27 @@ def _context() -> Any:
 
 def exact(node: Node) -> Fraction | None:
     """The rational value, None if it is not rational or not seen to be; raises TooLarge and Undefined."""
+    return _survey(node)[0]
+
+
+def _survey(node: Node) -> tuple[Fraction | None, int]:
+    """The exact value, and the decimal digits of the longest number on the way, powers worked out: 2^{2009}-1 has 605."""
     if node.op == "num":
-        return node.args[0]
-    if node.op in ("sym", "pm", "mp") or node.op.startswith("call:"):
-        return None
-    parts = []
-    for arg in node.args:
-        value = exact(arg)
-        if value is None:
-            return None
-        parts.append(value)
+        return node.args[0], _length(node.args[0])
+    if node.op == "sym":
+        return None, 0
+    parts = [_survey(arg) for arg in node.args]
+    values = [value for value, _ in parts if value is not None]
+    longest = max(length for _, length in parts)
     rule = EXACT.get(node.op)
-    return _bounded(rule(*parts)) if rule else None
+    if rule is None or len(values) < len(parts):
+        return None, longest
+    value = _bounded(rule(*values))
+    return value, max(longest, _length(value) if value is not None else 0)
+
+
+def _length(value: Fraction) -> int:
+    return (value.numerator.bit_length() + value.denominator.bit_length()) // 3
 
 
 def _bounded(value: Fraction | None) -> Fraction | None:
@@ -141,23 +150,32 @@ EXACT: dict[str, Any] = {
 }
 
 
-@lru_cache(maxsize=8192)
 def symbols(node: Node) -> frozenset[str]:
-    if node.op == "sym":
-        return frozenset() if node.args[0] in CONSTANTS else frozenset({node.args[0]})
-    if node.op == "num":
-        return frozenset()
-    inner = frozenset[str]().union(*(symbols(arg) for arg in node.args))
-    return inner | {node.op} if node.op.startswith("call:") else inner
+    """Names of the variables and of the unknown functions."""
+    found: set[str] = set()
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if one.op == "sym":
+            found.add(one.args[0])
+        elif one.op != "num":
+            waiting += one.args
+            if one.op.startswith("call:"):
+                found.add(one.op)
+    return frozenset(found - CONSTANTS)
 
 
 CONSTANTS = frozenset({"\\pi", "e", "i", "\\infty"})
 
 
-def operations(node: Node) -> frozenset[str]:
-    if node.op in ("num", "sym"):
-        return frozenset()
-    return frozenset({node.op}).union(*(operations(arg) for arg in node.args))
+def operations(node: Node) -> set[str]:
+    found, waiting = set(), [node]
+    while waiting:
+        one = waiting.pop()
+        found.add(one.op)
+        if one.op not in ("num", "sym"):
+            waiting += one.args
+    return found
 
 
 STEPS = frozenset({"floor", "ceil", "fact", "binom", "gcd", "lcm"})
@@ -182,10 +200,14 @@ def equal(a: Node, b: Node) -> bool:
 
 
 def _equal_constants(a: Node, b: Node) -> bool:
-    first, second = exact(a), exact(b)
+    (first, long), (second, longer) = _survey(a), _survey(b)
     if first is not None and second is not None:
         return first == second
-    return close(evaluate(a, {}, digits_for(a, b)), evaluate(b, {}, digits_for(a, b)), digits_for(a, b))
+    rough = evaluate(a, {}, 30), evaluate(b, {}, 30)
+    if abs(rough[0] - rough[1]) > max(abs(rough[0]), abs(rough[1])) / 1000:  # far apart, and no need of more digits
+        return False
+    digits = 60 + 2 * max(long, longer)
+    return close(evaluate(a, {}, digits), evaluate(b, {}, digits), digits)
 
 
 def _agree(a: Node, b: Node, places: list[dict[str, Any]]) -> bool:
@@ -206,19 +228,7 @@ def _agree(a: Node, b: Node, places: list[dict[str, Any]]) -> bool:
 
 def digits_for(a: Node, b: Node) -> int:
     """So many that a decimal as long as the longest number in them cannot agree with an irrational one by chance."""
-    return 60 + 2 * max(longest_number(a), longest_number(b))
-
-
-def longest_number(node: Node) -> int:
-    """Decimal digits of the longest rational number in it, powers worked out: 2^{2009}-1 has 605."""
-    value = exact(node) if node.op != "sym" else None
-    if value is not None:
-        own = (value.numerator.bit_length() + value.denominator.bit_length()) // 3
-        if node.op == "num":
-            return own
-    else:
-        own = 0
-    return max([own, *(longest_number(arg) for arg in node.args if isinstance(arg, Node))])
+    return 60 + 2 * max(_survey(a)[1], _survey(b)[1])
 
 
 def close(a: Any, b: Any, digits: int) -> bool:

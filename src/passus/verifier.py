@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-SECONDS = 5.0
+SECONDS = 3.0
 START_SECONDS = 120.0
 WORKERS = 2
 LONGEST = 1000
