@@ -15,7 +15,8 @@ PAIRS = [json.loads(line) for line in (Path(__file__).parent / "pairs.jsonl").re
     ("output", "answer"),
     [
         (r"so \boxed{42}", "42"), (r"\boxed{1} no: \boxed{2}", "2"), (r"\boxed{\frac{1}{2}}", r"\frac{1}{2}"), ("42", None),
-        (r"\boxed{42", None), (r"\boxed{}", ""), (r"\boxed{" + "9" * 5000 + "}", None), ("", None), (r"\boxed{1} and \boxed{2", "1"),
+        (r"\boxed{42", None), (r"\boxed{}", ""), (r"\boxed{" + "9" * 5000 + "}", None), ("", None),
+        (r"\boxed{1} and \boxed{2", "1"),
         (r"\fbox{3}", "3"), (r"\boxed {4}", "4"), (r"\boxed{\{1,2\}}", r"\{1,2\}"), (r"\boxed{x = \fbox{5}}", r"x = \fbox{5}"),
     ],
 )  # fmt: skip
@@ -50,7 +51,8 @@ def test_well_formed_is_one_box_and_an_end(output, truncated, well_formed):
     [
         ("18", "18"), (" 18\n", "18"), ("$18", "18"), (r"\$18", "18"), ("$18$", "18"), ("18.", "18"), ("18.00", "18"),
         ("$18.00.", "18"), ("1,000", "1000"), ("1000", "1,000"), ("-1,234,567.50", "-1234567.5"), ("0.10", "0.1"),
-        ("C", " C "), ("x + 1", "x + 1"), ("018", "18"), ("1e3", "1000"), ("9" * 200 + ".0", "9" * 200), ("1" * 300 + ".0", "1" * 300),
+        ("C", " C "), ("x + 1", "x + 1"), ("018", "18"), ("1e3", "1000"), ("9" * 200 + ".0", "9" * 200),
+        ("1" * 300 + ".0", "1" * 300),
         ("18 apples", "18"), ("C.", "C"), ("$C$", "C"),
     ],
 )  # fmt: skip
@@ -84,7 +86,9 @@ def test_labelled_pairs():
 
 def test_a_rounded_gold_is_compared_with_its_tolerance():
     rounded = Rule(tolerance=0.01)
-    verdicts = [grade(rf"\boxed{{{x}}}", "4.5e33", truncated=False, rule=rounded).verdict for x in (r"4.49 \times 10^{33}", "4.4e33")]
+    verdicts = [
+        grade(rf"\boxed{{{x}}}", "4.5e33", truncated=False, rule=rounded).verdict for x in (r"4.49 \times 10^{33}", "4.4e33")
+    ]
     assert verdicts == [Verdict.CORRECT, Verdict.WRONG]
     assert grade(r"\boxed{4.49e33}", "4.5e33", truncated=False).verdict is Verdict.WRONG
 
@@ -99,20 +103,28 @@ def test_what_the_rules_cannot_read_goes_to_math_verify():
 def test_golds_that_cannot_be_compared_are_told():
     assert check_gold("42", MATH) is None and check_gold(r"\frac{1}{2}", MATH) is None and check_gold("even", MATH) is None
     prose = "We show that the sequence converges by comparing it with a geometric series whose ratio is less than one"
-    assert "prose" in check_gold(prose, MATH) and "empty" in check_gold(" ", MATH) and "letter" in check_gold("12", Rule("choice"))
+    assert (
+        "prose" in check_gold(prose, MATH) and "empty" in check_gold(" ", MATH) and "letter" in check_gold("12", Rule("choice"))
+    )
     judged = grade(r"\boxed{1}", prose, truncated=False, rule=Rule("judge"))
     assert judged.verdict is Verdict.ERROR and "judge" in judged.reason
     assert grade(r"\boxed{7}", "7", truncated=False, rule=Rule("judge")).verdict is Verdict.CORRECT
 
 
 def test_votes_for_equal_answers_add_up():
-    groups = [["0.5", r"\frac{1}{2}", "1/2", "0.50"], ["1,000", "1000", "1000.0"], [r"\frac{1}{3}", "2/6"], [r"\text{even}", "Even"]]
+    groups = [
+        ["0.5", r"\frac{1}{2}", "1/2", "0.50"],
+        ["1,000", "1000", "1000.0"],
+        [r"\frac{1}{3}", "2/6"],
+        [r"\text{even}", "Even"],
+    ]
     spellings = [{canonical(answer) for answer in group} for group in groups]
     assert all(len(spelling) == 1 for spelling in spellings) and len(set.union(*spellings)) == 4
 
 
 def test_plain_numbers_load_no_algebra():
-    code = "import sys, passus.grading as g; g.grade('\\\\boxed{7}', '7', truncated=False); print('sympy' in sys.modules, 'mpmath' in sys.modules)"
+    code = "import sys; from passus.grading import grade; grade('\\\\boxed{7}', '7', truncated=False); "
+    code += "print('sympy' in sys.modules, 'mpmath' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
 

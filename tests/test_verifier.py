@@ -1,5 +1,6 @@
 import os
 import time
+from pathlib import Path
 
 from passus.verifier import Pool, Ruling
 
@@ -9,7 +10,7 @@ def children() -> list[str]:
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            state, parent = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[:2]
+            state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
         except (FileNotFoundError, ProcessLookupError):
             continue
         if int(parent) == os.getpid():

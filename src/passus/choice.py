@@ -18,7 +18,13 @@ SPOKEN = re.compile(r"(?<![A-Za-z])(?:option|choice|选项|选)?\s*[(（]?\s*([A
 
 def letters(text: str, options: tuple[str, ...] = ()) -> str | None:
     """The letters chosen, in order of the alphabet; None where no choice is seen."""
-    bare = TEXT_MACRO.sub(lambda m: m[1], tidy(text)).replace("\\", " ").replace("{", " ").replace("}", " ").strip(" *`.。,，;；\"'\n")
+    bare = (
+        TEXT_MACRO.sub(lambda m: m[1], tidy(text))
+        .replace("\\", " ")
+        .replace("{", " ")
+        .replace("}", " ")
+        .strip(" *`.。,，;；\"'\n")
+    )
     if match := ALONE.fullmatch(bare):
         return match[1].upper()
     if RUN.fullmatch(bare) and len(set(bare.upper())) == len(bare):

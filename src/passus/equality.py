@@ -116,15 +116,19 @@ class Comparison:
             return self.values(mine, gold)
         if isinstance(mine, Matrix) != isinstance(gold, Matrix):
             mine, gold = as_vector(mine), as_vector(gold)
-        if isinstance(mine, Many) and isinstance(gold, Sequence) or isinstance(mine, Sequence) and isinstance(gold, Many):
+        if (isinstance(mine, Many) and isinstance(gold, Sequence)) or (isinstance(mine, Sequence) and isinstance(gold, Many)):
             return self.assigned(mine, gold)
         if isinstance(mine, Union) and isinstance(gold, Union):
             return self.unordered(mine.items, gold.items)
         if type(mine) is not type(gold):
             return False
-        rule = {Sequence: self.sequences, Many: self.many, Matrix: self.matrices, Equation: self.proportional, Order: self.orders,
-                Ratio: self.ratios, Without: lambda a, b: self.unordered(a.items, b.items), Based: lambda a, b: a == b}[type(mine)]  # fmt: skip
-        return rule(mine, gold)  # type: ignore[operator]
+        if isinstance(mine, Without) and isinstance(gold, Without):
+            return self.unordered(mine.items, gold.items)
+        rules = {
+            Sequence: self.sequences, Many: self.many, Matrix: self.matrices, Equation: self.proportional, Order: self.orders,
+            Ratio: self.ratios,
+        }  # fmt: skip
+        return rules[type(mine)](mine, gold) if type(mine) in rules else False  # type: ignore[operator, index]
 
     def values(self, mine: Value, gold: Value) -> bool:
         if self.nodes(mine.node, gold.node):
@@ -280,7 +284,7 @@ def as_region(answer: Answer) -> Answer:
 
 
 def between(items: tuple[Answer, ...]) -> Answer | None:
-    """The a of (-∞, a) ∪ (a, ∞)."""
+    """The a of (-∞, a) or (a, ∞)."""
     if not all(isinstance(item, Sequence) and (item.opening, item.closing, len(item.items)) == ("(", ")", 2) for item in items):
         return None
     ends = [item.items for item in items]  # type: ignore[union-attr]

@@ -12,7 +12,7 @@ LONGEST = 1500  # tokens
 DEEPEST = 60
 
 
-class Unreadable(ValueError):
+class Unreadable(ValueError):  # noqa: N818 it says what an answer is, not that something failed
     """Mathematics beyond this reader."""
 
 
@@ -31,25 +31,109 @@ class Node(NamedTuple):
 
 
 FUNCTIONS = frozenset(
-    """sin cos tan cot sec csc arcsin arccos arctan arccot sinh cosh tanh ln log lg exp sqrt abs max min gcd lcm floor ceil Re Im arg
-    binom fact root asin acos atan""".split()
+    [
+        "sin",
+        "cos",
+        "tan",
+        "cot",
+        "sec",
+        "csc",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "arccot",
+        "sinh",
+        "cosh",
+        "tanh",
+        "ln",
+        "log",
+        "lg",
+        "exp",
+        "sqrt",
+        "abs",
+        "max",
+        "min",
+        "gcd",
+        "lcm",
+        "floor",
+        "ceil",
+        "Re",
+        "Im",
+        "arg",
+        "binom",
+        "fact",
+        "root",
+        "asin",
+        "acos",
+        "atan",
+    ]
 )
 SYNONYMS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "cosec": "csc", "sh": "sinh", "ch": "cosh"}
 GREEK = frozenset(
-    """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta kappa lambda mu nu xi rho sigma tau phi varphi chi psi omega
-    Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega hbar ell infty circ Pi imath partial nabla mho Upsilon upsilon iota triangle angle ldots""".split()
+    [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "varepsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "vartheta",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+        "rho",
+        "sigma",
+        "tau",
+        "phi",
+        "varphi",
+        "chi",
+        "psi",
+        "omega",
+        "Gamma",
+        "Delta",
+        "Theta",
+        "Lambda",
+        "Xi",
+        "Sigma",
+        "Phi",
+        "Psi",
+        "Omega",
+        "hbar",
+        "ell",
+        "infty",
+        "circ",
+        "Pi",
+        "imath",
+        "partial",
+        "nabla",
+        "mho",
+        "Upsilon",
+        "upsilon",
+        "iota",
+        "triangle",
+        "angle",
+        "ldots",
+    ]
 )
-WRAPPERS = frozenset({"vec", "hat", "tilde", "bar", "overline", "dot", "ddot", "underline", "mathbb", "overbrace", "acute", "check"})
+WRAPPERS = frozenset(
+    {"vec", "hat", "tilde", "bar", "overline", "dot", "ddot", "underline", "mathbb", "overbrace", "acute", "check"}
+)
 CALLED = frozenset("fghFGHPQ")
 """Letters that before a parenthesis are functions and no factors."""
 TOKEN = re.compile(
-    r"\s*(?:(\d+(?:\.\d+)?[eE][+-]?\d{1,4}(?![\dA-Za-z])|\d+\.?\d*|\.\d+)|(\\[A-Za-z]+)|(\\[{}|%#&])|([A-Za-z]+)|(\x02[^\x03]*\x03)|(.))", re.S
+    r"\s*(?:(\d+(?:\.\d+)?[eE][+-]?\d{1,4}(?![\dA-Za-z])|\d+\.?\d*|\.\d+)|(\\[A-Za-z]+)|(\\[{}|%#&])|([A-Za-z]+)|(\x02[^\x03]*\x03)|(.))",
+    re.S,
 )
 TIGHT = frozenset({"pi", "sqrt", "infty", "inf", "oo", "infinity", *FUNCTIONS, *GREEK})
 
 
 def tokens_of(text: str) -> list[str]:
-    found = []
+    found: list[str] = []
     position, text = 0, text.rstrip()
     while position < len(text):
         match = TOKEN.match(text, position)
@@ -84,8 +168,73 @@ def word_tokens(letters: str) -> list[str]:
 
 
 ENGLISH = frozenset(
-    """no of is it if we he so to do on go or and the not all any for yes none even odd east west true false each both dne here with from when then that this some only must does
-    than into over such case more less zero one two three four five six seven eight nine ten non day won win lose draw""".split()
+    [
+        "no",
+        "of",
+        "is",
+        "it",
+        "if",
+        "we",
+        "he",
+        "so",
+        "to",
+        "do",
+        "on",
+        "go",
+        "or",
+        "and",
+        "the",
+        "not",
+        "all",
+        "any",
+        "for",
+        "yes",
+        "none",
+        "even",
+        "odd",
+        "east",
+        "west",
+        "true",
+        "false",
+        "each",
+        "both",
+        "dne",
+        "here",
+        "with",
+        "from",
+        "when",
+        "then",
+        "that",
+        "this",
+        "some",
+        "only",
+        "must",
+        "does",
+        "than",
+        "into",
+        "over",
+        "such",
+        "case",
+        "more",
+        "less",
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "non",
+        "day",
+        "won",
+        "win",
+        "lose",
+        "draw",
+    ]
 )
 
 
@@ -134,7 +283,7 @@ class Reader:
         return terms[0] if len(terms) == 1 else Node("add", tuple(terms))
 
     def signed(self) -> Node:
-        wraps = []
+        wraps: list[str] = []
         while (sign := self.peek()) in SIGNS:
             self.next()
             if len(wraps) > 4:
@@ -169,14 +318,19 @@ class Reader:
 
     def side_by_side(self, left: Node) -> Node:
         """A mixed number or a product without a sign; two bare numbers side by side are neither."""
-        mixed = is_whole(left) and self.peek() in ("\\frac",) or False
+        mixed = (is_whole(left) and self.peek() in ("\\frac",)) or False
         right_is_digit = self.peek()[0].isdigit() or self.peek()[0] == "."  # type: ignore[index]
         if right_is_digit and left.op == "num":
             return self.plain_mixed(left)
         if right_is_digit and not (left.op in ("sym", "group", "pow") or left.op in FUNCTIONS):
             raise Unreadable("two numbers side by side")
         right = self.factor()
-        if mixed and right.op == "div" and all(is_whole(part) for part in right.args) and right.args[0].args[0] < right.args[1].args[0]:
+        if (
+            mixed
+            and right.op == "div"
+            and all(is_whole(part) for part in right.args)
+            and right.args[0].args[0] < right.args[1].args[0]
+        ):
             return Node("add", (left, right))
         return Node("mul", (left, right))
 
@@ -392,7 +546,13 @@ class Reader:
         if self.peek() in BRACKETS:
             return self.primary()
         node = self.signed_factor()
-        while (token := self.peek()) is not None and self.opens(token) and token[1:] not in FUNCTIONS and token not in BRACKETS and token != "|":
+        while (
+            (token := self.peek()) is not None
+            and self.opens(token)
+            and token[1:] not in FUNCTIONS
+            and token not in BRACKETS
+            and token != "|"
+        ):
             node = Node("mul", (node, self.factor()))
         if self.peek() == "/" and node.op in ("sym", "num", "mul"):  # \cos \pi / 3
             following = self.tokens[self.at + 1 : self.at + 2]
@@ -412,7 +572,26 @@ SIGNS = {"+": "", "-": "neg", "\\pm": "pm", "\\mp": "mp"}
 TIMES = frozenset({"*", "\\times", "\\cdot"})
 BRACKETS = {"(": ")", "[": "]", "{": "}", "\\{": "\\}"}
 PAIRS = {"lfloor": "floor", "lceil": "ceil"}
-CLOSERS = frozenset({"rfloor", "rceil", "pm", "mp", "approx", "le", "ge", "ne", "cup", "cap", "in", "backslash", "circ", "rangle", "langle", "ldots"})
+CLOSERS = frozenset(
+    {
+        "rfloor",
+        "rceil",
+        "pm",
+        "mp",
+        "approx",
+        "le",
+        "ge",
+        "ne",
+        "cup",
+        "cap",
+        "in",
+        "backslash",
+        "circ",
+        "rangle",
+        "langle",
+        "ldots",
+    }
+)
 
 
 def number(token: str) -> Node:

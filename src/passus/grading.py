@@ -1,7 +1,7 @@
 """From a model's text to a verdict: extract the answer, compare it with the gold.
 
-A verdict is one of five words, never a number: what each is worth is the experiment's business (`[reward]`). The order of work is
-the order of cost: plain numbers, our own exact rules (equality.py), and math-verify (verifier.py) for formulas beyond them.
+A verdict is one of five words, never a number: what each is worth is the experiment's business (`[reward]`). The order of work
+is the order of cost: plain numbers, our own exact rules (equality.py), and math-verify (verifier.py) for formulas beyond them.
 """
 
 import re
@@ -21,7 +21,19 @@ from passus.notation import tidy
 from passus.structure import HEDGES, Foreign, Value, Words, parse, squeezed
 from passus.value import exact
 
-__all__ = ["BOX", "MATH", "Grade", "Rule", "Verdict", "canonical", "check_gold", "grade", "grade_all", "last_box", "same_answer"]
+__all__ = [
+    "BOX",
+    "MATH",
+    "Grade",
+    "Rule",
+    "Verdict",
+    "canonical",
+    "check_gold",
+    "grade",
+    "grade_all",
+    "last_box",
+    "same_answer",
+]
 
 # Written as numbers are: no exponent, so that a few characters cannot mean a billion digits.
 NUMBER = re.compile(r"-?([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]+)?")

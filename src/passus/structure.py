@@ -1,4 +1,4 @@
-"""An answer read as what it is: a value, a tuple or interval, a list, a set, a union, a matrix, an equation, a condition, words."""
+"""An answer read as what it is: a value, a tuple or an interval, a list, a set, a matrix, an equation, a condition, words."""
 
 import re
 from dataclasses import dataclass, field
@@ -130,8 +130,8 @@ MINUS_INFINITY = Node("neg", (INFINITY,))
 REALS = Sequence("(", (Value(MINUS_INFINITY), Value(INFINITY)), ")")
 EMPTY = Many((), "set")
 PHRASES: dict[str, "Answer"] = {
-    **dict.fromkeys(["no solution", "no solutions", "no real solution", "no real solutions", "empty set", "none", "no such numbers"], EMPTY),
-    **dict.fromkeys(["all real numbers", "all reals", "all real number", "all real x", "all real values", "any real number"], REALS),
+    **dict.fromkeys(["no solution", "no solutions", "no real solution", "no real solutions", "empty set", "none"], EMPTY),
+    **dict.fromkeys(["all real numbers", "all reals", "all real number", "all real values", "any real number"], REALS),
     **dict.fromkeys(["infinity", "positive infinity"], Value(INFINITY)),
 }  # fmt: skip
 ONE_WORD = {
@@ -141,10 +141,51 @@ ONE_WORD = {
 }  # fmt: skip
 NUMBER_WORDS = {
     w: str(n)
-    for n, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split())
+    for n, w in enumerate(
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+        ]
+    )
 }
 SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "万": 10**4, "亿": 10**8}
-HEDGES = frozenset("or and not maybe about approximately roughly otherwise if when except plus minus times half perhaps but possibly unless".split())
+HEDGES = frozenset(
+    [
+        "or",
+        "and",
+        "not",
+        "maybe",
+        "about",
+        "approximately",
+        "roughly",
+        "otherwise",
+        "if",
+        "when",
+        "except",
+        "plus",
+        "minus",
+        "times",
+        "half",
+        "perhaps",
+        "but",
+        "possibly",
+        "unless",
+    ]
+)
 
 
 @lru_cache(maxsize=2048)
@@ -226,7 +267,9 @@ class Parser:
         orders = [interval(item) for item in items]
         if all(isinstance(item, Order) for item in items) and all(orders):
             return Union(tuple(o for o in orders if o))
-        flat = tuple(part for item in items for part in (item.items if isinstance(item, Many) and item.kind == "list" else (item,)))
+        flat = tuple(
+            part for item in items for part in (item.items if isinstance(item, Many) and item.kind == "list" else (item,))
+        )
         return Many(flat)
 
     def one(self, text: str) -> Answer:
@@ -299,7 +342,7 @@ class Parser:
         return self.steps(pieces)
 
     def steps(self, pieces: list[str]) -> Answer:
-        """`3 + 4 = 7`: the last value, if the steps before it are worth the same; a rounded last step stands beside the first."""
+        """`3 + 4 = 7`: the last value, if all before it are worth the same; a rounded one stands beside the first."""
         values = [self.value(piece) for piece in pieces]
         nodes = [value.node for value in values if isinstance(value, Value)]
         if len(nodes) < len(values):
@@ -342,7 +385,15 @@ class Parser:
         return REALS if REAL_LINE.fullmatch(text) else EMPTY if text == "\\emptyset" else None
 
     def bracketed(self, text: str) -> Answer | None:
-        for opening, closing in (("\\{", "\\}"), ("(", ")"), ("[", "]"), ("(", "]"), ("[", ")"), ("\\langle", "\\rangle"), ("]", "[")):
+        for opening, closing in (
+            ("\\{", "\\}"),
+            ("(", ")"),
+            ("[", "]"),
+            ("(", "]"),
+            ("[", ")"),
+            ("\\langle", "\\rangle"),
+            ("]", "["),
+        ):
             if text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing) - 1:
                 inner = text[len(opening) : -len(closing)]
                 if not encloses(inner):
@@ -355,7 +406,11 @@ class Parser:
                 if len(pieces) == 1 and "=" in inner:
                     return self.one(inner)
                 if len(pieces) > 1:
-                    return Sequence("(" if opening == "\\langle" else opening, tuple(self.one(p) for p in pieces), ")" if opening == "\\langle" else closing)
+                    return Sequence(
+                        "(" if opening == "\\langle" else opening,
+                        tuple(self.one(p) for p in pieces),
+                        ")" if opening == "\\langle" else closing,
+                    )
         return None
 
     def set(self, inner: str) -> Answer:
@@ -463,7 +518,7 @@ def interval(answer: Answer) -> Sequence | None:
     at = [i for i, node in enumerate(nodes) if node.op == "sym" and node.args[0] not in ("\\infty", "\\pi", "e", "i")]
     if len(nodes) == 3 and 1 in at:
         ends, closed = (nodes[0], nodes[2]), [sign == "\\le" for sign in signs]
-    elif len(nodes) == 2 and at and not (len(at) == 2):
+    elif len(nodes) == 2 and len(at) == 1:
         low = at[0] == 1
         ends = (nodes[0], INFINITY) if low else (MINUS_INFINITY, nodes[1])
         closed = [signs[0] == "\\le" and low, signs[0] == "\\le" and not low]
@@ -472,28 +527,59 @@ def interval(answer: Answer) -> Sequence | None:
     return Sequence("[" if closed[0] else "(", (Value(ends[0]), Value(ends[1])), "]" if closed[1] else ")")
 
 
-JOINING = re.compile(r"(?<![A-Za-z\\])(?:and|or|OR|和|或|与)(?![A-Za-z])|\\(?:and|or|cap)(?![A-Za-z])|\x02(?:,? ?and|,? ?or)\x03")
+JOINING = re.compile(
+    r"(?<![A-Za-z\\])(?:and|or|OR|和|或|与)(?![A-Za-z])|\\(?:and|or|cap)(?![A-Za-z])|\x02(?:,? ?and|,? ?or)\x03"
+)
 NAME = re.compile(
     r"\(?\s*(?:\\?[A-Za-z]+|\\(?:vec|hat|bar|overline|mathbb)\s*\{?[A-Za-z]+\}?)\s*(?:_\s*(?:\{[^{}]*\}|[A-Za-z0-9]))?'*\s*"
     r"(?:\(\s*[A-Za-z\\][A-Za-z,\s\\]{0,20}\)|(?:,\s*[A-Za-z](?:_\{?\w\}?)?\s*){0,7})\s*\)?(?:\x02[^\x03]*\x03)?"
 )
 VARIABLE = re.compile(r"\(?\s*[A-Za-z](?:_\{?\w\}?)?(?:\s*,\s*[A-Za-z](?:_\{?\w\}?)?){0,5}\s*\)?")
 ITEMS = re.compile(r"(?:\(\s*[1-9]\s*\)[\s,]*){2,9}|(?:\\textcircled\{[1-9]\}[\s,]*){1,9}")
-WORDY = re.compile(r"(?:\x02[^\x03]{0,60}\x03\s*|[A-Za-z\s]{1,40})|\|?[A-Z]{1,4}\|?|\\angle\s*[A-Z]{1,3}|[A-Z]\s*[A-Z](?:_\d)?|\([a-z](?:_\{?\w\}?)?(?:,\s*[a-z](?:_\{?\w\}?)?)+\)")
+WORDY = re.compile(
+    r"(?:\x02[^\x03]{0,60}\x03\s*|[A-Za-z\s]{1,40})|\|?[A-Z]{1,4}\|?|\\angle\s*[A-Z]{1,3}|[A-Z]\s*[A-Z](?:_\d)?|\([a-z](?:_\{?\w\}?)?(?:,\s*[a-z](?:_\{?\w\}?)?)+\)"
+)
 SYMBOLIC = re.compile(r"(?<![A-Za-z\\])[xyzabcnmkt](?![A-Za-z])")
 REAL_LINE = re.compile(r"\\mathbb\s*\{?\s*R\s*\}?|R")
 MATRIX = re.compile(
-    r"(?P<scale>[^&]*?)[(\[]?\s*\\begin\s*\{(?P<kind>[pbB]?matrix|smallmatrix|array)\}(?P<body>.*)\\end\s*\{(?P=kind)\}\s*[)\]]?", re.S
+    r"(?P<scale>[^&]*?)[(\[]?\s*\\begin\s*\{(?P<kind>[pbB]?matrix|smallmatrix|array)\}(?P<body>.*)\\end\s*\{(?P=kind)\}\s*[)\]]?",
+    re.S,
 )
-BASE_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "twelve": 12, "sixteen": 16, "ten": 10}
+BASE_WORDS = {
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "twelve": 12,
+    "sixteen": 16,
+    "ten": 10,
+}
 BASED = re.compile(
-    r"\(?\s*\x02?(?P<digits>-?\s*[0-9A-Fa-f.][0-9A-Fa-f,.\s]*)\x03?\s*\)?\s*(?:_\s*\{?\s*\(?|(?:in\s+)?\x02?(?:in )?base[\s-]*\x03?\s*)(?:\x02?(?P<word>"
+    r"\(?\s*\x02?(?P<digits>-?\s*[0-9A-Fa-f.][0-9A-Fa-f,.\s]*)\x03?\s*\)?\s*"
+    r"(?:_\s*\{?\s*\(?|(?:in\s+)?\x02?(?:in )?base[\s-]*\x03?\s*)(?:\x02?(?P<word>"
     + "|".join(BASE_WORDS)
     + r")\x03?|(?P<base>\d{1,2}))\s*\)?\s*\}?\x03?",
     re.I,
 )
 SEPARATING = re.compile(r"\\begin(?![A-Za-z])|\\end(?![A-Za-z])|\\\\|\\[{}|]|\\[A-Za-z]+|[()\[\]{},;:|]")
-OPENS = {"(": 1, "[": 1, "{": 1, "\\{": 1, "\\begin": 1, "\\langle": 1, ")": -1, "]": -1, "}": -1, "\\}": -1, "\\end": -1, "\\rangle": -1}
+OPENS = {
+    "(": 1,
+    "[": 1,
+    "{": 1,
+    "\\{": 1,
+    "\\begin": 1,
+    "\\langle": 1,
+    ")": -1,
+    "]": -1,
+    "}": -1,
+    "\\}": -1,
+    "\\end": -1,
+    "\\rangle": -1,
+}
 RELATION = re.compile(r"\\(?:le|ge|ne|approx|in)(?![A-Za-z])|<=|>=|!=|[<>=]|\\\\|\\[{}|]|\\[A-Za-z]+|[()\[\]{}]")
 
 
@@ -565,11 +651,15 @@ def stripped(text: str) -> str:
 
 
 FOR_ALL = re.compile(
-    r"(?P<rest>[A-Za-z]\s*\([a-z](?:,\s*[a-z])?\)\s*=[^\x02\x03]{1,300}?)[\s,]*(?:\\forall|\x02for (?:all|any|every)(?: real numbers?| reals?| integers?| positive integers?)?\x03)"
+    r"(?P<rest>[A-Za-z]\s*\([a-z](?:,\s*[a-z])?\)\s*=[^\x02\x03]{1,300}?)[\s,]*"
+    r"(?:\\forall|\x02for (?:all|any|every)(?: real numbers?| reals?| integers?| positive integers?)?\x03)"
     r"\s*[a-z]?\s*(?:\\in\s*\\mathbb\s*\{?\s*[A-Z]\s*\}?\s*(?:\^\S{1,4}|_\S{1,6})?)?\s*"
 )
 SENTENCE = re.compile(r"(?:the|so|thus|therefore)\b.{0,200}\b(?:is|are)\b:?\s+(?P<rest>.{1,200})", re.I | re.S)
-LEADING = re.compile(r"^(?:so |thus |hence |therefore,? )?(?:the )?(?:final |correct )?(?:answer|result|value|solution)s?(?: is| are|:)\s*:?\s*", re.I)
+LEADING = re.compile(
+    r"^(?:so |thus |hence |therefore,? )?(?:the )?(?:final |correct )?(?:answer|result|value|solution)s?(?: is| are|:)\s*:?\s*",
+    re.I,
+)
 ALL_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox|textrm)\s*\{([^{}]*)\}")
 OCR_DECIMAL = re.compile(r"(-?\d+)\. (\d+)")
 
@@ -583,7 +673,9 @@ def opened(text: str) -> str:
     return f"{match[1]}.{match[2]}" if match else text
 
 
-UNIT_END = re.compile(r"(?:\x02[^\x03]*\x03|(?<![A-Za-z\\])[A-Za-z一-龥]+(?:/[A-Za-z]+)?\.?)\s*(?:\^\s*(?:\{\s*-?\s*\d\s*\}|-?\d))?\s*[./·]?\s*$")
+UNIT_END = re.compile(
+    r"(?:\x02[^\x03]*\x03|(?<![A-Za-z\\])[A-Za-z一-龥]+(?:/[A-Za-z]+)?\.?)\s*(?:\^\s*(?:\{\s*-?\s*\d\s*\}|-?\d))?\s*[./·]?\s*$"
+)
 TIME = re.compile(r"\d{1,2}(?::\d\d)?\s*[ap]\s?\.?m\.?", re.I)
 NUMERIC_HEAD = re.compile(r"[\d)}!]\s*$|\\pi\s*$|\\circ\s*$|%\s*$")
 PLAIN_NUMBER = re.compile(r"-?\s*[\d.,]+(?:/\d+)?\s+")
@@ -613,11 +705,20 @@ def is_unit(tail: str, head: str, raw: str) -> bool:
         return bool(re.search(r"\d|\\pi|\x03", head))
     if not (NUMERIC_HEAD.search(head) or is_unit_word(head.split()[-1])):
         return False
-    if word in UNIT_WORDS or word.lower() in UNIT_WORDS or all(part in UNIT_WORDS or part in UNIT_LETTERS for part in word.split("/")) and "/" in word:
+    if (
+        word in UNIT_WORDS
+        or word.lower() in UNIT_WORDS
+        or (all(part in UNIT_WORDS or part in UNIT_LETTERS for part in word.split("/")) and "/" in word)
+    ):
         return True
     if word in UNIT_LETTERS:
         return raw.endswith(" ") and bool(re.fullmatch(r"-?\s*[\d.]+", head))
-    return len(word) >= 4 and word.isalpha() and bool(PLAIN_NUMBER.match(head + " ")) and re.fullmatch(r"-?[\d.,/ ]+[A-Za-z ]*", head) is not None
+    return (
+        len(word) >= 4
+        and word.isalpha()
+        and bool(PLAIN_NUMBER.match(head + " "))
+        and re.fullmatch(r"-?[\d.,/ ]+[A-Za-z ]*", head) is not None
+    )
 
 
 def is_unit_word(word: str) -> bool:

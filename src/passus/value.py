@@ -132,7 +132,7 @@ def _binomial(n: Fraction, k: Fraction) -> Fraction | None:
 
 EXACT: dict[str, Any] = {
     "add": lambda *terms: sum(terms, Fraction(0)),
-    "mul": lambda a, b: _bounded(a) * _bounded(b),
+    "mul": lambda a, b: a * b,
     "div": _divide,
     "pow": _power,
     "neg": lambda a: -a,
@@ -259,14 +259,19 @@ def point(names: frozenset[str], index: int, sign: int = 1) -> dict[str, Any]:
     for name in names:
         seed = zlib.crc32(f"{name}#{index}".encode())
         with context.workdps(70):
-            place[name] = sign * (context.mpf(seed % 1_000_003) / 1_000_003 * 3 + context.sqrt(seed % 97 + 2) / 48 + context.mpf("0.17"))
+            place[name] = sign * (
+                context.mpf(seed % 1_000_003) / 1_000_003 * 3 + context.sqrt(seed % 97 + 2) / 48 + context.mpf("0.17")
+            )
     return place
 
 
 def whole_point(names: frozenset[str], index: int) -> dict[str, Any]:
     """For formulas of whole numbers: 1 to 8 and some larger ones."""
     context = _context()
-    return {name: context.mpf(index + 1 + (zlib.crc32(f"{name}{index}".encode()) % 13 if index > 3 or len(names) > 1 else 0)) for name in names}
+    return {
+        name: context.mpf(index + 1 + (zlib.crc32(f"{name}{index}".encode()) % 13 if index > 3 or len(names) > 1 else 0))
+        for name in names
+    }
 
 
 def evaluate(node: Node, place: dict[str, Any], digits: int) -> Any:

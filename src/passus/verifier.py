@@ -96,7 +96,9 @@ class Pool:
         return [rulings[pair] for pair in pairs]
 
     def _work(self, pairs: list[tuple[str, str]]) -> list[Ruling]:
-        rulings: list[Ruling | None] = [Ruling(False, "too long for math-verify") if max(map(len, p)) > LONGEST else None for p in pairs]
+        rulings: list[Ruling | None] = [
+            Ruling(False, "too long for math-verify") if max(map(len, p)) > LONGEST else None for p in pairs
+        ]
         waiting = [i for i, ruling in enumerate(rulings) if ruling is None][::-1]
         if self.owner != os.getpid():  # a fork must not talk to its parent's workers
             self.workers, self.owner = [], os.getpid()
@@ -130,7 +132,9 @@ class Pool:
         for worker in replied:
             self._take(worker, worker.reply(), rulings)
         now = time.monotonic()
-        for worker in [w for w in self.workers if (w.item is not None or not w.ready) and w not in replied and w.deadline < now]:
+        for worker in [
+            w for w in self.workers if (w.item is not None or not w.ready) and w not in replied and w.deadline < now
+        ]:
             self._drop(worker, f"math-verify took more than {self.seconds:g} s", rulings)
         for worker in [w for w in self.workers if w.item is None and w.deadline == 0.0]:
             self._drop(worker, "", rulings)

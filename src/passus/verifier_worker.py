@@ -16,7 +16,9 @@ def compare(gold: str, answer: str) -> bool:
     from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 
     readers = [LatexExtractionConfig(), ExprExtractionConfig()]
-    parsed = [parse(f"${text}$", extraction_config=readers, parsing_timeout=None, raise_on_error=True) for text in (gold, answer)]
+    parsed = [
+        parse(f"${text}$", extraction_config=readers, parsing_timeout=None, raise_on_error=True) for text in (gold, answer)
+    ]
     if not all(parsed):
         raise ValueError("math-verify reads no formula in " + ("the gold" if not parsed[0] else "the answer"))
     return bool(verify(parsed[0], parsed[1], timeout_seconds=None, strict=True, raise_on_error=True, float_rounding=30))
