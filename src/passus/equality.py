@@ -8,7 +8,6 @@ from passus.structure import (
     REALS,
     About,
     Answer,
-    Based,
     Equation,
     Foreign,
     Many,
@@ -128,7 +127,7 @@ class Comparison:
             Sequence: self.sequences, Many: self.many, Matrix: self.matrices, Equation: self.proportional, Order: self.orders,
             Ratio: self.ratios,
         }  # fmt: skip
-        return rules[type(mine)](mine, gold) if type(mine) in rules else False  # type: ignore[operator, index]
+        return rules[type(mine)](mine, gold) if type(mine) in rules else False  # type: ignore[operator]
 
     def values(self, mine: Value, gold: Value) -> bool:
         if self.nodes(mine.node, gold.node):

@@ -425,9 +425,14 @@ class Reader:
         if token in ("C", "A") and self.peek() == "_" and (chosen := self.combination(token)) is not None:
             return chosen
         name = token + self.decoration()
-        if self.peek() == "(" and token in CALLED:
+        if self.peek() == "(" and (token in CALLED or (token not in "ei" and self.one_in_brackets())):
             return Node("call:" + name, self.arguments())
         return Node("sym", (name,))
+
+    def one_in_brackets(self) -> bool:
+        """I(0), u(t): with one number or letter in the brackets it is a value of a function."""
+        following = self.tokens[self.at + 1 : self.at + 3]
+        return len(following) == 2 and following[1] == ")" and following[0][0].isalnum()
 
     def combination(self, token: str) -> Node | None:
         """C_{n}^{k}, as Chinese papers write binomials."""
