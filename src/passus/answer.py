@@ -45,18 +45,19 @@ def find(output: str) -> Found | None:
 
 def last_box(output: str) -> str | None:
     """The content of the last \\boxed{...} that closes, the outermost if boxes are nested; None without one."""
+    head, found, rest = output.rpartition(BOX)
+    content, closed, _ = rest[: LONGEST_ANSWER + 1].partition("}")
+    if found and closed and "box" not in head and "box" not in rest and "{" not in content and "\\" not in content:
+        return content  # one box with nothing to balance, as most are
     best: tuple[int, str] | None = None
     for start in reversed(box_starts(output)):
-        content = balanced(output, start)
-        if content is None:
+        inside = balanced(output, start)
+        if inside is None:
             continue
-        end = start + len(content)
-        if best is None or end > best[0]:
-            if best is not None and start + LONGEST_ANSWER < best[0]:
-                break
-            best = (end, content)
-        elif best is not None:
-            break
+        end = start + len(inside)
+        if best is not None and end < best[0]:
+            break  # an earlier box, and not one around the last
+        best = (end, inside)
     return best[1] if best else None
 
 

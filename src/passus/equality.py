@@ -24,7 +24,7 @@ from passus.structure import (
     parse,
     squeezed,
 )
-from passus.value import TooLarge, Undefined, constant, decimal_logarithm, equal, evaluate, exact, point, symbols
+from passus.value import TooLarge, Undefined, constant, decimal_logarithm, equal, evaluate, exact, operations, point, symbols
 
 ONE = Node("num", (1,))
 
@@ -99,7 +99,8 @@ class Comparison:
 
     def named(self, mine: Answer, gold: Answer) -> bool | None:
         if isinstance(mine, Named) and isinstance(gold, Named):
-            if compatible(mine.name, gold.name):
+            same_name = mine.name == gold.name
+            if same_name or (compatible(mine.name, gold.name) and self.structures(mine.inner, gold.inner)):
                 return self.structures(mine.inner, gold.inner)
             return bool(mine.whole and gold.whole and self.proportional(mine.whole, gold.whole))
         if isinstance(mine, Named) and isinstance(gold, Equation):
@@ -109,10 +110,14 @@ class Comparison:
         return self.structures(mine.inner if isinstance(mine, Named) else mine, gold.inner if isinstance(gold, Named) else gold)
 
     def plain(self, mine: Answer, gold: Answer) -> bool | None:
+        if isinstance(gold, Many) and not isinstance(mine, Many) and len(spellings := self.distinct(gold.items)) == 1:
+            gold = spellings[0]  # one value that the gold writes in two ways
         if isinstance(mine, Ratio) != isinstance(gold, Ratio):
             mine, gold = as_quotient(mine), as_quotient(gold)
         if isinstance(mine, Value) and isinstance(gold, Value):
             return self.values(mine, gold)
+        if isinstance(mine, Equation) and isinstance(gold, Value) and (stated := quantity(mine)) is not None:
+            return self.values(stated, gold)
         if isinstance(mine, Matrix) != isinstance(gold, Matrix):
             mine, gold = as_vector(mine), as_vector(gold)
         if (isinstance(mine, Many) and isinstance(gold, Sequence)) or (isinstance(mine, Sequence) and isinstance(gold, Many)):
@@ -257,6 +262,18 @@ def compatible(mine: str, gold: str) -> bool:
     if ("y" in (mine, gold)) and ("(" in mine or "(" in gold):
         return True
     return mine.lower() == gold.lower() or any(len(name) > 3 and name.isalpha() for name in (mine, gold))
+
+
+def quantity(equation: Equation) -> Value | None:
+    """The 7 of `f(3) = 7` or `\\cos A = 7`; None for an equation that is to be solved, as 2x = 7."""
+    left = symbols(equation.left)
+    if symbols(equation.right) or not left:
+        return None
+    to_solve = len(left) == 1 and operations(equation.left) <= POLYNOMIAL
+    return None if to_solve else Value(equation.right)
+
+
+POLYNOMIAL = frozenset({"add", "mul", "div", "neg", "pow", "num", "sym", "group"})
 
 
 def bare_name(name: str) -> str:

@@ -424,10 +424,25 @@ class Reader:
     def letter(self, token: str) -> Node:
         if token in ("C", "A") and self.peek() == "_" and (chosen := self.combination(token)) is not None:
             return chosen
+        if token == "C" and self.peek() == "(" and (chosen := self.choose()) is not None:
+            return chosen
         name = token + self.decoration()
         if self.peek() == "(" and (token in CALLED or (token not in "ei" and self.one_in_brackets())):
             return Node("call:" + name, self.arguments())
         return Node("sym", (name,))
+
+    def choose(self) -> Node | None:
+        """C(10,3)."""
+        start = self.at
+        self.next()
+        first = self.sum()
+        if self.peek() != ",":
+            self.at = start
+            return None
+        self.next()
+        second = self.sum()
+        self.expect(")")
+        return Node("binom", (first, second))
 
     def one_in_brackets(self) -> bool:
         """I(0), u(t): with one number or letter in the brackets it is a value of a function."""

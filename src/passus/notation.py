@@ -62,6 +62,10 @@ PRIMES = re.compile(r"\^\s*(?:\{\s*)?((?:\\prime\s*)+)(?:\})?")
 REPEATING = re.compile(r"(?<!\d)(\d{0,20})\.(\d{0,20})(?:\\overline|\\dot|\\bar)\s*\{(\d{1,20})\}")
 GROUPED = re.compile(r"(?<![\d.,_])([1-9]\d{0,2})((?:(?:,|\{,\})\d{3})+)(?![\d]|,\d)")
 SPACED_DIGITS = re.compile(r"(?<![\d.])(\d{1,3})((?: \d{3})+)(?! ?\d)")
+ONE_UNIT = r"\{\s*\\(?:text|mathrm|mbox)\s*\{[^{}]{1,15}\}\s*(?:\^\s*\{?\d\}?)?\s*\}"
+UNIT_FRACTION = re.compile(rf"\\frac\s*{ONE_UNIT}\s*{ONE_UNIT}\s*$")
+REMARK = re.compile(r"(?<=\S)\s*\((?=[^()]*[一-龥])[^()]{1,80}\)\s*$")
+"""A remark in Chinese after the answer."""
 CURRENCY = re.compile(r"\\\$|[£€¥]|(?<![A-Za-z])(?:USD|RMB|EUR|Rs\.?)(?![A-Za-z])")
 
 UNIT_WORDS = frozenset(
@@ -304,6 +308,7 @@ def tidy(text: str) -> str:
         .replace(r"\cr", r"\\")
     )
     text = ROW_SPACE.sub(r"\\\\", text).replace("\\\\[", "\\\\ [") if r"\\" in text else text
+    text = text.replace("...", r"\ldots ").replace("…", r"\ldots ").replace("np.", "").replace("math.", "")
     text = BOXED.sub("", text) if "box" in text else text
     text = text.replace(r"\$", "\uff04").replace("$", " ").replace("\uff04", r"\$")
     text = text.replace(r"\(", " ").replace(r"\)", " ").replace(r"\[", " ").replace(r"\]", " ")
@@ -322,7 +327,8 @@ def tidy(text: str) -> str:
 
 
 def without_text(text: str) -> str:
-    """Text macros opened: joiners to commas, units away, single letters and names of functions bare."""
+    """Text macros opened: joiners to commas, words between markers, single letters and names of functions bare."""
+    text = UNIT_FRACTION.sub("", REMARK.sub("", text))
     return TEXT_MACRO.sub(_open, text) if "{" in text and "\\" in text else text
 
 
@@ -333,7 +339,7 @@ def _open(match: re.Match[str]) -> str:
         return " "
     if word in JOINERS:
         return " , "
-    if len(word) == 1 and content == word:
+    if len(word) == 1 and content == word and word not in UNIT_LETTERS:
         return word
     return f" \x02{word}\x03 "
 

@@ -234,6 +234,7 @@ class Parser:
         text = FOR_ALL.sub(lambda m: m["rest"], without_text(CURRENCY.sub(" ", text)))
         if TIME.fullmatch(said := re.sub(r"[\x02\x03]", "", text).strip()):
             return Words(re.sub(r"[\s.]", "", said).lower())
+        text = QUALIFIED.sub(lambda m: m["rest"], text)
         if ITEMS.fullmatch(text):  # ①③④, the statements that hold
             return Many(tuple(Words(f"item {item}") for item in re.findall(r"\d", text)), "set")
         return self.many(repeating(text))
@@ -277,6 +278,7 @@ class Parser:
         text = unwrapped(stripped(text))
         if not text:
             raise Unreadable("nothing to read")
+        text = POINT.sub("", text) if POINT.match(text) else text
         if text in ("\\ldots", "\\cdots", "\\dots"):
             return Value(Node("sym", ("\\ldots",)))
         for reader in (self.united, self.related, self.bracketed, self.matrix, self.based, self.ratio):
@@ -434,6 +436,8 @@ class Parser:
 
     def matrix(self, text: str) -> Answer | None:
         match = MATRIX.fullmatch(text)
+        if system := SYSTEM.fullmatch(text):
+            return self.system(system["body"])
         if not match:
             if "\\begin" in text:
                 raise Unknown("an environment")
@@ -445,6 +449,14 @@ class Parser:
             raise Unreadable("rows of different lengths")
         scale = match["scale"].strip()
         return scaled(cells, read(scale)) if scale else Matrix(cells)
+
+    def system(self, body: str) -> Answer:
+        """Equations one below the other."""
+        rows = [row.replace("&", " ").strip().rstrip(",;.") for row in body.split("\\\\") if row.strip()]
+        items = tuple(self.one(row) for row in rows)
+        if not all(isinstance(item, Named | Equation) for item in items):
+            raise Unknown("an environment")
+        return items[0] if len(items) == 1 else Many(items)
 
     def based(self, text: str) -> Answer | None:
         match = BASED.fullmatch(text)
@@ -537,7 +549,7 @@ NAME = re.compile(
 VARIABLE = re.compile(r"\(?\s*[A-Za-z](?:_\{?\w\}?)?(?:\s*,\s*[A-Za-z](?:_\{?\w\}?)?){0,5}\s*\)?")
 ITEMS = re.compile(r"(?:\(\s*[1-9]\s*\)[\s,]*){2,9}|(?:\\textcircled\{[1-9]\}[\s,]*){1,9}")
 WORDY = re.compile(
-    r"(?:\x02[^\x03]{0,60}\x03\s*|[A-Za-z\s]{1,40})|\|?[A-Z]{1,4}\|?|\\angle\s*[A-Z]{1,3}|[A-Z]\s*[A-Z](?:_\d)?|\([a-z](?:_\{?\w\}?)?(?:,\s*[a-z](?:_\{?\w\}?)?)+\)"
+    r"(?:\x02[^\x03]{0,60}\x03\s*|[A-Za-z\s]{1,40})|\|?[A-Z]{1,4}\|?|\\angle[\sA-Z_0-9{}]{1,14}|[A-Z]\s*[A-Z](?:_\d)?|\([a-z](?:_\{?\w\}?)?(?:,\s*[a-z](?:_\{?\w\}?)?)+\)"
 )
 SYMBOLIC = re.compile(r"(?<![A-Za-z\\])[xyzabcnmkt](?![A-Za-z])")
 REAL_LINE = re.compile(r"\\mathbb\s*\{?\s*R\s*\}?|R")
@@ -545,6 +557,10 @@ MATRIX = re.compile(
     r"(?P<scale>[^&]*?)[(\[]?\s*\\begin\s*\{(?P<kind>[pbB]?matrix|smallmatrix|array)\}(?P<body>.*)\\end\s*\{(?P=kind)\}\s*[)\]]?",
     re.S,
 )
+SYSTEM = re.compile(
+    r"(?:\\\{)?\s*\\begin\s*\{(?P<kind>cases|aligned|align\*?|gathered|split)\}(?P<body>.*)\\end\s*\{(?P=kind)\}", re.S
+)
+POINT = re.compile(r"[ABDEFMOPQRS]\s*(?=\(.*,.*\)$)")
 BASE_WORDS = {
     "two": 2,
     "three": 3,
@@ -650,6 +666,12 @@ def stripped(text: str) -> str:
     return text
 
 
+QUALIFIED = re.compile(
+    r"(?P<rest>.{0,400}[A-Za-z].{0,400}?)[\s,;]*(?:\(\s*)?(?:\x02[a-z ]{0,30}\x03\s*)?(?<![A-Za-z\\])[a-z](?:\s*,\s*[a-z])?\s*\\in\s*"
+    r"\\?(?:mathbb)?\s*\{?\s*[ZN]\s*\}?\s*(?:\^\s*\{?[+*]\}?|_\s*\{?[+*]\}?)?\s*\)?\s*$",
+    re.S,
+)
+"""`..., k in Z` after a formula with k."""
 FOR_ALL = re.compile(
     r"(?P<rest>[A-Za-z]\s*\([a-z](?:,\s*[a-z])?\)\s*=[^\x02\x03]{1,300}?)[\s,]*"
     r"(?:\\forall|\x02for (?:all|any|every)(?: real numbers?| reals?| integers?| positive integers?)?\x03)"
@@ -740,7 +762,7 @@ def words(text: str) -> Words:
 
 def squeezed(text: str) -> str:
     """A formula as text, without spaces that do not matter: 1 4/5 is not 14/5."""
-    return unwrapped(SPACES.sub(lambda m: " " if m[1] else "", tidy(text)).strip(" ."))
+    return unwrapped(SPACES.sub(lambda m: " " if m[1] else "", tidy(text)).strip().removesuffix(".").strip())
 
 
-SPACES = re.compile(r"((?<=[0-9A-Za-z.,])\s+(?=[0-9A-Za-z.\\]))|\s+")
+SPACES = re.compile(r"((?<=[0-9A-Za-z.,])\s+(?=[0-9A-Za-z.]))|\s+")
