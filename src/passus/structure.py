@@ -234,7 +234,8 @@ class Parser:
         text = FOR_ALL.sub(lambda m: m["rest"], without_text(CURRENCY.sub(" ", text)))
         if TIME.fullmatch(said := re.sub(r"[\x02\x03]", "", text).strip()):
             return Words(re.sub(r"[\s.]", "", said).lower())
-        text = QUALIFIED.sub(lambda m: m["rest"], text)
+        if (qualified := QUALIFIED.search(text)) and re.search(r"[A-Za-z]", text[: qualified.start()]):
+            text = text[: qualified.start()]
         if ITEMS.fullmatch(text):  # ①③④, the statements that hold
             return Many(tuple(Words(f"item {item}") for item in re.findall(r"\d", text)), "set")
         return self.many(repeating(text))
@@ -667,9 +668,8 @@ def stripped(text: str) -> str:
 
 
 QUALIFIED = re.compile(
-    r"(?P<rest>.{0,400}[A-Za-z].{0,400}?)[\s,;]*(?:\(\s*)?(?:\x02[a-z ]{0,30}\x03\s*)?(?<![A-Za-z\\])[a-z](?:\s*,\s*[a-z])?\s*\\in\s*"
-    r"\\?(?:mathbb)?\s*\{?\s*[ZN]\s*\}?\s*(?:\^\s*\{?[+*]\}?|_\s*\{?[+*]\}?)?\s*\)?\s*$",
-    re.S,
+    r"[\s,;]{0,4}(?:\(\s{0,4})?(?:\x02[a-z ]{0,30}\x03\s{0,4})?(?<![A-Za-z\\])[a-z](?:\s{0,4},\s{0,4}[a-z])?\s{0,4}\\in\s{0,4}"
+    r"\\?(?:mathbb)?\s{0,4}\{?\s{0,4}[ZN]\s{0,4}\}?\s{0,4}(?:\^\s?\{?[+*]\}?|_\s?\{?[+*]\}?)?\s{0,4}\)?\s{0,4}$"
 )
 """`..., k in Z` after a formula with k."""
 FOR_ALL = re.compile(
