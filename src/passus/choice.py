@@ -4,6 +4,7 @@ import re
 
 from passus.equality import same
 from passus.notation import TEXT_MACRO, plain_words, tidy
+from passus.structure import LEADING
 
 LETTERS = "ABCDEFGHIJ"
 WRAPPED = r"[(\[（【{]?\s*([A-Ja-j])\s*[)\]）】}]?"
@@ -12,7 +13,7 @@ ALONE = re.compile(r"(?:option|choice|answer|选项|选)?\s*" + WRAPPED + r"\s*[
 LED = re.compile(r"(?:option|choice|选项|选)?\s*(?:[(\[（]\s*([A-J])\s*[)\]）]|([A-J])\s*[.):：、．])\s*(?=\S)")
 """`B. the text of the option`."""
 SEVERAL = re.compile(r"[A-Ja-j](?:[\s,，、;；&和与()（）.]|and|or|或)*(?:[A-Ja-j](?:[\s,，、;；&和与()（）.]|and|or|或)*){1,9}")
-RUN = re.compile(r"[A-J]{2,10}|[a-j]{2,6}")
+RUN = re.compile(r"[A-J]{2,10}")
 SPOKEN = re.compile(r"(?<![A-Za-z])(?:option|choice|选项|选)?\s*[(（]?\s*([A-J])\s*[)）]?(?=[\s.,:;，。、；：)\]]|$)")
 
 
@@ -25,6 +26,7 @@ def letters(text: str, options: tuple[str, ...] = ()) -> str | None:
         .replace("}", " ")
         .strip(" *`.。,，;；\"'\n")
     )
+    bare = LEADING.sub("", bare)
     if match := ALONE.fullmatch(bare):
         return match[1].upper()
     if RUN.fullmatch(bare) and len(set(bare.upper())) == len(bare):

@@ -18,7 +18,8 @@ from passus.answer import BOX, LONGEST_ANSWER, last_box
 from passus.equality import readings, same
 from passus.formula import Unreadable
 from passus.notation import tidy
-from passus.structure import HEDGES, Foreign, Value, Words, parse, squeezed
+from passus.structure import Foreign, Value, Words, parse, squeezed
+from passus.units import HEDGES
 from passus.value import exact
 
 __all__ = [

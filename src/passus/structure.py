@@ -8,14 +8,13 @@ from typing import Literal
 from passus.formula import Node, Prose, Unknown, Unreadable, number, read
 from passus.notation import (
     CURRENCY,
-    UNIT_LETTERS,
-    UNIT_WORDS,
     digits_joined,
     plain_words,
     repeating,
     tidy,
     without_text,
 )
+from passus.units import scaled_words, without_units
 from passus.value import constant, decimal_logarithm, equal, symbols
 
 LONGEST = 4096
@@ -140,52 +139,11 @@ ONE_WORD = {
     "cannot": "not", "degrees": "", "approx": "",
 }  # fmt: skip
 NUMBER_WORDS = {
-    w: str(n)
-    for n, w in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-        ]
+    word: str(n)
+    for n, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
     )
 }
-SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "万": 10**4, "亿": 10**8}
-HEDGES = frozenset(
-    [
-        "or",
-        "and",
-        "not",
-        "maybe",
-        "about",
-        "approximately",
-        "roughly",
-        "otherwise",
-        "if",
-        "when",
-        "except",
-        "plus",
-        "minus",
-        "times",
-        "half",
-        "perhaps",
-        "but",
-        "possibly",
-        "unless",
-    ]
-)
 
 
 @lru_cache(maxsize=2048)
@@ -268,7 +226,8 @@ class Parser:
         items = tuple(self.one(piece) for piece in pieces)
         orders = [interval(item) for item in items]
         if all(isinstance(item, Order) for item in items) and all(orders):
-            return Union(tuple(o for o in orders if o))
+            ranges = tuple(one for one in orders if one)
+            return between(ranges) or Union(ranges)
         flat = tuple(
             part for item in items for part in (item.items if isinstance(item, Many) and item.kind == "list" else (item,))
         )
@@ -540,6 +499,19 @@ def interval(answer: Answer) -> Sequence | None:
     return Sequence("[" if closed[0] else "(", (Value(ends[0]), Value(ends[1])), "]" if closed[1] else ")")
 
 
+def between(ranges: tuple[Sequence, ...]) -> Sequence | None:
+    """x > 1 and x < 5 are one interval, while x < 1 and x > 5 are two."""
+    lows = [one for one in ranges if one.items[1] == Value(INFINITY)]
+    highs = [one for one in ranges if one.items[0] == Value(MINUS_INFINITY)]
+    if len(ranges) != 2 or len(lows) != 1 or len(highs) != 1:
+        return None
+    low, high = lows[0].items[0], highs[0].items[1]
+    if not isinstance(low, Value) or not isinstance(high, Value) or symbols(low.node) | symbols(high.node):
+        return None
+    ordered = constant(low.node) < constant(high.node)
+    return Sequence(lows[0].opening, (low, high), highs[0].closing) if ordered else None
+
+
 JOINING = re.compile(
     r"(?<![A-Za-z\\])(?:and|or|OR|和|或|与)(?![A-Za-z])|\\(?:and|or|cap)(?![A-Za-z])|\x02(?:,? ?and|,? ?or)\x03"
 )
@@ -656,6 +628,7 @@ def mended(text: str) -> str:
 
 
 PERCENT = re.compile(r"\s*(?:\\?%|percent)\s*$")
+TIME = re.compile(r"\d{1,2}(?::\d\d)?\s*[ap]\s?\.?m\.?", re.I)
 PROSE = re.compile(r"(?<![A-Za-z\\])(?!(?:sin|cos|tan|log|sqrt|exp|mod|min|max)(?![A-Za-z]))[A-Za-z]{3,}")
 BRACES = re.compile(r"\\.|[{}]|[^{}\\]+|\\", re.S)
 
@@ -693,66 +666,6 @@ def opened(text: str) -> str:
     text = LEADING.sub("", text)
     match = OCR_DECIMAL.fullmatch(stripped(text))
     return f"{match[1]}.{match[2]}" if match else text
-
-
-UNIT_END = re.compile(
-    r"(?:\x02[^\x03]*\x03|(?<![A-Za-z\\])[A-Za-z一-龥]+(?:/[A-Za-z]+)?\.?)\s*(?:\^\s*(?:\{\s*-?\s*\d\s*\}|-?\d))?\s*[./·]?\s*$"
-)
-TIME = re.compile(r"\d{1,2}(?::\d\d)?\s*[ap]\s?\.?m\.?", re.I)
-NUMERIC_HEAD = re.compile(r"[\d)}!]\s*$|\\pi\s*$|\\circ\s*$|%\s*$")
-PLAIN_NUMBER = re.compile(r"-?\s*[\d.,]+(?:/\d+)?\s+")
-
-
-def without_units(text: str) -> str:
-    """`15 \\text{ cm}^2`, `45 mph`, `18 apples`: the number alone. A single letter counts as a unit only after a space."""
-    for _ in range(6):
-        match = UNIT_END.search(text)
-        if not match or not (head := text[: match.start()].rstrip(" *.") if match.start() else ""):
-            break
-        if not is_unit(match[0], head, text[: match.start()]):
-            break
-        text = head.removesuffix("\\cdot").rstrip()
-    return text.strip()
-
-
-def is_unit(tail: str, head: str, raw: str) -> bool:
-    tail = re.sub(r"\^.*$", "", tail, flags=re.S).strip(" .\n/")
-    wrapped = tail.startswith("\x02")
-    word = tail.strip("\x02\x03 .")
-    if wrapped and word.startswith("("):  # a remark
-        return True
-    if word.lower() in HEDGES or any(w in HEDGES for w in word.lower().split()) or re.search(r"\d", word):
-        return False
-    if wrapped:
-        return bool(re.search(r"\d|\\pi|\x03", head))
-    if not (NUMERIC_HEAD.search(head) or is_unit_word(head.split()[-1])):
-        return False
-    if (
-        word in UNIT_WORDS
-        or word.lower() in UNIT_WORDS
-        or (all(part in UNIT_WORDS or part in UNIT_LETTERS for part in word.split("/")) and "/" in word)
-    ):
-        return True
-    if word in UNIT_LETTERS:
-        return raw.endswith(" ") and bool(re.fullmatch(r"-?\s*[\d.]+", head))
-    return (
-        len(word) >= 4
-        and word.isalpha()
-        and bool(PLAIN_NUMBER.match(head + " "))
-        and re.fullmatch(r"-?[\d.,/ ]+[A-Za-z ]*", head) is not None
-    )
-
-
-def is_unit_word(word: str) -> bool:
-    return word in UNIT_WORDS or word.endswith("\x03") or (len(word) >= 4 and word.isalpha())
-
-
-def scaled_words(text: str) -> tuple[str, int]:
-    """`5 million` is 5 and 10^6."""
-    match = re.search(r"(?<=[\d\s\x02])(thousand|million|billion|trillion|万|亿)(?:\x03|(?= ))?", text)
-    if not match:
-        return text, 0
-    return (text[: match.start()] + text[match.end() :]).replace("\x02", " ").replace("\x03", " "), SCALES[match[1]]
 
 
 def words(text: str) -> Words:
