@@ -17,7 +17,7 @@ FILES = sorted(DATA.glob("*.jsonl"))
 pytestmark = pytest.mark.skipif(not FILES, reason=f"no benchmark data in {DATA}; PASSUS_DATA says where it is")
 CHOICE_FILES = {"gaokao_bench_biology", "gaokao_bench_chemistry", "gaokao_bench_physics"}
 JUDGED = {"chatglm_math"}
-SENTENCE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{4,}|\\in(?![a-z])|binom|approx|[=#]")
+SENTENCE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{4,}|\\in(?![a-z])|binom|approx|[=#一-龥]")
 UNIT = re.compile(r"\\text|\\mathrm|\\mbox|\\textbf|cm|[a-z]{3,}\^")
 
 
