@@ -40,9 +40,7 @@ GREEK = frozenset(
     varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega hbar ell infty circ Pi imath partial nabla
     mho Upsilon upsilon iota triangle angle ldots""".split()
 )
-WRAPPERS = frozenset(
-    {"vec", "hat", "tilde", "bar", "overline", "dot", "ddot", "underline", "mathbb", "overbrace", "acute", "check"}
-)
+WRAPPERS = frozenset({"vec", "hat", "tilde", "bar", "overline", "dot", "ddot", "mathbb", "overbrace", "acute", "check"})
 CALLED = frozenset("fghFGHPQ")
 """Letters that before a parenthesis are functions and no factors."""
 TOKEN = re.compile(

@@ -30,8 +30,12 @@ UNICODE = str.maketrans(
 
 LAYOUT = re.compile(
     r"\\(?:left|right|displaystyle|textstyle|scriptstyle|limits|nolimits|bigl|bigr|Bigl|Bigr|biggl|biggr|big|Big|bigg|Bigg|hfill|noindent"
-    r"|rm|bf|it|hline|centering|phantom|strut|allowbreak)(?![A-Za-z])\.?"
+    r"|rm|bf|it|hline|centering|phantom|strut|allowbreak|underline"
+    r"|tiny|small|normalsize|large|Large|LARGE|huge|Huge|checkmark|blacksquare|square|qed|Box)(?![A-Za-z])\.?"
 )
+COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}]{0,30}\}")
+ROUNDED = re.compile(r"\(\s*((?:\\approx|\\thickapprox)[^()]{1,40})\)\s*$")
+"""A rounded value in brackets after the exact one."""
 FONT = re.compile(
     r"\\(?:boldsymbol|bm|mathbf|mathit|mathcal|mathsf|mathscr|textit|textup|emph|pmb)\s*(?:\{\s*([A-Za-z])\s*\})?"
 )
@@ -88,6 +92,7 @@ def tidy(text: str) -> str:
     text = text.replace(r"\(", " ").replace(r"\)", " ").replace(r"\[", " ").replace(r"\]", " ")
     if "\\" in text:
         text = FONT.sub(lambda m: f" {m[1]} " if m[1] else " ", CIRCLED.sub(lambda m: rf"\textcircled{{{m[1]}}}", text))
+        text = ROUNDED.sub(r"\1", COLOUR.sub(" ", text))
         text = text if "\\begin" in text else BROKEN.sub(r"\\", text)
         text = re.sub(r",\s*\\!\s*|\{,\}", ",", text)
         text = LAYOUT.sub(" ", SPACE.sub(" ", text.replace(r"\\", "\x01"))).replace("\x01", r"\\")

@@ -655,6 +655,7 @@ LEADING = re.compile(
     r"^(?:so |thus |hence |therefore,? )?(?:the )?(?:final |correct )?(?:answer|result|value|solution)s?(?: is| are|:)\s*:?\s*",
     re.I,
 )
+LEADING_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox)\s*\{([^{}]{0,80})\}\s*")
 ALL_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox|textrm)\s*\{([^{}]*)\}")
 OCR_DECIMAL = re.compile(r"(-?\d+)\. (\d+)")
 
@@ -663,6 +664,8 @@ def opened(text: str) -> str:
     """Without text macros or a preface around the whole."""
     match = ALL_TEXT.fullmatch(stripped(text))
     text = match[1] if match else text
+    if (lead := LEADING_TEXT.match(text)) and LEADING.fullmatch(lead[1].strip()):
+        text = text[lead.end() :]
     text = LEADING.sub("", text)
     match = OCR_DECIMAL.fullmatch(stripped(text))
     return f"{match[1]}.{match[2]}" if match else text

@@ -13,15 +13,15 @@ MOST_MEMORY = 2 << 30
 
 
 def compare(gold: str, answer: str) -> bool:
+    """A gold that math-verify cannot read is an error; an answer that it cannot read is no answer."""
     from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 
     readers = [LatexExtractionConfig(), ExprExtractionConfig()]
-    parsed = [
-        parse(f"${text}$", extraction_config=readers, parsing_timeout=None, raise_on_error=True) for text in (gold, answer)
-    ]
-    if not all(parsed):
-        raise ValueError("math-verify reads no formula in " + ("the gold" if not parsed[0] else "the answer"))
-    return bool(verify(parsed[0], parsed[1], timeout_seconds=None, strict=True, raise_on_error=True, float_rounding=30))
+    right = parse(f"${gold}$", extraction_config=readers, parsing_timeout=None, raise_on_error=True)
+    if not right:
+        raise ValueError("math-verify reads no formula in the gold")
+    mine = parse(f"${answer}$", extraction_config=readers, parsing_timeout=None)
+    return bool(mine) and bool(verify(right, mine, timeout_seconds=None, strict=True, raise_on_error=True, float_rounding=30))
 
 
 def main() -> None:
