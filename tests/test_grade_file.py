@@ -13,9 +13,11 @@ CASES = [
     {"gold": "BCD", "output": "\\boxed{B, C and D}", "kind": "choice"},
     {"gold": "B", "output": "so it is the second", "kind": "choice", "choices": ["one", "two"]},
     {"gold": "3", "output": "3", "truncated": True},
-    {"gold": "1", "output": "\u2028\x85 \\boxed{1}"},
+    {"gold": "1", "output": "\u2028\x85\r \\boxed{1}"},
+    {"gold": "4", "output": "so \\boxed{4}", "problem": "What is 2+2?", "kind": None},
+    {"gold": "4", "output": "\ud800 \\boxed{4}"},
 ]
-EXPECTED = ["correct", "wrong", "correct", "unparseable", "truncated", "correct"]
+EXPECTED = ["correct", "wrong", "correct", "unparseable", "truncated", "correct", "correct", "correct"]
 
 
 def graded(path, text: str) -> list[dict]:
@@ -25,7 +27,7 @@ def graded(path, text: str) -> list[dict]:
 
 
 def test_lines_come_back_in_order_with_what_they_had(tmp_path):
-    rows = graded(tmp_path, "".join(json.dumps(case, ensure_ascii=False) + "\n" for case in CASES))
+    rows = graded(tmp_path, "\ufeff" + "".join(json.dumps(case) + "\n" for case in CASES))
     assert [row["verdict"] for row in rows] == EXPECTED
     assert rows[0]["id"] == 7 and rows[0]["extracted"] == "0.5" and rows[2]["extracted"] == "BCD"
     assert all(case.items() <= row.items() for case, row in zip(CASES, rows, strict=True))
@@ -36,7 +38,7 @@ def test_lines_come_back_in_order_with_what_they_had(tmp_path):
     [
         ("{", "not JSON"), ("[1]", "not a JSON object"), ('{"gold": "1"}', "output is missing"),
         ('{"gold": 1, "output": "1"}', "gold is no text"), ('{"gold": "1", "output": "1", "kind": "essay"}', "kind is 'essay'"),
-        ("[" * 100_000, "not JSON"),
+        ("[" * 100_000, "not JSON"), ('{"gold": "1", "output": "1", "truncated": "false"}', "truncated is 'false'"),
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_graded_is_an_error_and_the_others_go_on(tmp_path, line, reason):

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from conftest import passus
-from passus import config, dataset, overlap, stats, suite, train
+from passus import cli, config, dataset, overlap, stats, suite, train
 from passus.errors import UsageError
 from passus.record import RunFolder
 from passus.tasks import benchmark_items, check_task, task_parts, training_items
-from small import small_config
+from small import EXPERIMENT, small_config, write_experiment
+from test_train import run_small
 
 
 @pytest.fixture
@@ -33,7 +34,10 @@ def test_what_is_missing_or_broken_is_left_out_and_the_rest_goes_on(folder):
     loaded = suite.load(config.EvalTable(suite=["mel5"]))
     assert list(loaded.items) == ["aime24"] and list(loaded.left_out) == ["aime25", "amc23", "math500", "olympiadbench"]
     assert "line 2 is not JSON" in loaded.left_out["amc23"] and "no hub here" in loaded.left_out["aime25"]
-    assert "no file" in loaded.left_out["olympiadbench"] and all(remark.startswith("left out: ") for remark in loaded.remarks())
+    assert (
+        "no file" in loaded.left_out["olympiadbench"]
+        and sum(remark.startswith("left out: ") for remark in loaded.remarks()) == 4
+    )
 
 
 def test_a_suite_without_any_data_is_refused(folder):
@@ -75,7 +79,7 @@ def test_the_interval_of_a_mean_over_benchmarks_covers():
     rng, hits = np.random.default_rng(0), 0
     chances = np.linspace(0.2, 0.9, 7)
     for _ in range(400):
-        found = suite._macro([stats.interval((rng.random((40, 1)) < p).astype(float)) for p in chances])
+        found = stats.macro_interval([stats.interval((rng.random((40, 1)) < p).astype(float)) for p in chances])
         hits += found.low <= chances.mean() <= found.high
     assert 0.92 <= hits / 400 <= 0.98
 
@@ -161,3 +165,26 @@ def test_a_config_with_suites_weights_and_a_file_reads_back(tmp_path):
     assert written.eval.suite == ["aime24", "kimi12", "my.jsonl?answer=gold"] and len(written.eval.benchmarks) == 12
     assert config.from_toml(config.to_toml(written), "x") == written
     assert [item.index for item in benchmark_items("abacus/add2", 3)] == [0, 1, 2]
+
+
+def test_a_run_does_not_go_on_with_other_items(tmp_path):
+    rows = [{"problem": f"{n}+1", "answer": str(n + 1)} for n in range(4)]
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    tables = {"eval": {"suite": [str(path)], "every": 2}, "train": {"steps": 2}}
+    run = run_small(tmp_path / "arm", **tables)
+    assert list(run.meta()["launches"][0]["data"]["sha256"]) == [str(path)]
+    path.write_text("".join(json.dumps(row | {"problem": "0+" + row["problem"]}) + "\n" for row in rows))
+    dataset._items.cache_clear()
+    with pytest.raises(UsageError, match="its items are others since this run began"):
+        run_small(tmp_path / "arm", **tables | {"train": {"steps": 4}})
+
+
+def test_the_runner_says_what_overlaps(tmp_path, capsys):
+    rows = "".join(json.dumps({"problem": f"{n}+1", "answer": str(n + 1)}) + "\n" for n in range(4))
+    for name in ("train.jsonl", "test.jsonl"):
+        (tmp_path / name).write_text(rows)
+    text = EXPERIMENT.replace('"abacus/add2"\n', f'"{tmp_path}/train.jsonl"\n').replace("steps = 8", "steps = 1")
+    text = text.replace('["abacus/add2", "abacus/sub"]', f'["{tmp_path}/test.jsonl"]')
+    assert cli.run(write_experiment(tmp_path, text), out=tmp_path / "out") == 0
+    assert "4 of 4 items" in capsys.readouterr().out

@@ -71,6 +71,8 @@ class Benchmark:
     licence: str = "none stated"
     compare: str = ""
     """What its score may be compared with."""
+    own: bool = False
+    """A file of the user's, named by its path."""
 
     @property
     def private(self) -> bool:

@@ -93,7 +93,7 @@ BENCHMARKS = (
     ),
     Benchmark(
         "gaokao2023en", "Gaokao 2023 in English", "school", 385, ("gaokao2023en.jsonl",), aliases=("gaokao2023_en",),
-        licence=QWEN, compare="published Gaokao2023EN figures; in two items the answer leaks at the end of the problem",
+        licence=QWEN, compare="published Gaokao2023EN figures; two problems end in their answer, which is cut off here",
     ),
     Benchmark(
         "olympiadbench", "OlympiadBench, English maths, text only, open-ended", "olympiad", 675, ("olympiadbench.jsonl",),
@@ -285,5 +285,5 @@ def _row(name: str, source: str, given: dict[str, str], fields: Fields) -> Bench
         )
     return Benchmark(
         name, name, "the user's own", 0, () if hub else (source,), fields, hub=hub, kind=kind, tolerance=tolerance,  # type: ignore[arg-type]
-        language=language, compare="itself",  # type: ignore[arg-type]
+        language=language, compare="itself", own=True,  # type: ignore[arg-type]
     )  # fmt: skip

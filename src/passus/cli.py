@@ -173,8 +173,8 @@ def eval(
         {"base": model, "prompt": prompt, "system": system, "thinking": thinking},
         {"url": judge, "model": judge_model, "timeout": judge_timeout},
     )  # fmt: skip
-    if out is not None and (out / "evals.jsonl").exists():
-        raise UsageError(f"{out} already holds an evaluation", expected="a new folder")
+    if out is not None:
+        _check_new(out)
 
     from rich.console import Console
 
@@ -194,6 +194,16 @@ def eval(
     for remark in done.loaded.remarks():
         print(remark, file=sys.stderr)
     return 0
+
+
+def _check_new(out: Path) -> None:
+    """Before the work: a folder that cannot be written would lose it."""
+    if (out / "evals.jsonl").exists():
+        raise UsageError(f"{out} already holds an evaluation", expected="a new folder")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {out}: {error.strerror}", expected="a folder that can be made") from None
 
 
 benchmarks = App(name="benchmarks", help="The table of benchmarks: what there is, what is here, fetching.")

@@ -109,7 +109,7 @@ def _differences(a: Measured, b: Measured, summary: Summary, path_a: Path, path_
     if not common:
         raise UsageError(f"{name}: {path_a} and {path_b} have no eval point in common", expected="the same eval.every")
     steps = common if summary == "area" else course.last(common)
-    if a.items is None or b.items is None or set(a.items.item_Q) != set(b.items.item_Q):
+    if a.items is None or b.items is None or not a.items.same_as(b.items):
         raise UsageError(
             f"{name}: {path_a} and {path_b} were not evaluated on the same items, or their rows are not kept",
             expected="the same benchmark, eval.limit and items/ folders",

@@ -395,7 +395,7 @@ def eval_config(
 ) -> Config:
     """What a command line asks for, as a config whose other tables do not matter."""
     asked = {
-        "suite": suite.split(","),
+        "suite": [name.strip() for name in suite.split(",")],
         "samples": samples,
         "temperature": temperature,
         "max_tokens": max_tokens,

@@ -46,7 +46,7 @@ class Line:
         """Of every item at these eval points, over the seeds; None where they were not measured on the same items."""
         items = [m.items for m in self.curves]
         first = items[0]
-        if first is None or any(one is None or set(one.item_Q) != set(first.item_Q) for one in items):
+        if first is None or any(one is None or not one.same_as(first) for one in items):
             return None
         whole = [int(x) for x in steps]
         return np.mean([one.at(sorted(first.item_Q), whole).means_TQ for one in items if one is not None], axis=0)
@@ -146,7 +146,7 @@ def _seen_over_seeds(over: stats.Interval) -> float:
 def same_items(a: Line, b: Line) -> bool:
     """Whether two lines can be compared item by item."""
     first, second = a.curves[0].items, b.curves[0].items
-    return first is not None and second is not None and set(first.item_Q) == set(second.item_Q)
+    return first is not None and second is not None and first.same_as(second)
 
 
 def _samples(a: Line, b: Line) -> str:

@@ -56,6 +56,8 @@ class Items:
     correct_TQK: np.ndarray
     tokens_TQK: np.ndarray
     truncated_TQK: np.ndarray
+    source: str = ""
+    """A fingerprint of the benchmark's data, where the run recorded one."""
 
     @property
     def means_TQ(self) -> np.ndarray:
@@ -65,8 +67,14 @@ class Items:
         """Of these items at these steps, in this order."""
         rows = [self.item_Q.index(item) for item in item_Q]
         times = [self.steps_T.index(step) for step in steps_T]
-        picked = (values[times][:, rows] for values in (self.correct_TQK, self.tokens_TQK, self.truncated_TQK))
-        return Items(list(steps_T), list(item_Q), *picked)
+        correct, tokens, truncated = (
+            values[times][:, rows] for values in (self.correct_TQK, self.tokens_TQK, self.truncated_TQK)
+        )
+        return Items(list(steps_T), list(item_Q), correct, tokens, truncated, self.source)
+
+    def same_as(self, other: "Items") -> bool:
+        """Whether items of one number are the same items."""
+        return set(self.item_Q) == set(other.item_Q) and (not self.source or not other.source or self.source == other.source)
 
 
 @dataclass
@@ -254,7 +262,13 @@ def items_of(run: RunFolder, benchmark: str, temperature: float, steps: Sequence
     if not kept or len(keys) != len(items) * len(samples) or any(rows.keys() != set(keys) for rows in kept.values()):
         return None
     values = np.array([[[rows[item, sample] for sample in samples] for item in items] for rows in kept.values()], dtype=float)
-    return Items(list(kept), items, *np.moveaxis(values, 3, 0))
+    correct, tokens, truncated = np.moveaxis(values, 3, 0)
+    return Items(list(kept), items, correct, tokens, truncated, _source(run, benchmark))
+
+
+def _source(run: RunFolder, benchmark: str) -> str:
+    launches = run.meta()["launches"]
+    return (launches[0].get("data") or {}).get("sha256", {}).get(benchmark, "") if launches else ""
 
 
 SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([KMB])(?![A-Za-z])(?! tokens)", re.IGNORECASE)

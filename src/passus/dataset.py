@@ -9,7 +9,7 @@ import json
 import os
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,9 @@ from passus.short_answer import short_answer
 from passus.tasks.item import Item
 
 DATA = "PASSUS_DATA"
+LEAK = re.compile(r"(?is)\s*\banswers?\s*:.*$")
+MOST_OPTIONS = 10
+"""As many as the verifier has letters for."""
 Row = tuple[str, Any]
 """Where a row stands, and what it holds."""
 
@@ -54,8 +57,9 @@ def is_local(benchmark: Benchmark) -> bool:
 
 
 def _paths(benchmark: Benchmark, folder: str) -> list[Path]:
-    """A user's file is named by its path; those of the table lie in the folder."""
-    return [Path(name) if Path(name).is_file() else Path(folder) / name for name in benchmark.files]
+    """A user's file is named by its path, or lies in the folder too; those of the table lie there and nowhere else."""
+    own = benchmark.own
+    return [Path(name) if own and Path(name).is_file() else Path(folder) / name for name in benchmark.files]
 
 
 def _rows(benchmark: Benchmark, folder: str) -> tuple[Iterator[Row], Fields]:
@@ -84,7 +88,7 @@ def _of_file(path: Path) -> Iterator[Row]:
 def _parsed(line: str, where: str) -> Any:
     try:
         return json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{where} is not JSON: {error}", expected="a line of JSON a problem: problem, answer") from None
 
 
@@ -135,17 +139,20 @@ def _item(benchmark: Benchmark, fields: Fields, number: int, where: str, row: An
 
 def _made(benchmark: Benchmark, fields: Fields, number: int, row: Mapping[str, Any]) -> Item:
     problem = _text(row["question"] if fields.problem == "problem" and "problem" not in row else row[fields.problem])
+    if row.get("note"):  # of items whose problem text ends in its answer
+        problem = LEAK.sub("", problem)
     gold, choices = _gold_and_choices(fields, row, problem)
     kind = _kind(benchmark, row, choices)
     if benchmark.short_answers:
         short = short_answer(problem, gold)
         gold, kind = (short[0], "choice" if short[1] else "math") if short else (gold, "judge")
     style = _style("choice" if kind == "choice" else "math", benchmark.language, benchmark.shots)
-    worked = row.get(fields.solution) or row[fields.answer]
-    worked = _text(worked) if fields.solution in row or "####" in str(worked) else ""
+    worked = row.get(fields.solution) or (row[fields.answer] if "####" in str(row[fields.answer]) else "")
+    worked = _text(worked) if worked else ""
     return Item(
         benchmark.name, number, with_options(problem, choices) if choices else problem, gold, _solution(worked, gold),
-        Rule(kind, choices, benchmark.tolerance), str(number if row.get(fields.id) is None else row[fields.id]), style,
+        Rule(kind, choices, _tolerance(benchmark, gold)), f"#{number}" if row.get(fields.id) is None else str(row[fields.id]),
+        style,
     )  # fmt: skip
 
 
@@ -154,13 +161,27 @@ def _text(value: Any) -> str:
         raise TypeError(f"{value!r:.60} is not a text")
     if not value.strip():
         raise ValueError("a text is empty")
-    return value
+    return mended(value)
+
+
+def mended(text: str) -> str:
+    """With the commands that lost their backslash to an escape somewhere on their way: a form feed and `rac` was `\\frac`."""
+    for sign, letter in (("\x0c", "f"), ("\x08", "b"), ("\x07", "a"), ("\x0b", "v")):
+        text = re.sub(rf"{sign}(?=[a-z])", rf"\\{letter}", text)
+    return re.sub(r"\t(?=(?:ext|imes|heta|riangle|an|frac|o)(?![a-z]))", r"\\t", text)
+
+
+def _tolerance(benchmark: Benchmark, gold: str) -> float:
+    """Of a benchmark of the table only golds that may have been rounded have one; a user's own is as the user says."""
+    return benchmark.tolerance if benchmark.own or re.search(r"\d\.\d|\\times|10\^|\de-?\d", gold) else 0.0
 
 
 def _kind(benchmark: Benchmark, row: Mapping[str, Any], choices: tuple[str, ...]) -> Any:
     """Rows may say it themselves: `kind`; `type` mcq in exams of both; `rule_gradable` where most need a judge."""
     if row.get("kind") in ("math", "choice", "judge"):
         return row["kind"]
+    if benchmark.own and row.get("kind") is not None:
+        raise ValueError(f"kind is {row['kind']!r:.40}; expected math, choice or judge")
     if choices or row.get("type") == "mcq":
         return "choice"
     return "math" if benchmark.kind == "judge" and row.get("rule_gradable") else benchmark.kind
@@ -173,10 +194,12 @@ def _gold_and_choices(fields: Fields, row: Mapping[str, Any], problem: str) -> t
         choices = shuffled([right, *wrong], problem)
         return LETTERS[choices.index(right)], choices
     given = row.get(fields.choices) if fields.choices else None
+    if given and not isinstance(given, list):
+        raise TypeError(f"{fields.choices} is {type(given).__name__}, not a list of options")
     choices = tuple(str(choice) for choice in given) if given else ()  # an option may be a picture that the data lacks
     answer = row[fields.answer]
-    if len(choices) > len(LETTERS):
-        raise ValueError(f"{len(choices)} options are more than there are letters")
+    if len(choices) > MOST_OPTIONS:
+        raise ValueError(f"{len(choices)} options; at most {MOST_OPTIONS} can be told apart")
     if fields.form == "index":
         return LETTERS[range(len(choices))[int(answer)]], choices
     if isinstance(answer, (int, float)) and not isinstance(answer, bool):
@@ -201,7 +224,7 @@ def _gold(fields: Fields, answer: str) -> str:
         return _integer(answer)
     gold = answer.rpartition("####")[2].strip()
     if fields.form == "hashes" or "####" in answer:
-        gold = gold.replace(",", "")
+        gold = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", gold) if not re.search(r"[(\[{]", gold) else gold
     if not gold:
         raise ValueError("the answer is empty")
     return gold
@@ -249,6 +272,15 @@ def _solution(worked: str, gold: str) -> str:
     return text if BOX in text else f"{text}\n{BOX}{gold}}}"
 
 
+def fingerprint(items: Sequence[Item]) -> str:
+    """The same for the same items in the same order: what a curve or a comparison rests on."""
+    digest = hashlib.sha256()
+    for item in items:
+        digest.update(json.dumps([item.id, item.question, item.gold]).encode())
+    return digest.hexdigest()
+
+
 def odd_golds(items: tuple[Item, ...]) -> list[str]:
     """Golds that the verifier cannot parse, each with its item and the reason."""
-    return [f"item {item.index} ({item.id}): {why}" for item in items if (why := check_gold(item.gold, item.rule))]
+    ruled = [item for item in items if item.rule.kind != "judge"]
+    return [f"item {item.index} ({item.id}): {why}" for item in ruled if (why := check_gold(item.gold, item.rule))]

@@ -28,7 +28,8 @@ def say_next(*commands: str) -> None:
     """What to do next. Installed by `make`, passus is in .venv/bin and not on the path: it can be pasted all the same."""
     by_path = Path(sys.argv[0]).name == "passus" and not shutil.which("passus")
     program = os.path.relpath(sys.argv[0]) if by_path else "passus"
-    say("\n".join(["next:", *(f"  {program}{command.removeprefix('passus')}" for command in commands)]))
+    shown = [f"{program}{command.removeprefix('passus')}" if command.startswith("passus ") else command for command in commands]
+    say("\n".join(["next:", *(f"  {command}" for command in shown)]))
 
 
 class Display:

@@ -27,11 +27,11 @@ def grade_file(source: Path, target: Path) -> Counter[str]:
     counts: Counter[str] = Counter()
 
     def write(path: Path) -> None:
-        with source.open(encoding="utf-8", errors="replace") as lines, path.open("w", encoding="utf-8") as out:
-            # Line feeds alone end a line: texts contain other characters that Python takes for one.
+        # Line feeds alone end a line: texts contain other characters that Python takes for one.
+        with source.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines, path.open("w") as out:
             for row in graded(line for line in lines if line.strip()):
                 counts[row["verdict"]] += 1
-                out.write(json.dumps(row, ensure_ascii=False) + "\n")
+                out.write(json.dumps(row) + "\n")  # in ASCII: half a character, as JSON may have it, has no other form
 
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(target, write, durable=False)
@@ -42,33 +42,34 @@ def graded(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     lines = iter(lines)
     while part := list(islice(lines, LINES)):
         cases = [_case(line) for line in part]
-        whole = [case for case in cases if "problem" not in case]
+        whole = [case for case, reason in cases if not reason]
         grades = iter(
             grade_all(
                 [case["output"] for case in whole], [case["gold"] for case in whole], [_rule(case) for case in whole],
-                [bool(case.get("truncated", False)) for case in whole],
+                [case.get("truncated", False) for case in whole],
             )
         )  # fmt: skip
-        for case in cases:
-            problem = case.pop("problem", None)
-            found = Grade(Verdict.ERROR, None, reason=problem) if problem else next(grades)
+        for case, reason in cases:
+            found = Grade(Verdict.ERROR, None, reason=reason) if reason else next(grades)
             yield case | {"verdict": str(found.verdict), "extracted": found.extracted, "reason": found.reason}
 
 
-def _case(line: str) -> dict[str, Any]:
-    """The line's object; with a problem where it is none, or not one that can be graded."""
+def _case(line: str) -> tuple[dict[str, Any], str]:
+    """The line's object, and why it cannot be graded, if it cannot."""
     try:
         case = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return {"line": line.rstrip("\n")[:200], "problem": f"not JSON: {error}"[:200]}
+        return {"line": line.rstrip("\n")[:200]}, f"not JSON: {error}"[:200]
     if not isinstance(case, dict):
-        return {"line": line.rstrip("\n")[:200], "problem": "not a JSON object"}
+        return {"line": line.rstrip("\n")[:200]}, "not a JSON object"
     for key in ("gold", "output"):
         if not isinstance(case.get(key), str):
-            return case | {"problem": f"{key} is {'missing' if key not in case else 'no text'}"}
-    if case.get("kind", "math") not in KINDS:
-        return case | {"problem": f"kind is {case['kind']!r}; expected {' or '.join(KINDS)}"}
-    return case
+            return case, f"{key} is {'missing' if key not in case else 'no text'}"
+    if (case.get("kind") or "math") not in KINDS:
+        return case, f"kind is {case['kind']!r}; expected {' or '.join(KINDS)}"
+    if not isinstance(case.get("truncated", False), bool):
+        return case, f"truncated is {case['truncated']!r}; expected true or false"
+    return case, ""
 
 
 def _rule(case: dict[str, Any]) -> Rule:

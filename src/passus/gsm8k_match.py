@@ -31,7 +31,7 @@ def matches(extracted: str, gold: str) -> bool:
 
 def _plain(text: str) -> str:
     """Case is ignored, and so is all that stands before the last `#### `."""
-    bare = re.sub(r"(?s).*#### ", "", text.replace(",", "").replace("$", ""))
+    bare = text.replace(",", "").replace("$", "").rpartition("#### ")[2]
     return re.sub(r"\.$", "", bare).lower()
 
 

@@ -7,9 +7,9 @@ What it is shown is a model's output: an answer that talks to the judge may sway
 
 import json
 import os
-import re
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections import Counter
 from collections.abc import Sequence
@@ -59,7 +59,16 @@ def judge_of(table: JudgeTable) -> Judge | None:
     """The judge that a config asks for, with the key of the environment."""
     if not table.url:
         return None
-    return Judge(table.url.rstrip("/"), table.model, table.timeout, os.environ.get(KEY, ""))
+    judge = Judge(table.url.rstrip("/"), table.model, table.timeout, os.environ.get(KEY, ""))
+    if not (judge.key.isascii() and judge.key.isprintable()):
+        raise UsageError(f"${KEY} has characters that no header can hold", expected="the key alone, on one line")
+    try:
+        whole = urllib.parse.urlsplit(judge.url)
+        if whole.scheme not in ("http", "https") or not whole.hostname or (whole.port or 1) < 1:
+            raise ValueError("no host, or not http")
+    except ValueError as error:
+        raise UsageError(f"judge.url = {judge.url!r}: {error}", expected="such as https://host/v1") from None
+    return judge
 
 
 def grade_items(
@@ -106,7 +115,7 @@ class JudgeError(Exception):
 
 def _verdict(said: str) -> Verdict:
     """The last line, after any thinking, and it must be the word alone."""
-    lines = [line.strip() for line in re.sub(r"(?s).*</think>", "", said).splitlines() if line.strip()]
+    lines = [line.strip() for line in said.rpartition("</think>")[2].splitlines() if line.strip()]
     if not lines or lines[-1] not in WORDS:
         raise JudgeError(f"ended with {lines[-1][:40]!r}" if lines else "said nothing")
     return WORDS[lines[-1]]

@@ -55,6 +55,7 @@ class Runner:
         before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             codes = self._drive(waiting)
+            self._tell_about_data(waiting)
         finally:
             for process in self.running.values():  # only when the runner itself failed: let its arms save
                 process.terminate()
@@ -62,6 +63,16 @@ class Runner:
             for number, handler in before.items():
                 signal.signal(number, handler)
         return self._verdict(codes)
+
+    def _tell_about_data(self, started: Sequence[Arm]) -> None:
+        """What the arms could not have, and what they train on and are evaluated on: each once, for all that say it."""
+        remarks: dict[str, None] = {}
+        for arm in started:
+            folder = RunFolder(self.path(arm))
+            if folder.exists():
+                remarks |= dict.fromkeys((folder.meta()["launches"][-1].get("data") or {}).get("remarks", []))
+        for remark in remarks:
+            say(remark)
 
     def path(self, arm: Arm) -> Path:
         return self.out / arm.name

@@ -43,8 +43,7 @@ def find(task: TaskTable, loaded: Loaded) -> list[Overlap]:
 
 
 def fingerprint(problem: str) -> bytes:
-    """The same for texts that differ in case, spaces, punctuation or typography only."""
-    plain = re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", problem).casefold())
-    # Formulas are mostly punctuation: where little else is left, that counts too.
-    text = plain if len(plain) >= 20 else re.sub(r"\s+", "", problem)
-    return hashlib.sha256(text.encode()).digest()
+    """The same for texts that differ in case, spaces, dollar signs, braces or the punctuation of sentences only. Signs of
+    formulas count: +2018 and -2018 are two problems."""
+    plain = unicodedata.normalize("NFKC", problem).casefold().replace("\N{MINUS SIGN}", "-")
+    return hashlib.sha256(re.sub(r"[\s${}.,;:!?'\"`\\]+", "", plain).encode("utf-8", "surrogatepass")).digest()

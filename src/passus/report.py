@@ -250,6 +250,8 @@ def configuration(runs: list[RunFolder]) -> Section:
     made: dict[str, list[str]] = {}
     for run in runs:
         made.setdefault(_environment(run), []).append(run.path.name)
+    remarks = [r for run in runs for r in (run.meta()["launches"][-1:] or [{}])[0].get("data", {}).get("remarks", [])]
+    blocks += [f"About the data: {'; '.join(dict.fromkeys(remarks))}."] if remarks else []
     blocks += [f"{'' if len(made) == 1 else ', '.join(names) + ': '}{words}" for words, names in made.items()]
     return Section("Configuration and environment", blocks)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from passus import checkpoint, memory, models, overlap, reward
+from passus import benchmarks, checkpoint, dataset, memory, models, overlap, reward
 from passus.adapter import fingerprint_of
 from passus.batch import Shape
 from passus.checkpoint import Progress
@@ -21,6 +21,7 @@ from passus.record import RunFolder
 from passus.sampler import Sampler
 from passus.suite import Loaded
 from passus.suite import load as load_suite
+from passus.tasks import task_parts
 
 LOOK_AHEAD = 256  # prompts whose lengths are looked at before a run begins
 
@@ -84,17 +85,38 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
         checkpoint.restore(saved, optimizer)
     if folder.exists():
         folder.set_aside_after(progress.step, len(loaded.items) * len(config.eval.temperatures))
-    about = {"left_out": loaded.left_out, "unjudged": loaded.unjudged, "overlap": [vars(one) for one in shared]}
+    remarks = [*loaded.remarks(), *map(str, shared)]
+    about = {
+        "left_out": loaded.left_out, "unjudged": loaded.unjudged, "overlap": [vars(one) for one in shared],
+        "sha256": check_data(folder, config, loaded), "remarks": remarks,
+    }  # fmt: skip
     folder.start(config, policy.describe(config.model.base), progress.step if saved else None, about)
     engine = policy.sampler(check_stop)
     started = time.monotonic() - progress.elapsed
     run = Run(
         config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started,
-        config.train.micro_tokens, loaded=loaded, judge=judge, remarks=[*loaded.remarks(), *map(str, shared)],
+        config.train.micro_tokens, loaded=loaded, judge=judge, remarks=remarks,
     )  # fmt: skip
     if layout:
         take_up(run, *layout)
     return run
+
+
+def check_data(folder: RunFolder, config: Config, loaded: Loaded) -> dict[str, str]:
+    """A SHA-256 of each benchmark's items, and of the training sets'; refused if they are not what the run began with."""
+    found = {name: dataset.fingerprint(items) for name, items in loaded.items.items()}
+    for part in task_parts(config.task.name):
+        if row := benchmarks.training_set(part):
+            found[f"training: {part}"] = dataset.fingerprint(dataset.items_of(row))
+    known = folder.meta()["launches"][0].get("data", {}).get("sha256", {}) if folder.exists() else {}
+    for name in known:
+        if name not in found or found[name] != known[name]:
+            raise UsageError(
+                f"{name}: its items are {'gone' if name not in found else 'others'} since this run began",
+                expected="the data that the run began with: a curve must not go on with other items",
+                write="the same files or $PASSUS_DATA again, or another --out",
+            )
+    return found
 
 
 def lay_out(config: Config, policy: Policy, drawn: int) -> tuple[Need, Fit] | None:

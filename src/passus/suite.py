@@ -12,7 +12,7 @@ from passus import dataset, stats
 from passus.config import EvalTable
 from passus.errors import UsageError
 from passus.grading import Verdict
-from passus.tasks import ABACUS, Item, benchmark_items, suite
+from passus.tasks import ABACUS, Item, benchmark_items, benchmark_size, suite
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,15 @@ class Loaded:
     """Benchmarks that could not be loaded, and why."""
     unjudged: dict[str, int] = field(default_factory=dict)
     """Items that wait for a judge."""
+    miscounted: dict[str, str] = field(default_factory=dict)
+    """Benchmarks whose data is not as long as it should be."""
     odd_golds: dict[str, list[str]] = field(default_factory=dict)
     """Gold answers that cannot be parsed: each item, and why."""
 
     def remarks(self) -> list[str]:
         """For the user, a line each."""
         said = [f"left out: {name}: {reason}" for name, reason in self.left_out.items()]
+        said += [f"{name}: {what}" for name, what in self.miscounted.items()]
         said += [
             f"{name}: {count} items left out, which only a judge can grade ([judge])" for name, count in self.unjudged.items()
         ]
@@ -43,15 +46,17 @@ def load(table: EvalTable, *, judged: bool = False) -> Loaded:
     loaded = Loaded({})
     for name in table.benchmarks:
         try:
-            items = benchmark_items(name, table.limit)
+            items = benchmark_items(name)
         except UsageError as error:
             if len(table.benchmarks) == 1:
                 raise
-            loaded.left_out[name] = " ".join(line.strip() for line in str(error).splitlines())
+            loaded.left_out[name] = " ".join(line.strip() for line in str(error).splitlines()).removeprefix(f"{name}: ")
             continue
-        gradable = [item for item in items if judged or item.rule.kind != "judge"]
-        if len(gradable) < len(items):
-            loaded.unjudged[name] = len(items) - len(gradable)
+        if (expected := benchmark_size(name)) and len(items) != expected:
+            loaded.miscounted[name] = f"{len(items)} items, where the table of benchmarks has {expected}"
+        gradable = [item for item in items if judged or item.rule.kind != "judge"][: table.limit or None]
+        if not judged and (waiting := sum(item.rule.kind == "judge" for item in items)):
+            loaded.unjudged[name] = waiting
         if odd := dataset.odd_golds(tuple(gradable)):
             loaded.odd_golds[name] = odd
         if gradable:
@@ -91,7 +96,7 @@ def _total(name: str, rule: str, points: Sequence[dict], columns: dict[str, list
         interval = stats.interval(np.concatenate(correct))
         shares = np.array([point["q"] for point in points], dtype=float)
     else:
-        interval = _macro([stats.interval(correct_QK) for correct_QK in correct])
+        interval = stats.macro_interval([stats.interval(correct_QK) for correct_QK in correct])
         shares = np.ones(len(points))
     shares /= shares.sum()
     first, averaged = points[0], ("tokens_mean", "truncated", "unparseable", "error")
@@ -113,11 +118,3 @@ def _correct_QK(columns: dict[str, list], point: dict) -> np.ndarray:
     of = zip(columns["benchmark"], columns["temperature"], columns["verdict"], strict=True)
     right = [v == Verdict.CORRECT for b, t, v in of if (b, t) == (point["benchmark"], point["temperature"])]
     return np.array(right, dtype=float).reshape(-1, point["k"])
-
-
-def _macro(intervals: Sequence[stats.Interval]) -> stats.Interval:
-    """Benchmarks are independent: distances to their limits add up as squares, on either side."""
-    mean = float(np.mean([i.mean for i in intervals]))
-    below = float(np.sqrt(sum((i.mean - i.low) ** 2 for i in intervals))) / len(intervals)
-    above = float(np.sqrt(sum((i.high - i.mean) ** 2 for i in intervals))) / len(intervals)
-    return stats.Interval(mean, mean - below, mean + above)

@@ -14,7 +14,7 @@ from passus.grading import Rule, Verdict, grade_all
 from passus.prompt import AUTO, messages
 from passus.tasks import training_items
 
-THINKING_ENDS = "</think>"
+THINKING_BEGINS, THINKING_ENDS = "<think>", "</think>"
 RewardFunction = Callable[..., list[float | None]]
 
 
@@ -38,7 +38,7 @@ def reward_function(worth: Mapping[str, float] | None = None) -> RewardFunction:
 
     The function reads the column `answer`, and `kind`, `choices` and `tolerance` where the data has them. Where the verifier
     itself fails the reward is None, which TRL takes for "does not apply". TRL does not say which completions were cut off:
-    those hold no answer, and are worth what `unparseable` is worth.
+    they count by what stands in them, which is mostly no answer.
     """
     table = RewardTable.model_validate(dict(worth or {}))
 
@@ -60,7 +60,8 @@ def reward_function(worth: Mapping[str, float] | None = None) -> RewardFunction:
 def _answer(completion: Any) -> str:
     """Plain text, or the messages of a chat; what comes after the thinking."""
     text = completion if isinstance(completion, str) else completion[-1]["content"]
-    return text.rpartition(THINKING_ENDS)[2]
+    said = text.rpartition(THINKING_ENDS)[2]
+    return "" if THINKING_BEGINS in said else said  # thinking that never ended says nothing
 
 
 def _rules(columns: Mapping[str, Any], count: int) -> list[Rule]:
