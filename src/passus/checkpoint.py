@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -35,6 +35,10 @@ class Progress:
     drawn: int = 0
     """Places of the training stream that are used up."""
     skipped_in_a_row: int = 0
+    base_rates: list[float] = field(default_factory=list)
+    """The base model's success rate on every item of a finite training set, where a curriculum asks for it."""
+    rates: list[float] = field(default_factory=list)
+    """The policy's, as far as they are known."""
 
 
 def save(checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Progress, keep: int) -> Path:

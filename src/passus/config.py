@@ -45,6 +45,15 @@ class TaskTable(Section):
     """Where training prompts and their verifier come from: `abacus` (all of it), `abacus/add2+sub` (some), `words`, `gsm8k`."""
     limit: int = Field(0, ge=0)
     """A finite training set of this many items, shuffled anew in every epoch; 0 takes all there are (abacus never ends)."""
+    order: Literal["stream", "prioritised"] = "stream"
+    """`stream`: as they come. `prioritised`: a finite set's items, drawn in proportion to 1 - their success rate so far."""
+    hard_from: int = Field(0, ge=0)
+    """From this step on only the harder half of a finite set, by the base model's success rate; 0 is never."""
+
+    @property
+    def is_tracked(self) -> bool:
+        """Whether success rates of the items decide what is drawn."""
+        return self.order == "prioritised" or self.hard_from > 0
 
 
 class RewardTable(Section):
@@ -176,6 +185,9 @@ class Config(Section):
         check_task(self.task.name)
         for benchmark in self.eval.suite:
             check_benchmark(benchmark)
+        if self.task.is_tracked and not self.task.limit:
+            asked = 'order = "prioritised"' if self.task.order == "prioritised" else f"hard_from = {self.task.hard_from}"
+            raise ValueError(f"task.{asked} needs a finite training set: write task.limit, such as limit = 500")
         if self.train.samples < 2 and self.method.loss != "likelihood":
             raise ValueError(
                 f"train.samples = {self.train.samples}: {self.method.name} compares the samples of a prompt with each other; "
@@ -192,6 +204,11 @@ class Config(Section):
             raise ValueError(
                 "method.correction_cap corrects the trainer's anchor for the sampler's log-probs; with method.anchor = "
                 '"sampler" there is nothing to correct: write anchor = "trainer", or correction_cap = 0'
+            )
+        if self.method.loss == "squared" and (self.method.ratio != "sequence_sum" or self.method.average != "sum"):
+            raise ValueError(
+                f'method.loss = "squared" is of whole sequences, not with ratio = "{self.method.ratio}" and average = '
+                f'"{self.method.average}": write ratio = "sequence_sum" and average = "sum"'
             )
         if self.train.prompts % self.train.updates:
             raise ValueError(

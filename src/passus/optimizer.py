@@ -50,6 +50,12 @@ class Optimizer:
                 self._move(part, learning_rate(self.train, update))
         return norm, finite
 
+    @torch.no_grad()
+    def forget(self) -> None:
+        """Moments as at the start; the float32 copy stays."""
+        for moments in self.moments.values():
+            torch._foreach_zero_(moments)
+
     def make_grads(self) -> None:
         """A gradient of 0 where there is none."""
         for weight in self.weights:

@@ -12,6 +12,7 @@ from passus.adapter import fingerprint_of
 from passus.batch import Shape
 from passus.checkpoint import Progress
 from passus.config import Config
+from passus.curriculum import Curriculum
 from passus.errors import UsageError
 from passus.memory import Fit, Need
 from passus.optimizer import Optimizer
@@ -49,6 +50,8 @@ class Run:
     """The sampler's caches are given back before every update: memory is short."""
     layout: str = ""
     """How the run is laid out on the card, in words."""
+    curriculum: Curriculum | None = None
+    """Where success rates decide which items come next."""
     captured: dict[Shape, Any] = field(default_factory=dict)
     """Passes of small models that are captured as graphs, by the shape of the micro-batch."""
 
@@ -79,7 +82,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     started = time.monotonic() - progress.elapsed
     run = Run(
         config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started,
-        config.train.micro_tokens,
+        config.train.micro_tokens, curriculum=Curriculum(config.task, config.seed) if config.task.is_tracked else None,
     )  # fmt: skip
     if layout:
         take_up(run, *layout)

@@ -22,11 +22,12 @@ from passus import batch, checkpoint, logprob, metrics, reward
 from passus.attention import VarlenPlan
 from passus.batch import PackedBatch
 from passus.config import Config
+from passus.curriculum import TRIES, Curriculum
 from passus.device import to_device
 from passus.display import score
 from passus.errors import PassusError, Stop
 from passus.evaluate import evaluate
-from passus.grading import Verdict, grade_all
+from passus.grading import Grade, Verdict, grade_all
 from passus.groups import Groups
 from passus.method import Tokens, advantages, policy_loss, token_weights
 from passus.metrics import Times, Update
@@ -47,6 +48,8 @@ def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say
     if run.layout:
         say(f"memory: {run.layout}")
     rehearse(run)
+    if run.curriculum and not run.progress.rates:
+        run.progress.base_rates = run.progress.rates = base_rates(run, run.curriculum, say)
     if run.progress.step:
         say(f"continues after step {run.progress.step}")
     try:
@@ -86,6 +89,19 @@ def rehearse(run: Run) -> None:
             make_room(run)
 
 
+def base_rates(run: Run, curriculum: Curriculum, say: Callable[[str], None]) -> list[float]:
+    """The success rate of the model as it is on every item of the training set, from some samples each."""
+    config, items = run.config, curriculum.items
+    params = SamplingParams(TRIES, config.train.max_tokens, config.seed, "difficulty")
+    run.policy.refresh()
+    asked = run.policy.prompts(list(enumerate(items)))
+    rollout = run.engine.generate(asked, params)
+    grades_N = graded(run, rollout, run.policy.texts(rollout.tokens), items, TRIES)
+    right_Q = np.array([g.verdict is Verdict.CORRECT for g in grades_N]).reshape(len(items), -1).mean(1)
+    say(f"difficulty: {len(items)} items x {TRIES} samples, {right_Q.mean():.2f} right")
+    return right_Q.tolist()
+
+
 def is_due(run: Run, every: int) -> bool:
     return run.progress.step > 0 and (run.progress.step % every == 0 or run.progress.step == run.config.train.steps)
 
@@ -112,6 +128,8 @@ def take_step(run: Run) -> None:
             if run.releases:
                 run.engine.release()
             seen = experience(run, used)
+            if config.method.reset:
+                run.optimizer.forget()
             rewards_PG = scored.rewards_N.view(-1, drawn.samples)[chosen] - charged_kl(run, seen).view(-1, drawn.samples)
             advantages_PG = advantages(rewards_PG, config.method) if not run.shows_solutions else torch.ones_like(rewards_PG)
             seen.advantage_N = advantages_PG.flatten().to(seen.counts_N.device)
@@ -119,6 +137,8 @@ def take_step(run: Run) -> None:
 
     run.progress.step = step
     run.progress.drawn += len(drawn.items_D)
+    if run.curriculum:
+        run.progress.rates = run.curriculum.follow(run.progress.rates, drawn)
     run.progress.num_tokens += drawn.tokens
     run.progress.elapsed = time.monotonic() - run.started
     rows = metrics.sample_columns(run.policy, drawn, scored.rewards_N, chosen, rewards_PG, advantages_PG)
@@ -128,6 +148,7 @@ def take_step(run: Run) -> None:
     run.folder.append_metrics(
         {"step": step, "progress": step / config.train.steps, "train/num_tokens": run.progress.num_tokens}
         | of_rollout
+        | ({"train/solved_rate": float(np.mean(run.progress.rates))} if run.curriculum else {})
         | scored.metrics
         | metrics.of_updates(updates)
         | {"time/elapsed": run.progress.elapsed, "train/micro_tokens": run.micro_tokens, "train/rows_at_once": run.engine.most}
@@ -149,7 +170,10 @@ def draw_groups(run: Run, step: int, times: Times) -> Groups:
 
 def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Groups:
     config = run.config
-    drawn = training_items(config.task.name, config.task.limit, config.seed, place, prompts)
+    if run.curriculum:
+        drawn = run.curriculum.draw(run.progress.rates, run.progress.base_rates, step, place, prompts)
+    else:
+        drawn = training_items(config.task.name, config.task.limit, config.seed, place, prompts)
     items = [item for _, item in drawn]
     asked = run.policy.prompts(drawn)
     run.policy.check_fit(asked, config.train.max_tokens, "train.max_tokens")
@@ -162,11 +186,15 @@ def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Gr
         rollout = shown_solutions(run, items) if run.shows_solutions else run.engine.generate(asked, params)
     with times("grade"):
         texts = run.policy.texts(rollout.tokens)
-        answers = run.policy.answers(rollout.tokens, texts)
-        items_N = [item for item in items for _ in range(count)]
-        golds, rules = [item.gold for item in items_N], [item.rule for item in items_N]
-        grades = grade_all(answers, golds, rules, [not finished for finished in rollout.finished])
+        grades = graded(run, rollout, texts, items, count)
     return Groups(count, items, asked, rollout, texts, grades)
+
+
+def graded(run: Run, rollout: Rollout, texts: Sequence[str], items: Sequence[Item], count: int) -> list[Grade]:
+    answers = run.policy.answers(rollout.tokens, texts)
+    items_N = [item for item in items for _ in range(count)]
+    golds, rules = [item.gold for item in items_N], [item.rule for item in items_N]
+    return grade_all(answers, golds, rules, [not finished for finished in rollout.finished])
 
 
 def shown_solutions(run: Run, items: Sequence[Item]) -> Rollout:

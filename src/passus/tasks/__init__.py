@@ -7,7 +7,16 @@ from passus.errors import UsageError, nearest
 from passus.tasks import abacus, gsm8k, words
 from passus.tasks.item import Item
 
-__all__ = ["Item", "benchmark_items", "benchmark_size", "check_benchmark", "check_task", "solution_of", "training_items"]
+__all__ = [
+    "Item",
+    "benchmark_items",
+    "benchmark_size",
+    "check_benchmark",
+    "check_task",
+    "solution_of",
+    "training_item",
+    "training_items",
+]
 
 
 def check_task(name: str) -> None:
@@ -29,11 +38,12 @@ def training_items(name: str, limit: int, seed: int, first: int, count: int) -> 
     drawn = []
     for place in range(first, first + count):
         n = _epoch_order(size, seed, place // size)[place % size] if size else place
-        drawn.append((place, _training_item(name, seed, n)))
+        drawn.append((place, training_item(name, seed, n)))
     return drawn
 
 
-def _training_item(name: str, seed: int, n: int) -> Item:
+def training_item(name: str, seed: int, n: int) -> Item:
+    """The n-th of the stream, or of a finite set before it is shuffled."""
     if name == gsm8k.NAME:
         return gsm8k.items("train")[n]
     # The seed picks the items, so that runs of several seeds differ in their data too.
