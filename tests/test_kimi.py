@@ -5,11 +5,15 @@ import collections
 import pytest
 import torch
 
+from conftest import tiny_model, with_passus
 from passus.config import TaskTable
 from passus.curriculum import Curriculum
+from passus.engine import Engine
 from passus.errors import Stop, UsageError
 from passus.method import PRESETS, Tokens, advantages, length_reward, policy_loss
 from passus.record import RunFolder
+from passus.sampler import Prompt, SamplingParams, loops
+from passus.slot_engine import SlotEngine
 from small import assert_same, small_config
 from test_method import LONGEST, ROWS, on_policy_gradient, passus_loss, random_batch
 from test_train import run_small, stop_in_step
@@ -163,3 +167,30 @@ def test_rates_are_followed_and_a_run_that_was_cut_short_goes_on_with_them(tmp_p
             run_small(cut, check_stop=stop_in_step(cut, step), **TABLES)
         assert len(RunFolder(cut).metrics()) < 8
         assert_same(run_small(cut, **TABLES).path, whole.path)
+
+
+@pytest.mark.parametrize(
+    "tokens, repeats, expected",
+    [
+        ([1, 2, 3] * 8, 4, True), ([9, 9, 1, 2, 3] + [4, 5] * 12, 4, True), ([7] * 24, 4, True), ([7] * 23, 4, False),
+        ([1, 2, 3] * 7 + [1, 2, 4], 4, False), (list(range(40)) * 3, 4, False), (list(range(40)) * 4, 4, True), ([], 4, False),
+    ],
+)  # fmt: skip
+def test_going_in_circles(tokens, repeats, expected):
+    assert loops(tokens, repeats) is expected
+
+
+@pytest.mark.parametrize("kind", ["engine", "slots"])
+def test_completions_that_go_in_circles_are_cut_off_where_they_are_seen_to(kind):
+    """A model of random weights, decoded greedily, soon repeats itself."""
+    model = with_passus(tiny_model("qwen3"))
+    prompts = [Prompt((2, 3, n), n) for n in range(4, 12)]
+    made = (Engine(model, [1], most=4) if kind == "engine" else SlotEngine(model, [1], most=4, graphs=False)).generate
+    whole, cut = (made(prompts, SamplingParams(1, 90, 0, "train", temperature=0, repeats=repeats)) for repeats in (0, 3))
+    circling = [n for n, tokens in enumerate(whole.tokens) if any(loops(tokens[:i], 3) for i in range(len(tokens) + 1))]
+    assert circling
+    for n, (all_tokens, tokens) in enumerate(zip(whole.tokens, cut.tokens, strict=True)):
+        assert tokens == all_tokens[: len(tokens)] and len(cut.logps[n]) == len(tokens)
+        first = next((i for i in range(len(all_tokens) + 1) if loops(all_tokens[:i], 3)), None)
+        assert len(tokens) == (len(all_tokens) if first is None else first)
+        assert not cut.finished[n] if first is not None else cut.finished[n] == whole.finished[n]

@@ -68,6 +68,8 @@ class Method(Section):
     """Of a reward for length: in a group, from +.5 for the shortest right answer to -.5 for the longest (Kimi); 0 is off."""
     length_from: int = Field(1, ge=1)
     """The step from which the length reward counts: from the start it slows early learning."""
+    repeats: int = Field(0, ge=0, le=100)
+    """Cut off completions in training that say the same so many times in a row, 24 tokens or more in all; 0 lets them go on."""
     rounds: int = Field(1, ge=1, le=100)
     """Rounds of drawing prompts anew for groups that are all right or all wrong; 1 draws none (DAPO: dynamic sampling)."""
     anchor: Literal["trainer", "sampler"] = "trainer"

@@ -14,6 +14,7 @@ from passus.grading import Verdict
 from passus.groups import Groups
 from passus.method import has_signal
 from passus.policy import Policy
+from passus.sampler import loops
 
 
 @dataclass
@@ -77,6 +78,12 @@ def of_rollout(drawn: Groups, rewards_PG: Tensor, prompts: int) -> dict[str, flo
         "train/completions/max_length": float(lengths.max()),
         "train/step_tokens": float(drawn.tokens),
     }
+
+
+def in_circles(drawn: Groups, repeats: int) -> float:
+    """Share of completions that were cut off because they said the same again and again."""
+    cut = [not f and loops(tokens, repeats) for tokens, f in zip(drawn.rollout.tokens, drawn.rollout.finished, strict=True)]
+    return sum(cut) / len(cut)
 
 
 def of_updates(updates: Sequence[Update]) -> dict[str, float | None]:

@@ -53,6 +53,7 @@ METRICS = {
     "train/completions/min_length": Metric("tokens", "shortest completion"),
     "train/completions/p95_length": Metric("tokens", "95th percentile of length"),
     "train/completions/max_length": Metric("tokens", "longest completion"),
+    "train/in_circles": Metric("share", "completions cut off because they say the same again and again (method.repeats)"),
     "train/solved_rate": Metric("share", "mean success rate of a finite training set's items, as far as it is known"),
     "train/step_tokens": Metric("tokens", "prompt and completion tokens of this step"),
     "train/loss": Metric("", "the method's loss, averaged over the step's updates; null where it is not finite"),

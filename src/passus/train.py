@@ -145,6 +145,8 @@ def take_step(run: Run) -> None:
     write = run.folder.write_behind if run.policy.model.device.type == "cuda" else run.folder.write_rows
     write("samples", step, rows)
     of_rollout = {} if run.shows_solutions else metrics.of_rollout(drawn, rewards_PG, config.train.prompts)
+    if config.method.repeats:
+        of_rollout["train/in_circles"] = metrics.in_circles(drawn, config.method.repeats)
     run.folder.append_metrics(
         {"step": step, "progress": step / config.train.steps, "train/num_tokens": run.progress.num_tokens}
         | of_rollout
@@ -180,8 +182,9 @@ def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Gr
     count = 1 if run.shows_solutions else config.train.samples
     with times("rollout"):
         params = SamplingParams(
-            count, config.train.max_tokens, config.seed, "train", step, temperature=config.train.temperature
-        )
+            count, config.train.max_tokens, config.seed, "train", step, temperature=config.train.temperature,
+            repeats=config.method.repeats,
+        )  # fmt: skip
         run.policy.refresh()
         rollout = shown_solutions(run, items) if run.shows_solutions else run.engine.generate(asked, params)
     with times("grade"):
