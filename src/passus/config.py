@@ -117,6 +117,8 @@ class EvalTable(Section):
     """Draw only from this many likeliest tokens; 0 for all."""
     max_tokens: int = Field(0, ge=0)
     """Longest completion in evaluation; 0 takes train.max_tokens."""
+    on_fall: Literal["nothing", "warn", "stop", "return"] = "nothing"
+    """When accuracy falls from its best beyond noise: note it, end there, or go back to the best at half the learning rate."""
     limit: int = Field(0, ge=0)
     """First items of each benchmark only; 0 for all. For trying things out: scores over fewer items are other scores."""
 

@@ -197,6 +197,13 @@ class RunFolder:
     def append_metrics(self, row: dict) -> None:
         append_lines(self.path / "metrics.jsonl", [row])
 
+    def events(self) -> list[dict]:
+        """Alarms, and what was done about them."""
+        return read_lines(self.path / "events.jsonl")
+
+    def append_event(self, row: dict) -> None:
+        append_lines(self.path / "events.jsonl", [row])
+
     def append_evals(self, rows: Sequence[dict]) -> None:
         append_lines(self.path / "evals.jsonl", rows)
 
@@ -243,7 +250,7 @@ class RunFolder:
     def sync(self) -> None:
         """Make all rows durable; called before a checkpoint that stands on them becomes visible."""
         self.settle()
-        others = [self.path / name for name in ("metrics.jsonl", "evals.jsonl", "items", "samples", ".")]
+        others = [self.path / name for name in ("metrics.jsonl", "evals.jsonl", "events.jsonl", "items", "samples", ".")]
         for path in [*self._not_durable, *(path for path in others if path.exists())]:
             fsync(path)
         self._not_durable.clear()
@@ -259,6 +266,7 @@ class RunFolder:
         aside = self.path / "set-aside" / f"{time.time_ns()}-after-{step:06d}"
         self._cut("metrics.jsonl", [row for row in self.metrics() if row["step"] <= step], aside)
         self._cut("evals.jsonl", [row for row in evals if row["step"] <= last_eval], aside)
+        self._cut("events.jsonl", [row for row in self.events() if row["step"] <= step], aside)
         for kind, last in (("items", last_eval), ("samples", step)):
             for path in sorted((self.path / kind).glob("step-*.parquet")):
                 if int(path.stem.removeprefix("step-")) > last:

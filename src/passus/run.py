@@ -72,7 +72,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     models.check_lengths(policy, config)
     layout = lay_out(config, policy, progress.drawn)  # what does not fit is refused before anything is recorded
     reference = load_reference(config, folder) if config.method.kl_weight and policy.adapter is None else None
-    optimizer = Optimizer(policy.model, config.train)
+    optimizer = Optimizer(policy.model, config.train, progress.slower)
     if saved:
         checkpoint.restore(saved, optimizer)
     if folder.exists():

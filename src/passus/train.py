@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from passus import batch, checkpoint, logprob, metrics, reward
+from passus import alarm, batch, checkpoint, logprob, metrics, models, reward
 from passus.attention import VarlenPlan
 from passus.batch import PackedBatch
 from passus.config import Config
@@ -31,7 +31,7 @@ from passus.grading import Grade, Verdict, grade_all
 from passus.groups import Groups
 from passus.method import Tokens, advantages, policy_loss, token_weights
 from passus.metrics import Times, Update
-from passus.optimizer import learning_rate
+from passus.optimizer import Optimizer, learning_rate
 from passus.record import RunFolder, saved_checkpoints
 from passus.run import Run, capture, prepare
 from passus.sampler import Rollout, SamplingParams
@@ -56,9 +56,10 @@ def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say
         while True:
             if is_due(run, config.eval.every) or run.progress.step == 0:
                 measure(run, say)
+                watch(run, say)
             if is_due(run, config.run.save_every):
                 save(run)
-            if run.progress.step == config.train.steps:
+            if run.progress.step == config.train.steps or run.progress.ended:
                 break
             take_step(run)
             if run.progress.skipped_in_a_row >= STOP_AFTER_SKIPPED:
@@ -310,7 +311,7 @@ def one_update(run: Run, seen: Experience, rows: list[int], number: int) -> Upda
 def add_gradients(run: Run, seen: Experience, rows: list[int], number: int) -> Update:
     """Loss and gradient over micro-batches, normalised over the whole update."""
     train, method = run.config.train, run.config.method
-    update = Update(learning_rate(train, number))
+    update = Update(run.optimizer.slower * learning_rate(train, number))
     lengths = [len(seen.completions_N[row]) for row in rows]
     row_n, lengths_n = to_device(np.array([rows, lengths]), seen.counts_N.device)
     counts_n = seen.counts_N[row_n]
@@ -411,12 +412,45 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
         say(f"step {step}/{config.train.steps}  {p['benchmark']}  accuracy {score(p)}  length {p['tokens_mean']:.1f}")
 
 
+def watch(run: Run, say: Callable[[str], None]) -> None:
+    """When accuracy has fallen from its best by more than noise, do what the file says."""
+    config, progress = run.config, run.progress
+    if config.eval.on_fall == "nothing" or progress.step == 0:
+        return
+    looks = 1 + -(-config.train.steps // config.eval.every)
+    found = alarm.fall(run.folder, progress.watched_from, looks)
+    if found is not None:
+        say(f"alarm at step {progress.step}: {100 * found.drop:.1f} points below the best, around step {found.best}")
+        run.folder.append_event(found.event(progress.step, config.eval.on_fall))
+        progress.watched_from, progress.ended = progress.step, config.eval.on_fall == "stop"
+        if config.eval.on_fall == "return":
+            go_back(run, found.best)
+            say(f"back to the weights of step {found.best}, learning rate x {progress.slower:g}")
+    if found is not None or config.eval.on_fall == "return":
+        save(run)
+
+
+def go_back(run: Run, step: int) -> None:
+    """Weights and moments of an earlier checkpoint, at a lower learning rate; steps are counted on."""
+    saved = saved_checkpoints(run.folder.checkpoints)[step]
+    checkpoint.read(saved)
+    make_room(run)
+    run.progress.slower *= alarm.SLOWER
+    config = run.config
+    run.policy = models.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
+    run.optimizer = Optimizer(run.policy.model, config.train, run.progress.slower)
+    checkpoint.restore(saved, run.optimizer)
+    engine, run.engine = run.engine, run.policy.sampler(run.check_stop)
+    run.engine.cache_bytes, run.engine.most = engine.cache_bytes, engine.most
+
+
 def save(run: Run) -> None:
     """A checkpoint of the last whole step, unless it stands there already, or skipped updates put the weights in doubt."""
     run.folder.settle()
-    step, is_last = run.progress.step, run.progress.step == run.config.train.steps
+    step, is_last = run.progress.step, run.progress.step == run.config.train.steps or run.progress.ended
     if (run.progress.skipped_in_a_row and not is_last) or step in saved_checkpoints(run.folder.checkpoints):
         return
     run.folder.sync()
     run.progress.elapsed = time.monotonic() - run.started
-    checkpoint.save(run.folder.checkpoints, run.policy, run.optimizer, run.progress, run.config.run.keep)
+    wanted = alarm.wanted(run.folder, run.progress.watched_from) if run.config.eval.on_fall == "return" else []
+    checkpoint.save(run.folder.checkpoints, run.policy, run.optimizer, run.progress, run.config.run.keep, wanted)
