@@ -86,6 +86,18 @@ def passus(*arguments: str, cwd: Path, env: dict[str, str] | None = None, timeou
     )
 
 
+DATA = Path(os.environ.get("PASSUS_DATA") or Path(__file__).parents[2] / "shared/benchmarks")
+"""Where benchmarks lie; tests that need them skip where they do not."""
+
+
+@pytest.fixture
+def real_data(monkeypatch):
+    if not (DATA / "gsm8k.jsonl").is_file():
+        pytest.skip(f"no benchmark data at {DATA}: set PASSUS_DATA to a folder with it")
+    monkeypatch.setenv("PASSUS_DATA", str(DATA.resolve()))
+    return DATA
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread():
     torch.set_num_threads(1)

@@ -602,3 +602,12 @@ def test_accuracy_and_length_can_be_told_apart(seen):
     assert np.linalg.norm(one - other) > 40
     assert seen != "all" or abs(one[0] - other[0]) > 10, "too alike in gray"
     assert looks.ACCURACY.marker != looks.TOKENS.marker
+
+
+def test_the_total_of_a_suite_is_the_one_that_the_run_recorded(tmp_path):
+    run = make_run(tmp_path / "a", benchmarks=("abacus/add2", "abacus/sub"), eval={"suite": ["abacus"]})
+    rows = [{"step": step, "suite": "abacus", "mean_over": "benchmarks", "temperature": 1.0} for step in (0, 4, 8)]
+    run.append_totals([row | {"acc": 0.3, "ci_low": 0.2, "ci_high": 0.4, "tokens_mean": 12.0} for row in rows])
+    total = charts.grid([tmp_path / "a"], x="progress").series[-1]
+    assert total.panel == "Total: abacus, mean over benchmarks"
+    assert [(p.x, p.y, p.low, p.high, p.tokens) for p in total.points] == [(x, 0.3, 0.2, 0.4, 12.0) for x in (0, 0.5, 1)]

@@ -270,7 +270,7 @@ def test_thinking_switches_of_released_templates(chat):
         for thinking in ("on", "off"):
             refused(folder, "no such switch", thinking=thinking)
         return
-    default, on, off = (load(folder, thinking=t).render(QUESTION) for t in ("default", "on", "off"))
+    default, on, off = (load(folder, thinking=t).render(question(QUESTION)) for t in ("default", "on", "off"))
     assert default == on != off
     assert on.endswith(made.tail) and off.endswith(made.tail + made.thinking_off)
 
@@ -291,7 +291,7 @@ def test_decoding_stops_at_each_end_token(chat):
 @pytest.mark.parametrize(("name", "day"), [("llama3_2", "26 Jul 2024"), ("smollm3", "26 July 2024")])
 def test_the_date_in_a_template_is_a_constant(name, day):
     """Else a run that is resumed tomorrow would see other prompts."""
-    assert f"Today Date: {day}\n" in Policy(None, CHATS[name].tokenizer(name), []).render("1")
+    assert f"Today Date: {day}\n" in Policy(None, CHATS[name].tokenizer(name), []).render(question("1"))
 
 
 @pytest.mark.parametrize("writes", ["<s> $A", "<s> $A </s>", "$A"])

@@ -1,7 +1,6 @@
 """real/gsm8k's whole path on a made folder: data, template, end tokens, training, resume, export, evaluation."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,13 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from folders import CHATS, chat_folder
-from passus import export, models, train
+from passus import benchmarks, dataset, export, models, train
+from passus.benchmark import Fields
 from passus.errors import Stop, UsageError
 from passus.experiment import load_experiment
 from passus.plan import describe
 from passus.record import RunFolder
-from passus.tasks import benchmark_items, gsm8k, solution_of, training_items
+from passus.tasks import benchmark_items, solution_of, training_items
 from small import assert_same
 from test_train import stop_in_step
 
@@ -32,13 +32,15 @@ def data(tmp_path, monkeypatch):
     for name, rows in (("gsm8k_train.jsonl", HUB), ("gsm8k.jsonl", FLAT)):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.setenv("PASSUS_DATA", str(folder))
-    return folder
+    yield folder
+    dataset._items.cache_clear()
 
 
 def test_both_forms_of_the_data_are_read(data):
     drawn = [item for _, item in training_items("gsm8k", 0, 0, 0, 29)]
     assert sorted(item.index for item in drawn) == list(range(29))  # an epoch
-    assert gsm8k._item(0, {"problem": "x", "answer": "3", "solution": "1+2=3"}, "x").solution == "1+2=3\n\\boxed{3}"
+    row = {"problem": "x", "answer": "3", "solution": "1+2=3"}
+    assert dataset._item(benchmarks.training_set("gsm8k"), Fields(), 0, "x", row).solution == "1+2=3\n\\boxed{3}"
     item = next(item for item in drawn if item.index == 3)
     assert item.gold == "8" and solution_of(item) == "4+4 = 8\n\\boxed{8}"
     assert [i.gold for i in benchmark_items("gsm8k")][:2] == ["1000", "2000"]
@@ -48,25 +50,29 @@ def test_both_forms_of_the_data_are_read(data):
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ('{"question": 1', "cannot be read"),
-        ('{"q": 1}\n', "row 0"),
-        ("[1]\n", "row 0"),
-        ("\n", "no test problems"),
-        ('{"question": null, "answer": "1"}\n', "row 0"),
-        ('{"question": "x", "answer": null}\n', "row 0"),
-        ('{"question": "x", "answer": "####"}\n', "row 0"),
+        ('{"question": 1', "line 1 is not JSON"),
+        ('{"q": 1}\n', "line 1 is not an item"),
+        ("[1]\n", "line 1 is not an item"),
+        ("\n", "no items"),
+        ('{"question": null, "answer": "1"}\n', "line 1 is not an item"),
+        ('{"question": "x", "answer": null}\n', "line 1 is not an item"),
+        ('{"question": "x", "answer": "####"}\n', "line 1 is not an item"),
     ],
 )
 def test_data_of_another_form_is_refused(data, text, part):
     (data / "gsm8k.jsonl").write_text(text)
-    gsm8k._items.cache_clear()
+    dataset._items.cache_clear()
     with pytest.raises(UsageError, match=part):
         benchmark_items("gsm8k")
 
 
-def test_missing_data_says_where_it_could_be(data):
+def test_missing_data_says_where_it_could_be(data, monkeypatch):
+    def offline(*_, **__):
+        raise ConnectionError("Couldn't reach 'openai/gsm8k' on the Hub")
+
+    monkeypatch.setattr("datasets.load_dataset", offline)
     (data / "gsm8k.jsonl").unlink()
-    gsm8k._items.cache_clear()
+    dataset._items.cache_clear()
     with pytest.raises(UsageError, match=r"gsm8k\.jsonl"):
         benchmark_items("gsm8k")
 
@@ -78,7 +84,7 @@ def test_the_plan_needs_no_data():
 
 @pytest.mark.parametrize("tuning", ["live", "frozen"])
 def test_the_whole_path(data, tmp_path, tuning):
-    gsm8k._items.cache_clear()
+    dataset._items.cache_clear()
     folder = chat_folder(tmp_path / "Qwen3-made", "qwen3", CHATS["qwen3"].tokenizer("qwen3"), CHATS["qwen3"].ends)
     small = [
         f"model.base={folder}", f"model.tuning={tuning}", "train.steps=4", "train.prompts=2", "train.samples=2",
@@ -115,15 +121,3 @@ def test_the_whole_path(data, tmp_path, tuning):
     trained.set_attn_implementation("eager")
     with torch.no_grad():
         torch.testing.assert_close(exported(ids).logits, trained(ids).logits, atol=1e-4, rtol=1e-4)
-
-
-REAL = Path(os.environ.get("PASSUS_DATA", "../shared/benchmarks"))
-
-
-@pytest.mark.skipif(not (REAL / "gsm8k.jsonl").exists(), reason="no GSM8K data: set PASSUS_DATA to its folder")
-def test_the_real_data(monkeypatch):
-    monkeypatch.setenv("PASSUS_DATA", str(REAL))
-    gsm8k._items.cache_clear()
-    assert (len(gsm8k.items("train")), len(gsm8k.items("test"))) == (7473, 1319)
-    for item in [*gsm8k.items("train")[:200], *gsm8k.items("test")]:
-        float(item.gold)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from passus import models
+from passus import models, suite
 from passus.cli import run
 from passus.experiment import load_experiment
 from passus.grading import Verdict, grade
@@ -56,7 +56,7 @@ def kind_of(item):
 
 
 def test_an_item_is_a_function_of_its_index():
-    check_task("words")
+    check_task("words", [])
     assert words.train_item(17) == words.train_item(17) != words.train_item(18)
     steps = [training_items("words", 0, seed=3, first=first, count=8) for first in (0, 8)]
     assert [*steps[0], *steps[1]] == training_items("words", 0, seed=3, first=0, count=16)
@@ -142,7 +142,7 @@ def test_filled_packs_and_plain_packs_ask_for_the_same_tokens(script, tokenizer)
 def test_the_made_folder_loads_and_samples(base, script, tokenizer):
     policy = models.load(str(base), "cpu", "float32")
     item = words.train_item(0)
-    assert policy.render(item.question) == script.PROMPT.format(question=item.question)
+    assert policy.render(item) == script.PROMPT.format(question=item.question)
     assert policy.end_tokens == [1] and policy.tokenizer.pad_token_id == 0 and policy.context == 1024
     assert policy.text_config.model_type == "qwen3" and policy.vocabulary == 4096
     ids = policy.tokenizer(item.solution)["input_ids"]
@@ -155,4 +155,4 @@ def test_the_experiment_fits_the_model(base, capsys):
     assert run("real/words", set_=[f"model.base={base}"], dry_run=True) == 0
     assert "32 prompts x 8 samples = 256 completions" in capsys.readouterr().out
     (arm,) = load_experiment("real/words", [f"model.base={base}"]).arms
-    models.check_lengths(models.load(str(base), "cpu", "float32"), arm.config)
+    models.check_lengths(models.load(str(base), "cpu", "float32"), arm.config, suite.load(arm.config.eval))

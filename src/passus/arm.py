@@ -74,12 +74,16 @@ def settle(config: Config, folder: RunFolder) -> Config:
     if folder.exists():
         config = configs.adopt_recorded(config, folder.config())
     if not config.run.threads:
-        asked = os.environ.get(THREADS) or str(configs.default_threads())
-        if not asked.isdigit() or int(asked) < 1:
-            raise UsageError(f"{THREADS}={asked}", expected="a number of CPU threads, 1 or more")
-        threads = int(asked)
-        config = config.model_copy(update={"run": config.run.model_copy(update={"threads": threads})})
+        config = config.model_copy(update={"run": config.run.model_copy(update={"threads": own_threads()})})
     return config
+
+
+def own_threads() -> int:
+    """CPU threads for this process: those it was given, or all cores."""
+    asked = os.environ.get(THREADS) or str(configs.default_threads())
+    if not asked.isdigit() or int(asked) < 1:
+        raise UsageError(f"{THREADS}={asked}", expected="a number of CPU threads, 1 or more")
+    return int(asked)
 
 
 def check_continues(folder: RunFolder, asked: Config) -> None:

@@ -108,7 +108,7 @@ def grid(sources: list[Path], x: str = "step", title: str | None = None) -> Figu
     made = curves(sources, x, "accuracy", title)
     if len(made.panels) < len(made.series):
         raise UsageError(f"{len({s.name for s in made.series})} lines in {sources[0]}", expected=one)
-    series = made.series + _totals(made.series, "Total")
+    series = made.series + (_suite_total(runs, x, made.series[0]) or _totals(made.series, "Total"))
     for s in series:
         s.style = ACCURACY
     points = [p for s in series for p in s.points]
@@ -303,6 +303,22 @@ def _mean_point(points: list[Point]) -> Point:
 
     over = interval_over_runs([p.y for p in points])
     return Point(sum(p.x for p in points) / len(points), over.mean, over.low, over.high, points[0].step)
+
+
+def _suite_total(runs: Sequence[Path], x: str, like: Series) -> list[Series]:
+    """What a run recorded by its suite's own rule, where it was evaluated on one suite, at one temperature."""
+    run = RunFolder(runs[0]) if runs else None
+    rows = run.totals() if run else []
+    if not run or not rows or len(run.config().eval.suite) > 1 or len({row["temperature"] for row in rows}) > 1:
+        return []
+    along = _along(run, x)
+    points = [
+        Point(where, row["acc"], row["ci_low"], row["ci_high"], row["step"], row["tokens_mean"])
+        for row in rows
+        if (where := along(row["step"])) is not None
+    ]
+    title = f"Total: {rows[0]['suite']}, mean over {rows[0]['mean_over']}"
+    return [replace(like, name=title, panel=title, points=points)]
 
 
 def _totals(series: list[Series], word: str) -> list[Series]:

@@ -17,6 +17,8 @@ app = App(
     help="A laboratory for reinforcement learning with verifiable rewards: train, measure, draw, explain.",
 )
 Device = Literal["auto", "cpu", "cuda"]
+Thinking = Literal["default", "on", "off"]
+Data = Annotated[Path | None, Parameter(help="a folder with the files of benchmarks and training sets; default: $PASSUS_DATA")]
 Set = Annotated[
     list[str] | None, Parameter(name="--set", negative=(), help="key=value over the experiment file; may be repeated")
 ]
@@ -41,8 +43,9 @@ def main() -> NoReturn:
 
 @app.command
 def run(
-    experiment: str, *, out: Path | None = None, set_: Set = None, jobs: int = 1, arm: str | None = None, dry_run: bool = False
-) -> int:
+    experiment: str, *, out: Path | None = None, set_: Set = None, jobs: int = 1, arm: str | None = None, dry_run: bool = False,
+    data: Data = None,
+) -> int:  # fmt: skip
     """Run every arm of an experiment; run again, it continues where it stopped and redoes nothing.
 
     Parameters
@@ -62,6 +65,7 @@ def run(
     from passus.display import say, say_next
     from passus.experiment import load_experiment, slug
 
+    _use_data(data)
     loaded = load_experiment(experiment, set_ or [])
     folder = out or Path("runs") / slug(loaded.name)
     _check_jobs(jobs)
@@ -83,6 +87,15 @@ def run(
         if figure:
             say(f"figure: {figure}")
     return code
+
+
+def _use_data(folder: Path | None) -> None:
+    """Arms are processes of their own, so it goes into the environment."""
+    if folder is None:
+        return
+    if not folder.is_dir():
+        raise UsageError(f"--data {folder}: no such folder", expected="a folder with files such as gsm8k.jsonl")
+    os.environ["PASSUS_DATA"] = str(folder.resolve())
 
 
 def _check_jobs(jobs: int) -> None:
@@ -111,8 +124,9 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
 @app.command
 def eval(
     model: str, *, suite: str, samples: int = 4, temperature: float = 1.0, max_tokens: int = 256, limit: int = 0, seed: int = 0,
-    device: Device = "auto", prompt: str = "{question}", thinking: Literal["default", "on", "off"] = "default",
-    out: Path | None = None, json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    device: Device = "auto", prompt: str = "auto", system: str = "", thinking: Thinking = "default", judge: str = "",
+    judge_model: str = "", judge_timeout: float = 60.0, data: Data = None, out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:  # fmt: skip
     """Evaluate a model on benchmarks.
 
@@ -121,7 +135,7 @@ def eval(
     model
         A shipped model, a folder, an adapter, a run (RUN or RUN@step), or a hub id.
     suite
-        Benchmarks, separated by commas.
+        Benchmarks, suites of them (kimi12, acemath7, mel5, abacus) or files of your own (mine.jsonl), separated by commas.
     samples
         Completions of each item.
     temperature
@@ -134,10 +148,18 @@ def eval(
         auto, cpu or cuda.
     prompt
         How a question is put to the model, as model.prompt in an experiment file.
+    system
+        A system line in front, as model.system.
     thinking
         The chat template's switch, as model.thinking in an experiment file.
+    judge
+        An OpenAI-compatible endpoint for items that no rule can grade; its key is read from $PASSUS_JUDGE_KEY.
+    judge_model
+        The judge's name there.
+    judge_timeout
+        Seconds for one answer.
     out
-        A new folder for evals.jsonl and items/.
+        A new folder for evals.jsonl and items/, and for lm-eval's results and samples.
     json_
         Print eval points as JSON lines.
     """
@@ -145,41 +167,84 @@ def eval(
 
     if max_tokens < 1:
         raise UsageError(f"--max-tokens {max_tokens}", expected="1 or more")
-    table = config.eval_table(suite, samples, temperature, max_tokens, limit, prompt)
+    _use_data(data)
+    asked = config.eval_config(
+        suite, samples, temperature, max_tokens, limit,
+        {"base": model, "prompt": prompt, "system": system, "thinking": thinking},
+        {"url": judge, "model": judge_model, "timeout": judge_timeout},
+    )  # fmt: skip
     if out is not None and (out / "evals.jsonl").exists():
         raise UsageError(f"{out} already holds an evaluation", expected="a new folder")
 
     from rich.console import Console
 
-    from passus import arm, models
-    from passus.display import say_next, score
-    from passus.evaluate import evaluate
-    from passus.record import RunFolder
-    from passus.tasks import benchmark_items
+    from passus import scoring
+    from passus.display import say_next
 
-    arm.prepare_process(config.default_threads())
-    chosen = models.choose_device(device)
-    policy = models.load(model, chosen, models.choose_dtype("auto", chosen), prompt, thinking)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-    for name in table.suite:
-        policy.check_fit([policy.prompt(item, 0) for item in benchmark_items(name, limit)], max_tokens, "--max-tokens")
     with Console(stderr=True).status("evaluating"):
-        points, rows = evaluate(policy, policy.sampler(), table, max_tokens, seed, step=0)
+        done = scoring.score(asked, seed, device)
     if out is not None:
-        RunFolder(out).write_rows("items", 0, rows)
-        RunFolder(out).append_evals(points)
-    for point in points:
-        if json_:
-            print(json.dumps(point))
-        else:
-            many = f"{point['q']} items x {point['k']}"
-            length = f"length {point['tokens_mean']:.1f}  truncated {point['truncated']:.3f}"
-            print(f"{point['benchmark']}  accuracy {score(point)}  {many}  {length}")
+        scoring.write(done, out)
+    for line in scoring.lines(done, as_json=json_):
+        print(line)
     if out is not None and not json_:
         print(f"rows: {out / 'items'}")
     elif not json_:
         say_next(f"passus eval {model} --suite {suite} --out scores   # keeps every completion")
+    for remark in done.loaded.remarks():
+        print(remark, file=sys.stderr)
+    return 0
+
+
+benchmarks = App(name="benchmarks", help="The table of benchmarks: what there is, what is here, fetching.")
+app.command(benchmarks)
+
+
+@benchmarks.default
+@benchmarks.command(name="list")
+def benchmarks_list(*, data: Data = None, json_: Annotated[bool, Parameter(name="--json", negative=())] = False) -> int:
+    """Every benchmark: items, domain, usual K, where its data is.
+
+    Parameters
+    ----------
+    json_
+        One JSON object a line.
+    """
+    from passus.catalogue import listing
+    from passus.display import say_next
+
+    _use_data(data)
+    rows = listing()
+    for row in rows if json_ else []:
+        print(json.dumps(row))
+    if not json_:
+        from passus.listing import print_benchmarks
+
+        print_benchmarks(rows)
+        say_next("passus show gsm8k --model nano/qwen3", "passus benchmarks pull gsm8k", "passus eval MODEL --suite mel5")
+    return 0
+
+
+@benchmarks.command(name="pull")
+def benchmarks_pull(name: str, *, data: Data = None) -> int:
+    """Load a benchmark, or all of a suite: from its file, or from the hub into Hugging Face's own cache; every row is checked.
+
+    Parameters
+    ----------
+    name
+        A benchmark, a suite, or a file.
+    """
+    from passus import config, dataset, suite
+    from passus.display import say_next
+
+    _use_data(data)
+    asked = config.eval_config(name, 1, 1.0, 1, 0, {"base": "-"}, {})
+    loaded = suite.load(asked.eval, judged=True)
+    for benchmark, items in loaded.items.items():
+        print(f"{benchmark}: {len(items)} items")
+    for remark in loaded.remarks():
+        print(remark, file=sys.stderr)
+    say_next(f"passus show {next(iter(loaded.items))} --model nano/qwen3   # what a model sees; files: ${dataset.DATA}")
     return 0
 
 
@@ -206,23 +271,41 @@ def ls(folder: Path = Path("runs"), *, json_: Annotated[bool, Parameter(name="--
 
 
 @app.command
-def show(run: Path, *, step: int | None = None, samples: int = 4, verdict: str | None = None) -> int:
-    """Samples of a run at a step, with exactly what the model saw.
+def show(
+    what: str, *, step: int | None = None, samples: int = 4, verdict: str | None = None, item: int = 0,
+    model: str = "nano/qwen3", prompt: str = "auto", system: str = "", thinking: Thinking = "default", data: Data = None,
+) -> int:  # fmt: skip
+    """Samples of a run at a step, with exactly what the model saw; or an item of a benchmark, as a model would see it.
 
     Parameters
     ----------
-    run
-        A run folder.
+    what
+        A run folder, or a benchmark.
     step
         The step; the last one, if not given. Step 0 shows eval items, since nothing was trained on yet.
     samples
         How many.
     verdict
         Only those with this verdict.
+    item
+        Of a benchmark: its number.
+    model
+        Of a benchmark: whose chat template puts the question; only its tokenizer is loaded.
+    prompt
+        Of a benchmark: as model.prompt in an experiment file.
+    system
+        Of a benchmark: as model.system.
+    thinking
+        Of a benchmark: as model.thinking.
     """
-    from passus.listing import show_samples
+    from passus.listing import show_item, show_samples
+    from passus.tasks import is_benchmark
 
-    show_samples(run, step, samples, verdict)
+    _use_data(data)
+    if not Path(what).is_dir() and is_benchmark(what):
+        show_item(what, item, model, prompt, system, thinking)
+    else:
+        show_samples(Path(what), step, samples, verdict)
     return 0
 
 

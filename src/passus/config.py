@@ -12,8 +12,9 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from passus.errors import UsageError, nearest
 from passus.method import PRESETS, Method
+from passus.prompt import AUTO
 from passus.section import Section
-from passus.tasks import check_benchmark, check_task
+from passus.tasks import Item, benchmark_name, check_task, expand, suite, training_items
 
 
 class ModelTable(Section):
@@ -27,22 +28,27 @@ class ModelTable(Section):
     """The adapter's product is scaled by alpha / rank."""
     targets: list[str] = Field(["all-linear"], min_length=1)
     """Layers that get an adapter, by the end of their names (`q_proj`); `all-linear` is every one of the blocks."""
-    prompt: str = "{question}"
-    """How a question is put to the model; nano models know bare questions only, others must be told to use \\boxed{}."""
+    prompt: str = AUTO
+    """How a question is put: `auto`, as the benchmark asks, with \\boxed{} for the answer; or a text with {question} in it."""
+    system: str = ""
+    """A system line in front, for templates that take one; models without a template read it first."""
     thinking: Literal["default", "on", "off"] = "default"
     """The chat template's thinking switch, where it has one; the answer is taken after the thinking ends."""
 
     @field_validator("prompt")
     @classmethod
     def _has_question(cls, value: str) -> str:
-        if "{question}" not in value:
-            raise ValueError("must hold {question}, where the question goes")
+        if value != AUTO and "{question}" not in value:
+            raise ValueError("must be auto, or hold {question}, where the question goes")
         return value
 
 
 class TaskTable(Section):
     name: str = "abacus"
-    """Where training prompts and their verifier come from: `abacus` (all of it), `abacus/add2+sub` (some), `words`, `gsm8k`."""
+    """Where training prompts and their verifier come from: `abacus` (all of it), `abacus/add2+sub` (some), `words`, `gsm8k`,
+    `math`, `gsm8k+math`, a file (`my.jsonl?answer=gold`), or a hub dataset (`hub:owner/name?split=train&problem=question`)."""
+    weights: list[Annotated[int, Field(ge=1, le=1000)]] = Field([])
+    """Shares of the tasks in `name`, in its order: [3, 1] is three prompts of the first for one of the second; [] is equal."""
     limit: int = Field(0, ge=0)
     """A finite training set of this many items, shuffled anew in every epoch; 0 takes all there are (abacus never ends)."""
     order: Literal["stream", "prioritised"] = "stream"
@@ -54,6 +60,10 @@ class TaskTable(Section):
     def is_tracked(self) -> bool:
         """Whether success rates of the items decide what is drawn."""
         return self.order == "prioritised" or self.hard_from > 0
+
+    def items(self, seed: int, first: int, count: int) -> list[tuple[int, Item]]:
+        """Of the training stream, from place `first` on, each with its place."""
+        return training_items(self.name, self.limit, seed, first, count, tuple(self.weights))
 
 
 class RewardTable(Section):
@@ -106,7 +116,7 @@ class EvalTable(Section):
     every: int = Field(10, ge=1)
     """Steps between eval points; step 0 and the last step always have one."""
     suite: list[str] = Field(["abacus/add2"], min_length=1)
-    """Benchmarks, each drawn as its own panel or line."""
+    """Benchmarks, each its own panel or line, suites (`kimi12`, `acemath7`, `mel5`, `abacus`), files (`mine.jsonl`)."""
     samples: int = Field(4, ge=1)
     """K: completions of each item."""
     temperature: float | list[float] = 1.0
@@ -134,11 +144,34 @@ class EvalTable(Section):
             raise ValueError("must be 0 (greedy), 0.01 or more, or a list of such numbers, all different")
         return value
 
+    @property
+    def benchmarks(self) -> list[str]:
+        """What the suite's names stand for."""
+        return expand(self.suite)
+
     @field_validator("suite")
     @classmethod
     def _no_benchmark_twice(cls, value: list[str]) -> list[str]:
+        """As run folders spell them."""
+        value = [row.name if (row := suite(name)) else benchmark_name(name) for name in value]
         if len(set(value)) < len(value):
             raise ValueError("must name each benchmark once")
+        return value
+
+
+class JudgeTable(Section):
+    url: str = ""
+    """An OpenAI-compatible endpoint (`http://localhost:8000/v1`) for items that no rule can grade, else left out."""
+    model: str = ""
+    """The judge's name there. Its key is read from $PASSUS_JUDGE_KEY, and recorded nowhere."""
+    timeout: float = Field(60.0, gt=0, le=3600)
+    """Seconds for one answer; what takes longer is an `error`."""
+
+    @field_validator("url")
+    @classmethod
+    def _is_web(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
         return value
 
 
@@ -175,6 +208,7 @@ class Config(Section):
     reward: RewardTable = RewardTable()
     train: TrainTable = TrainTable()
     eval: EvalTable = EvalTable()
+    judge: JudgeTable = JudgeTable()
     run: RunTable = RunTable()
     chart: ChartTable = ChartTable()
 
@@ -184,9 +218,7 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _possible(self) -> "Config":
-        check_task(self.task.name)
-        for benchmark in self.eval.suite:
-            check_benchmark(benchmark)
+        check_task(self.task.name, self.task.weights)
         if self.task.is_tracked and not self.task.limit:
             asked = 'order = "prioritised"' if self.task.order == "prioritised" else f"hard_from = {self.task.hard_from}"
             raise ValueError(f"task.{asked} needs a finite training set: write task.limit, such as limit = 500")
@@ -200,6 +232,8 @@ class Config(Section):
                 f"method.name = {self.method.name!r} shows solutions and samples nothing, so there is nothing to correct or "
                 "to draw again: write correction_cap = 0 and rounds = 1"
             )
+        if bool(self.judge.url) != bool(self.judge.model):
+            raise ValueError("[judge] has url or model alone: write both, or neither")
         if self.model.targets != ["all-linear"] and "all-linear" in self.model.targets:
             raise ValueError(f'model.targets = {self.model.targets}: write ["all-linear"] alone, or layers by name')
         if self.method.anchor == "sampler" and self.method.correction_cap:
@@ -220,12 +254,11 @@ class Config(Section):
         return self
 
 
-MAY_CHANGE = ("name", "train.steps", "run.save_every", "run.keep", "chart.kind", "chart.y")
+MAY_CHANGE = ("name", "train.steps", "judge.url", "judge.timeout", "run.save_every", "run.keep", "chart.kind", "chart.y")
 """Keys that may differ when a run is continued; the rest would make it another run."""
 
 NOT_YET = {
     "stage": "several stages in one experiment; run one experiment a stage, with model.base = RUN@step",
-    "task.weights": "unequal shares of tasks; tasks named in task.name have equal shares",
     "task.max_prompt_tokens": "a filter on prompt length; a prompt that does not fit the context is refused at the start",
     "eval.stop": "stop strings; the model's end tokens stop it",
     "run.best": "keeping the best checkpoint by a rule; run.keep = 0 keeps them all",
@@ -334,7 +367,9 @@ def differences(recorded: Config, asked: Config) -> list[str]:
 def adopt_recorded(asked: Config, recorded: Config) -> Config:
     """Where the experiment leaves it to passus ("auto"), a continued run goes on as it began."""
     run = {key: getattr(recorded.run, key) for key in ("device", "dtype", "threads") if getattr(asked.run, key) in ("auto", 0)}
-    return asked.model_copy(update={"run": asked.run.model_copy(update=run)})
+    prompt = recorded.model.prompt if asked.model.prompt == AUTO else asked.model.prompt
+    model = asked.model.model_copy(update={"prompt": prompt})
+    return asked.model_copy(update={"run": asked.run.model_copy(update=run), "model": model})
 
 
 def default_threads(jobs: int = 1) -> int:
@@ -368,8 +403,16 @@ def from_toml(text: str, source: str) -> Config:
     return resolve(tomllib.loads(text), source)
 
 
-def eval_table(suite: str, samples: int, temperature: float, max_tokens: int, limit: int, prompt: str) -> EvalTable:
-    """The [eval] table that a command line asks for."""
+def eval_config(
+    suite: str,
+    samples: int,
+    temperature: float,
+    max_tokens: int,
+    limit: int,
+    model: Mapping[str, Any],
+    judge: Mapping[str, Any],
+) -> Config:
+    """What a command line asks for, as a config whose other tables do not matter."""
     asked = {
         "suite": suite.split(","),
         "samples": samples,
@@ -377,5 +420,4 @@ def eval_table(suite: str, samples: int, temperature: float, max_tokens: int, li
         "max_tokens": max_tokens,
         "limit": limit,
     }
-    config = resolve({"model": {"base": "-", "prompt": prompt}, "eval": asked}, "command line")
-    return config.eval
+    return resolve({"model": model, "eval": asked, "judge": judge}, "command line")

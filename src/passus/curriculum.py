@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from passus.config import TaskTable
 from passus.grading import Verdict
 from passus.groups import Groups
-from passus.tasks import Item, training_item
+from passus.tasks import Item
 
 HARD_SHARE = 0.5
 TRIES = 10
@@ -29,7 +29,8 @@ class Curriculum:
     """Of an item in the set."""
 
     def __post_init__(self) -> None:
-        self.items = [training_item(self.task.name, self.seed, n) for n in range(self.task.limit)]
+        first_epoch = [item for _, item in self.task.items(self.seed, 0, self.task.limit)]
+        self.items = list({(item.benchmark, item.index): item for item in first_epoch}.values())  # a file may have fewer
         self.number_of = {(item.benchmark, item.index): n for n, item in enumerate(self.items)}
 
     def draw(

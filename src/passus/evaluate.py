@@ -6,30 +6,38 @@ Shapes: Q items, K samples an item.
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 
 from passus import stats
 from passus.config import EvalTable
-from passus.grading import Verdict, canonical, grade_all
-from passus.models import Policy
+from passus.grading import Verdict, canonical
+from passus.judge import Judge, grade_items
+from passus.policy import Policy
 from passus.record import ROWS
 from passus.sampler import Sampler, SamplingParams
-from passus.tasks import benchmark_items
+from passus.suite import Loaded, load
+from passus.tasks import Item
 
 
 def evaluate(
-    policy: Policy, sampler: Sampler, table: EvalTable, max_tokens: int, seed: int, step: int
-) -> tuple[list[dict], dict]:
+    policy: Policy, sampler: Sampler, table: EvalTable, max_tokens: int, seed: int, step: int,
+    loaded: Loaded | None = None, judge: Judge | None = None,
+) -> tuple[list[dict], dict[str, list]]:  # fmt: skip
     """(eval points, item rows as columns) of the whole suite."""
+    loaded = loaded or load(table, judged=judge is not None)
     points: list[dict] = []
     columns: dict[str, list] = {name: [] for name in ROWS["items"]}
     for temperature in table.temperatures:
-        for benchmark in table.suite:
+        for benchmark, items in loaded.items.items():
             started = time.monotonic()
-            rows = list(_rows(policy, sampler, table, max_tokens, seed, benchmark, temperature))
-            numbers = point(rows) | {"time/eval": time.monotonic() - started}
+            failed: Counter[str] = Counter()
+            rows = list(_rows(policy, sampler, table, max_tokens, seed, items, temperature, judge, failed))
+            numbers = point(rows) | {"time/eval": time.monotonic() - started} | ({"judge": failed} if failed else {})
+            if benchmark in loaded.unjudged:
+                numbers["unjudged"] = loaded.unjudged[benchmark]
             points.append({"step": step, "benchmark": benchmark, "temperature": temperature} | numbers)
             for name in columns:
                 columns[name] += [row[name] for row in rows]
@@ -37,9 +45,10 @@ def evaluate(
 
 
 def _rows(
-    policy: Policy, sampler: Sampler, table: EvalTable, max_tokens: int, seed: int, benchmark: str, temperature: float
-) -> Iterator[dict]:
-    items = benchmark_items(benchmark, table.limit)
+    policy: Policy, sampler: Sampler, table: EvalTable, max_tokens: int, seed: int, items: list[Item], temperature: float,
+    judge: Judge | None, failed: Counter[str],
+) -> Iterator[dict]:  # fmt: skip
+    benchmark = items[0].benchmark
     params = SamplingParams(
         table.samples, max_tokens, seed, f"eval/{benchmark}", temperature=temperature, top_p=table.top_p, top_k=table.top_k
     )
@@ -47,8 +56,8 @@ def _rows(
     texts = policy.texts(rollout.tokens)
     answers = policy.answers(rollout.tokens, texts)
     items_N = [item for item in items for _ in range(table.samples)]
-    golds, rules = [item.gold for item in items_N], [item.rule for item in items_N]
-    grades = grade_all(answers, golds, rules, [not finished for finished in rollout.finished])
+    grades, failures = grade_items(judge, items_N, answers, [not finished for finished in rollout.finished])
+    failed.update(failures)
     for n, text in enumerate(texts):
         yield {
             "benchmark": benchmark, "temperature": temperature, "item": items_N[n].index, "sample": n % table.samples,

@@ -12,6 +12,7 @@ from passus.files import last_line
 from passus.grading import Verdict
 from passus.lock import state_of
 from passus.record import RunFolder, find_runs
+from passus.tasks import benchmark_items
 
 
 def listing(folder: Path) -> list[dict]:
@@ -48,6 +49,29 @@ def print_listing(rows: list[dict], folder: Path) -> None:
         if row["error"]:
             print(f"{row['run']}: {row['error']}")
     say_next(f"passus show {rows[0]['run']}")
+
+
+def print_benchmarks(rows: list[dict]) -> None:
+    table = Table("name", "items", "domain", "K", "here")
+    for row in rows:
+        table.add_row(*(Text(str(row.get(key, ""))) for key in ("name", "items", "domain", "samples", "here")))
+    Console().print(table)
+
+
+def show_item(name: str, number: int, model: str, template: str, system: str, thinking: str) -> None:
+    """What a model would see of an item, and what is right."""
+    from passus import models  # torch comes in here
+
+    items = benchmark_items(name)
+    if not 0 <= number < len(items):
+        raise UsageError(f"--item {number}", expected=f"0 to {len(items) - 1}: {name} has {len(items)} items")
+    item = items[number]
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(Text(f"{item.benchmark}, item {item.index} of {len(items)}, id {item.id or item.index}, for {model}\n"))
+    console.print(Text(printable(models.reader(model, template, thinking, system).seen(item))))
+    graded = item.rule.kind + (f", within {item.rule.tolerance:.0%}" if item.rule.tolerance else "")
+    console.print(Text(f"\n{'gold':>10}  {printable(item.gold)}\n{'graded by':>10}  {graded}"))
+    say_next(f"passus eval {model} --suite {item.benchmark} --limit 8 --out scores")
 
 
 def show_samples(run: Path, step: int | None, samples: int, verdict: str | None) -> None:

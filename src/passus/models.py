@@ -22,10 +22,10 @@ from passus.config import Config, ModelTable
 from passus.device import has_bf16
 from passus.engine import Engine
 from passus.errors import UsageError, nearest
-from passus.policy import FAMILIES, PROBE, SHIPPED, TEMPLATE_FAILS, Policy
+from passus.policy import FAMILIES, PROBE, PROBE_ITEM, SHIPPED, TEMPLATE_FAILS, Policy
 from passus.record import saved_checkpoints
 from passus.sampler import Prompt, SamplingParams
-from passus.tasks import benchmark_items, training_items
+from passus.suite import Loaded
 
 transformers.utils.logging.disable_progress_bar()
 transformers.utils.logging.set_verbosity_error()  # what it warns of when it loads, load() checks
@@ -91,11 +91,13 @@ def choose_dtype(dtype: str, device: str) -> str:
     return dtype
 
 
-def load(base: str, device: str, dtype: str, template: str = "{question}", thinking: str = "default") -> Policy:
+def load(
+    base: str, device: str, dtype: str, template: str = "{question}", thinking: str = "default", system: str = ""
+) -> Policy:
     """A model, or an adapter on its base, ready to sample."""
     folder = locate(base)
     if is_adapter(Path(folder)):
-        return _load_adapter(Path(folder), device, dtype, template, thinking)
+        return _load_adapter(Path(folder), device, dtype, template, thinking, system)
     config = _load_config(base, folder)
     tokenizer = _load_tokenizer(base, folder)
     model = _load_weights(base, folder, config, dtype)
@@ -104,7 +106,7 @@ def load(base: str, device: str, dtype: str, template: str = "{question}", think
         # Weights that lie in a mapped file begin at any byte, and matrix products round by alignment: a resumed run would
         # differ from the uninterrupted one in the last bit. Memory that torch allocates is aligned.
         parameter.data = parameter.data.clone()
-    policy = Policy(model, tokenizer, [], template, thinking)
+    policy = Policy(model, tokenizer, [], template, thinking, system)
     _keep_token_ids(base, model)
     _check_template(base, policy)
     policy.end_tokens = _end_tokens(base, policy)
@@ -113,11 +115,21 @@ def load(base: str, device: str, dtype: str, template: str = "{question}", think
     return policy
 
 
-def _load_adapter(folder: Path, device: str, dtype: str, template: str, thinking: str) -> Policy:
+def reader(base: str, template: str, thinking: str, system: str) -> Policy:
+    """A policy without weights, which can put questions and nothing else."""
+    folder = locate(base)
+    if is_adapter(Path(folder)):
+        folder = locate(adapter.base_of(Path(folder))[0])
+    policy = Policy(None, _load_tokenizer(base, folder), [], template, thinking, system)
+    _check_template(base, policy)
+    return policy
+
+
+def _load_adapter(folder: Path, device: str, dtype: str, template: str, thinking: str, system: str) -> Policy:
     base, _ = adapter.base_of(folder)
     if is_adapter(Path(locate(base))):
         raise UsageError(f"adapter {folder} stands on an adapter, {base}", expected="a base with weights of its own")
-    policy = load(base, device, dtype, template, thinking)
+    policy = load(base, device, dtype, template, thinking, system)
     policy.adapter = adapter.load(policy.model, folder)
     return policy
 
@@ -130,8 +142,8 @@ def load_trainable(table: ModelTable, device: str, dtype: str, seed: int, saved:
             write=f"passus export {table.base} --out merged   and then base = \"merged\"",
         )  # fmt: skip
     if table.tuning == "live":
-        return load(str(saved or table.base), device, dtype, table.prompt, table.thinking)
-    policy = load(table.base, device, dtype, table.prompt, table.thinking)
+        return load(str(saved or table.base), device, dtype, table.prompt, table.thinking, table.system)
+    policy = load(table.base, device, dtype, table.prompt, table.thinking, table.system)
     folder = locate(table.base)
     path = str(Path(folder).resolve()) if Path(folder).is_dir() else folder
     # Shipped models are found by name on any machine; of others the path must mean the same from any folder.
@@ -232,11 +244,12 @@ def _check_shape(base: str, config: Any) -> None:
 def _check_template(base: str, policy: Policy) -> None:
     """One question through the chat template, so that what is wrong with it is found now."""
     try:
-        template, text = policy.chat_template, policy.render(PROBE)
+        template, text = policy.chat_template, policy.render(PROBE_ITEM)
     except TEMPLATE_FAILS as error:
         raise UsageError(
             f"model.base = {base!r}: its chat template fails: {type(error).__name__}: {_reason(error)}",
-            expected="a template that takes one user message (chat_template.jinja, or chat_template in tokenizer_config.json)",
+            expected="a template that takes one user message (chat_template.jinja, or chat_template in tokenizer_config.json)"
+            + (", and a system message: it may not, so write model.system = ''" if policy.system else ""),
         ) from None
     if policy.thinking != "default" and "enable_thinking" not in (template or ""):
         raise UsageError(
@@ -349,10 +362,10 @@ def with_layers(shape: Any, layers: int) -> Any:
     return few
 
 
-def check_lengths(policy: Policy, config: Config) -> None:
+def check_lengths(policy: Policy, config: Config, loaded: Loaded) -> None:
     """All eval items and many training items must fit the context; found out now, not at the ninetieth step."""
-    drawn = training_items(config.task.name, config.task.limit, config.seed, 0, max(256, config.train.prompts))
-    policy.check_fit([policy.prompt(item, 0) for _, item in drawn], config.train.max_tokens, "train.max_tokens")
-    for name in config.eval.suite:
-        prompts = [policy.prompt(item, 0) for item in benchmark_items(name, config.eval.limit)]
+    drawn = config.task.items(config.seed, 0, max(256, config.train.prompts))
+    policy.check_fit(policy.prompts(drawn), config.train.max_tokens, "train.max_tokens")
+    for items in loaded.items.values():
+        prompts = policy.prompts([(0, item) for item in items])
         policy.check_fit(prompts, config.eval_tokens, "eval.max_tokens" if config.eval.max_tokens else "train.max_tokens")

@@ -23,7 +23,7 @@ from passus.grading import BOX, Verdict, grade
 from passus.listing import printable
 from passus.lock import state_of
 from passus.record import RunFolder, find_runs
-from passus.tasks import Item, benchmark_items
+from passus.tasks import Item, benchmark_items, is_private
 
 LONGEST = 600
 """Characters of a text that are shown; the middle of a longer one is left out, since answers stand at the end."""
@@ -232,11 +232,12 @@ def _first_items(pairs: list[Pair], most: int) -> list[Pair]:
 def _questions(examples: list[Pair]) -> dict[tuple[str, int], Item]:
     """What was asked. Run folders hold answers only: a benchmark that would not call the right ones right has changed since."""
     found: dict[tuple[str, int], Item] = {}
-    for benchmark in {now["benchmark"] for _, now in examples}:
+    for benchmark in {now["benchmark"] for _, now in examples if not is_private(now["benchmark"])}:
         rights = [now if _is_right(now) else was for was, now in examples if now["benchmark"] == benchmark]
         try:
             items = {item.index: item for item in benchmark_items(benchmark)}
-            graded = [grade(f"{BOX}{row['extracted']}}}", items[row["item"]].gold, truncated=False) for row in rights]
+            right = [(f"{BOX}{row['extracted']}}}", items[row["item"]]) for row in rights]
+            graded = [grade(text, item.gold, truncated=False, rule=item.rule) for text, item in right]
         except (PassusError, KeyError):
             continue
         if all(g.verdict == Verdict.CORRECT for g in graded):

@@ -5,7 +5,7 @@ from pathlib import Path
 from passus.config import Config
 from passus.errors import UsageError
 from passus.experiment import Experiment
-from passus.tasks import benchmark_size, gsm8k
+from passus.tasks import benchmark_size, task_parts, training_size
 
 LONG_PROMPT = 256
 CARDS = (24, 48, 80)
@@ -25,9 +25,13 @@ def _arm(config: Config) -> list[str]:
     rows = train.prompts * samples
     points = 1 + len({*range(table.every, train.steps + 1, table.every), train.steps})
     saves = len({*range(config.run.save_every, train.steps + 1, config.run.save_every), train.steps})
-    items = sum(benchmark_size(name, table.limit) for name in table.suite)
-    finite = config.task.limit or (gsm8k.ITEMS["train"] if config.task.name == gsm8k.NAME else 0)
+    items = sum(benchmark_size(name, table.limit) for name in table.benchmarks)
+    finite = config.task.limit or training_size(config.task.name)
     data = f"{finite} items, again and again" if finite else "always new items"
+    if config.task.weights:
+        data += "; shares " + ", ".join(
+            f"{part} {w}" for part, w in zip(task_parts(config.task.name), config.task.weights, strict=True)
+        )
     return [
         f"model     {config.model.base}, {_tuning(config)}, on {config.run.device}, {config.run.dtype}",
         "method    " + ", ".join(f"{key} {value}" for key, value in config.method),

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from jinja2 import TemplateError
 
+from passus import prompt
 from passus.adapter import Adapter, fingerprint_of
 from passus.device import has_bf16
 from passus.engine import Engine
@@ -24,6 +25,7 @@ SHIPPED = "nano/"
 OPEN, CLOSE = "<think>", "</think>"
 PROBE = "31415"
 """A question for trying a tokenizer and a chat template: every tokenizer can write it, and no template contains it."""
+PROBE_ITEM = Item("probe", 0, PROBE, PROBE)
 TODAY = date(2024, 7, 26)
 """What templates that write the date are told: a prompt must not depend on the day a run is resumed."""
 TEMPLATE_FAILS = (TemplateError, ValueError, TypeError, ArithmeticError, RecursionError, LookupError, AttributeError)
@@ -40,6 +42,8 @@ class Policy:
     """How a question is put: model.prompt of the experiment file."""
     thinking: str = "default"
     """`on` or `off` where the chat template has that switch: model.thinking."""
+    system: str = ""
+    """A line in front: model.system."""
     adapter: Adapter | None = None
     """Of frozen tuning; `model` then has it in its layers."""
 
@@ -132,7 +136,7 @@ class Policy:
 
     def prompts(self, numbered: Sequence[tuple[int, Item]]) -> list[Prompt]:
         """Exactly what the model sees, through its own chat template; the number of each names its noise."""
-        texts = [self.render(item.question) for _, item in numbered]
+        texts = [self.render(item) for _, item in numbered]
         encoded = self.encode(texts)
         vocabulary = self.vocabulary
         return [self._prompt(number, tokens, vocabulary) for (number, _), tokens in zip(numbered, encoded, strict=True)]
@@ -154,13 +158,21 @@ class Policy:
             )
         return Prompt(tuple(tokens), number)
 
-    def render(self, question: str) -> str:
+    def render(self, item: Item) -> str:
         """A prompt as text, without the start token that a tokenizer adds by itself where there is no chat template."""
-        text = self.template.replace("{question}", question)
         if self.chat_template is None:
-            return text
+            return prompt.plain(item, self.template, self.system)
         switch = {} if self.thinking == "default" else {"enable_thinking": self.thinking == "on"}
-        return self._apply([{"role": "user", "content": text}], add_generation_prompt=True, **switch)
+        return self._apply(self.messages(item), add_generation_prompt=True, **switch)
+
+    def seen(self, item: Item) -> str:
+        """A prompt as text with all that the model sees, the start token included."""
+        text = self.render(item)
+        return f"{self.tokenizer.bos_token}{text}" if self._adds_bos else text
+
+    def messages(self, item: Item) -> list[dict[str, str]]:
+        """What the chat template is given."""
+        return prompt.messages(item, self.template, self.system)
 
     def _apply(self, messages: list[dict[str, str]], **given: bool) -> str:
         return self.tokenizer.apply_chat_template(messages, chat_template=self.chat_template, tokenize=False, **given)
@@ -181,7 +193,7 @@ class Policy:
 
     @cached_property
     def _prompt_opens_thinking(self) -> bool:
-        return self.render(PROBE).rstrip().endswith(OPEN)
+        return self.render(PROBE_ITEM).rstrip().endswith(OPEN)
 
     def turn_end(self) -> int | None:
         """The special token that the chat template writes after an answer. Base models often come with a template whose turns

@@ -177,10 +177,16 @@ class RunFolder:
             raise PassusError(f"{path} cannot be read: {error}", expected="the file as passus wrote it") from None
         return meta
 
-    def start(self, config: Config, model: dict[str, Any], resumed_from: int | None) -> None:
-        """Write config.toml and meta.json. The first launch's are kept; later launches are added to a list."""
+    def start(
+        self, config: Config, model: dict[str, Any], resumed_from: int | None, data: dict[str, Any] | None = None
+    ) -> None:
+        """Write config.toml and meta.json. The first launch's are kept; later launches are added to a list.
+
+        `data` is what was found about the data when this launch began: what was left out, what overlaps.
+        """
         meta_path = self.path / "meta.json"
         launch = {"argv": sys.argv, "time": now(), "resumed_from": resumed_from, "versions": _versions(), "pid": os.getpid()}
+        launch |= {"data": data or {}}
         if meta_path.exists():
             meta = self.meta()
             meta["resumed_from"] = resumed_from
@@ -206,6 +212,14 @@ class RunFolder:
 
     def append_evals(self, rows: Sequence[dict]) -> None:
         append_lines(self.path / "evals.jsonl", rows)
+
+    def totals(self) -> list[dict]:
+        return read_lines(self.path / "totals.jsonl")
+
+    def append_totals(self, rows: Sequence[dict]) -> None:
+        """Of named suites."""
+        if rows:
+            append_lines(self.path / "totals.jsonl", rows)
 
     def write_rows(self, kind: str, step: int, rows: dict[str, list]) -> None:
         """kind is `items` or `samples`; rows are columns."""
@@ -250,7 +264,10 @@ class RunFolder:
     def sync(self) -> None:
         """Make all rows durable; called before a checkpoint that stands on them becomes visible."""
         self.settle()
-        others = [self.path / name for name in ("metrics.jsonl", "evals.jsonl", "events.jsonl", "items", "samples", ".")]
+        others = [
+            self.path / name
+            for name in ("metrics.jsonl", "evals.jsonl", "events.jsonl", "totals.jsonl", "items", "samples", ".")
+        ]
         for path in [*self._not_durable, *(path for path in others if path.exists())]:
             fsync(path)
         self._not_durable.clear()
@@ -267,6 +284,7 @@ class RunFolder:
         self._cut("metrics.jsonl", [row for row in self.metrics() if row["step"] <= step], aside)
         self._cut("evals.jsonl", [row for row in evals if row["step"] <= last_eval], aside)
         self._cut("events.jsonl", [row for row in self.events() if row["step"] <= step], aside)
+        self._cut("totals.jsonl", [row for row in self.totals() if row["step"] <= last_eval], aside)
         for kind, last in (("items", last_eval), ("samples", step)):
             for path in sorted((self.path / kind).glob("step-*.parquet")):
                 if int(path.stem.removeprefix("step-")) > last:

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from passus import prompt
 from passus.config import Config
 from passus.errors import PassusError, UsageError, nearest
 from passus.grading import Verdict
@@ -92,10 +93,10 @@ def _call(
 ) -> list[float | None]:
     """As TRL calls it: lists in, a number or None for each completion out. Messages where the model has a chat template."""
     items_N = drawn.items_N
-    prompts: list[Any] = [policy.template.replace("{question}", item.question) for item in items_N]
+    prompts: list[Any] = [prompt.plain(item, policy.template, policy.system) for item in items_N]
     completions: list[Any] = list(drawn.texts_N)
     if policy.chat_template is not None:
-        prompts = [[{"role": "user", "content": prompt}] for prompt in prompts]
+        prompts = [policy.messages(item) for item in items_N]
         completions = [[{"role": "assistant", "content": text}] for text in completions]
     try:
         values = function(

@@ -7,19 +7,21 @@ from typing import Any
 
 import torch
 
-from passus import checkpoint, memory, models, reward
+from passus import checkpoint, memory, models, overlap, reward
 from passus.adapter import fingerprint_of
 from passus.batch import Shape
 from passus.checkpoint import Progress
 from passus.config import Config
 from passus.curriculum import Curriculum
 from passus.errors import UsageError
+from passus.judge import Judge, judge_of
 from passus.memory import Fit, Need
 from passus.optimizer import Optimizer
 from passus.policy import Policy
 from passus.record import RunFolder
 from passus.sampler import Sampler
-from passus.tasks import training_items
+from passus.suite import Loaded
+from passus.suite import load as load_suite
 
 LOOK_AHEAD = 256  # prompts whose lengths are looked at before a run begins
 
@@ -52,6 +54,11 @@ class Run:
     """How the run is laid out on the card, in words."""
     curriculum: Curriculum | None = None
     """Where success rates decide which items come next."""
+    loaded: Loaded = field(default_factory=lambda: Loaded({}))
+    """The suite's items."""
+    judge: Judge | None = None
+    remarks: list[str] = field(default_factory=list)
+    """About the data, for the user."""
     captured: dict[Shape, Any] = field(default_factory=dict)
     """Passes of small models that are captured as graphs, by the shape of the micro-batch."""
 
@@ -69,20 +76,25 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     check_anchor(config)
     reward_function = reward.load_function(config.reward.function)
     policy = models.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
-    models.check_lengths(policy, config)
+    judge = judge_of(config.judge)
+    loaded = load_suite(config.eval, judged=judge is not None)
+    models.check_lengths(policy, config, loaded)
+    shared = overlap.find(config.task, loaded)
     layout = lay_out(config, policy, progress.drawn)  # what does not fit is refused before anything is recorded
     reference = load_reference(config, folder) if config.method.kl_weight and policy.adapter is None else None
     optimizer = Optimizer(policy.model, config.train, progress.slower)
     if saved:
         checkpoint.restore(saved, optimizer)
     if folder.exists():
-        folder.set_aside_after(progress.step, len(config.eval.suite) * len(config.eval.temperatures))
-    folder.start(config, policy.describe(config.model.base), progress.step if saved else None)
+        folder.set_aside_after(progress.step, len(loaded.items) * len(config.eval.temperatures))
+    about = {"left_out": loaded.left_out, "unjudged": loaded.unjudged, "overlap": [vars(one) for one in shared]}
+    folder.start(config, policy.describe(config.model.base), progress.step if saved else None, about)
     engine = policy.sampler(check_stop)
     started = time.monotonic() - progress.elapsed
     run = Run(
         config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started,
-        config.train.micro_tokens, curriculum=Curriculum(config.task, config.seed) if config.task.is_tracked else None,
+        config.train.micro_tokens, loaded=loaded, judge=judge, remarks=[*loaded.remarks(), *map(str, shared)],
+        curriculum=Curriculum(config.task, config.seed) if config.task.is_tracked else None,
     )  # fmt: skip
     if layout:
         take_up(run, *layout)
@@ -93,7 +105,7 @@ def lay_out(config: Config, policy: Policy, drawn: int) -> tuple[Need, Fit] | No
     """Fit the run to the card; refused if it does not. Nothing to plan on a CPU, nor for families that nobody tried."""
     if policy.model.device.type != "cuda" or not policy.is_known:
         return None
-    items = training_items(config.task.name, config.task.limit, config.seed, drawn, LOOK_AHEAD)
+    items = config.task.items(config.seed, drawn, LOOK_AHEAD)
     longest = max(len(prompt.tokens) for prompt in policy.prompts(items))
     need = memory.predict(config, longest, policy.model.dtype)
     free, _ = torch.cuda.mem_get_info()

@@ -35,7 +35,8 @@ from passus.optimizer import Optimizer, learning_rate
 from passus.record import RunFolder, saved_checkpoints
 from passus.run import Run, capture, prepare
 from passus.sampler import Rollout, SamplingParams
-from passus.tasks import Item, solution_of, training_items
+from passus.suite import totals
+from passus.tasks import Item, solution_of
 
 STOP_AFTER_SKIPPED = 3  # updates in a row
 SMALLEST_MICRO_BATCH = 64  # tokens; a longer sequence goes alone
@@ -45,6 +46,8 @@ T = TypeVar("T")
 def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say: Callable[[str], None]) -> None:
     """Take a run from where it stands to its last step. `config` has no "auto" left in it."""
     run = prepare(config, folder, check_stop)
+    for remark in run.remarks:
+        say(remark)
     if run.layout:
         say(f"memory: {run.layout}")
     rehearse(run)
@@ -176,7 +179,7 @@ def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Gr
     if run.curriculum:
         drawn = run.curriculum.draw(run.progress.rates, run.progress.base_rates, step, place, prompts)
     else:
-        drawn = training_items(config.task.name, config.task.limit, config.seed, place, prompts)
+        drawn = config.task.items(config.seed, place, prompts)
     items = [item for _, item in drawn]
     asked = run.policy.prompts(drawn)
     run.policy.check_fit(asked, config.train.max_tokens, "train.max_tokens")
@@ -405,8 +408,9 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
         return
     config = run.config
     run.policy.refresh()
-    points, rows = evaluate(run.policy, run.engine, config.eval, config.eval_tokens, config.seed, step)
+    points, rows = evaluate(run.policy, run.engine, config.eval, config.eval_tokens, config.seed, step, run.loaded, run.judge)
     run.folder.write_rows("items", step, rows)
+    run.folder.append_totals(totals(config.eval, run.loaded, points, rows))
     run.folder.append_evals(points)
     for p in points:
         say(f"step {step}/{config.train.steps}  {p['benchmark']}  accuracy {score(p)}  length {p['tokens_mean']:.1f}")

@@ -1,0 +1,56 @@
+"""`passus eval`: one model on a suite, from its name to eval points, totals and files."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from passus import arm, lm_eval_files, models, suite
+from passus.config import Config
+from passus.display import score as shown_score
+from passus.evaluate import evaluate
+from passus.judge import judge_of
+from passus.lm_eval_files import Evaluated
+from passus.record import RunFolder
+
+
+def score(config: Config, seed: int, device: str) -> Evaluated:
+    """Load the data before the model: what is missing is known at once."""
+    judge = judge_of(config.judge)
+    loaded = suite.load(config.eval, judged=judge is not None)
+    arm.prepare_process(arm.own_threads())
+    chosen = models.choose_device(device)
+    table = config.model
+    dtype = models.choose_dtype("auto", chosen)
+    policy = models.load(table.base, chosen, dtype, table.prompt, table.thinking, table.system)
+    for items in loaded.items.values():
+        policy.check_fit(policy.prompts([(0, item) for item in items]), config.eval_tokens, "--max-tokens")
+    started = time.monotonic()
+    points, columns = evaluate(policy, policy.sampler(), config.eval, config.eval_tokens, seed, 0, loaded, judge)
+    totals = suite.totals(config.eval, loaded, points, columns)
+    return Evaluated(table.base, policy, config, seed, loaded, points, totals, columns, time.monotonic() - started)
+
+
+def write(done: Evaluated, out: Path) -> None:
+    """Our own rows, and lm-eval's files."""
+    out.mkdir(parents=True, exist_ok=True)
+    folder = RunFolder(out)
+    folder.write_rows("items", 0, done.columns)
+    folder.append_totals(done.totals)
+    folder.append_evals(done.points)
+    lm_eval_files.write(out, done)
+
+
+def lines(done: Evaluated, *, as_json: bool) -> Iterator[str]:
+    """What is printed: points, then totals; what was left out comes last, for machines too."""
+    if as_json:
+        yield from (json.dumps(row) for row in [*done.points, *done.totals])
+        if done.loaded.left_out or done.loaded.unjudged:
+            yield json.dumps({"left_out": done.loaded.left_out, "unjudged": done.loaded.unjudged})
+        return
+    for row in [*done.points, *done.totals]:
+        name = row.get("benchmark") or f"{row['suite']}, mean over {row['mean_over']}"
+        length = f"length {row['tokens_mean']:.1f}  truncated {row['truncated']:.3f}"
+        yield f"{name}  accuracy {shown_score(row)}  {row['q']} items x {row['k']}  {length}"
+        for reason, count in row.get("judge", {}).items():
+            yield f"  {count} answers without a verdict: {reason}"
