@@ -421,6 +421,42 @@ def analyse(*sources: Path, json_: Json = False) -> int:
 
 
 @app.command
+def grade(
+    *,
+    input_: Annotated[Path, Parameter(name="--input")],
+    output: Path,
+    jobs: int | None = None,
+    timeout: float = 3.0,
+) -> int:
+    """Grade outputs in a file, by the verifier that training and evaluation use.
+
+    Parameters
+    ----------
+    input_
+        A JSON object a line: gold, output, and, if need be, kind (math or choice), choices and truncated.
+    output
+        The same lines in the same order, each with verdict, extracted and reason.
+    jobs
+        Processes for formulas that take algebra; one a core, if not given.
+    timeout
+        Seconds for one such formula; its time begins when a process takes it.
+    """
+    from passus import verifier
+    from passus.config import default_threads
+    from passus.display import say_next
+    from passus.grade_file import grade_file
+
+    _check_jobs(1 if jobs is None else jobs)
+    if not 0 < timeout <= 3600:
+        raise UsageError(f"--timeout {timeout:g}", expected="seconds, more than 0 and at most 3600")
+    verifier.pool().set_up(jobs or default_threads(), timeout)
+    counts = grade_file(input_, output)
+    print(f"{sum(counts.values())} lines: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+    say_next(f"head {output}")
+    return 0
+
+
+@app.command
 def compare(
     a: Path,
     b: Path,

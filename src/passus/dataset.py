@@ -18,7 +18,7 @@ from typing import Any
 from passus import shots
 from passus.benchmark import Benchmark, Fields, Hub
 from passus.errors import UsageError
-from passus.grading import BOX, Rule
+from passus.grading import BOX, Rule, check_gold
 from passus.prompt import BOXED, LETTERS, Style, with_options
 from passus.short_answer import short_answer
 from passus.tasks.item import Item
@@ -251,6 +251,4 @@ def _solution(worked: str, gold: str) -> str:
 
 def odd_golds(items: tuple[Item, ...]) -> list[str]:
     """Golds that the verifier cannot parse, each with its item and the reason."""
-    # The one call of grading.check_gold(item.gold, item.rule) -> str | None belongs here, once grading has it:
-    # return [f"item {i.index} ({i.id}): {why}" for i in items if (why := check_gold(i.gold, i.rule))]
-    return []
+    return [f"item {item.index} ({item.id}): {why}" for item in items if (why := check_gold(item.gold, item.rule))]

@@ -1,19 +1,45 @@
 """From a model's text to a verdict: extract the answer, compare it with the gold.
 
-A verdict is one of five words, never a number: what each is worth is the experiment's business (`[reward]`).
+A verdict is one of five words, never a number: what each is worth is the experiment's business (`[reward]`). The order of work
+is the order of cost: plain numbers, our own exact rules (equality.py), and math-verify (verifier.py) for formulas beyond them.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from enum import StrEnum
+from fractions import Fraction
 from typing import Literal
 
-BOX = "\\boxed{"
-LONGEST_ANSWER = 256
-# Written as numbers are: no exponent, so that a few characters cannot mean a billion digits, and no leading zeros.
-NUMBER = re.compile(r"-?(0|[1-9][0-9]*|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]+)?")
+from passus import answer as answers
+from passus import choice
+from passus.answer import BOX, LONGEST_ANSWER, last_box
+from passus.equality import readings, same
+from passus.formula import Unreadable
+from passus.notation import tidy
+from passus.structure import Foreign, Value, Words, parse, squeezed
+from passus.units import HEDGES
+from passus.value import exact
+
+__all__ = [
+    "BOX",
+    "MATH",
+    "Grade",
+    "Rule",
+    "Verdict",
+    "canonical",
+    "check_gold",
+    "grade",
+    "grade_all",
+    "last_box",
+    "same_answer",
+]
+
+# Written as numbers are: no exponent, so that a few characters cannot mean a billion digits.
+NUMBER = re.compile(r"-?([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]+)?")
+MOST_WORDS = 12
+"""Of a gold in prose that a model can be expected to repeat."""
 
 
 class Verdict(StrEnum):
@@ -47,37 +73,150 @@ class Grade:
     extracted: str | None
     well_formed: bool = False
     """It ended by itself, with one \\boxed{...} and no more: the format, whatever the answer."""
+    reason: str = ""
+    """Why, in a few words."""
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """What our rules leave to math-verify."""
+
+    grade: Grade
+    gold: str
 
 
 def grade_all(outputs: Sequence[str], golds: Sequence[str], rules: Sequence[Rule], truncated: Sequence[bool]) -> list[Grade]:
-    return [grade(o, g, truncated=t, rule=r) for o, g, r, t in zip(outputs, golds, rules, truncated, strict=True)]
+    """A grade for each output; whatever an output does, the others have theirs."""
+    grades = [guarded(o, g, cut=t, rule=r) for o, g, r, t in zip(outputs, golds, rules, truncated, strict=True)]
+    open_items = [grade for grade in grades if isinstance(grade, Undecided)]
+    ruled = iter(verified(open_items) if open_items else [])
+    return [next(ruled) if isinstance(grade, Undecided) else grade for grade in grades]
 
 
 def grade(output: str, gold: str, *, truncated: bool, rule: Rule = MATH) -> Grade:
     """`output` is the text after any thinking."""
-    extracted = last_box(output)
-    if truncated:
-        return Grade(Verdict.TRUNCATED, extracted)
-    if extracted is None:
-        return Grade(Verdict.UNPARSEABLE, None)
-    verdict = Verdict.CORRECT if same_answer(extracted, gold) else Verdict.WRONG
-    return Grade(verdict, extracted, well_formed=output.count(BOX) == 1)
+    return grade_all([output], [gold], [rule], [truncated])[0]
+
+
+def guarded(output: str, gold: str, *, cut: bool, rule: Rule) -> Grade | Undecided:
+    """decide, and an error of ours is an error counted."""
+    try:
+        return decide(output, gold, cut=cut, rule=rule)
+    except Exception as problem:  # noqa: BLE001 one output must not take the batch with it, and it is told
+        return Grade(Verdict.ERROR, None, reason=f"{type(problem).__name__}: {problem}"[:200])
+
+
+def decide(output: str, gold: str, *, cut: bool, rule: Rule) -> Grade | Undecided:
+    if cut:
+        return Grade(Verdict.TRUNCATED, last_box(output), reason="cut off by the token limit")
+    if rule.kind == "choice":
+        return choose(output, gold, rule)
+    if rule.kind == "judge" and check_gold(gold, MATH) is not None:
+        return Grade(Verdict.ERROR, last_box(output), reason="the gold is prose, which only a judge can compare")
+    found = answers.find(output)
+    if found is None:
+        return Grade(Verdict.UNPARSEABLE, None, reason="no answer in the text")
+    well_formed = found.how == "box" and output.count(BOX) == 1
+    mine, right = number(found.text), number(gold)
+    if mine is not None and right is not None and not rule.tolerance:
+        return Grade(Verdict.CORRECT if mine == right else Verdict.WRONG, found.text, well_formed, "number")
+    equal = same_by_rules(found.text, gold, rule)
+    if equal is None and found.how != "box":
+        return Grade(Verdict.UNPARSEABLE, None, reason="no box, and the text is no bare answer")
+    if equal is None:
+        return Undecided(Grade(Verdict.WRONG, found.text, well_formed), gold)
+    if not equal and found.how == "bare" and not is_formula(found.text):
+        return Grade(Verdict.UNPARSEABLE, None, reason="no box, and the text is no bare answer")
+    return Grade(Verdict.CORRECT if equal else Verdict.WRONG, found.text, well_formed, "exact rules")
+
+
+def choose(output: str, gold: str, rule: Rule) -> Grade:
+    """The letters chosen against the letters of the gold."""
+    found = answers.find(output)
+    chosen = None
+    if found is not None and found.how != "bare":
+        chosen = choice.letters(found.text, rule.choices)
+        if chosen is None and found.how != "box":
+            chosen = choice.spoken(found.text)
+    if chosen is None and (found is None or found.how != "box"):
+        chosen = choice.last_line(output, rule.choices)
+    if chosen is None and (found is None or found.how != "box"):
+        return Grade(Verdict.UNPARSEABLE, None, reason="no choice in the text")
+    well_formed = found is not None and found.how == "box" and output.count(BOX) == 1
+    if chosen is None and found is not None:
+        return Grade(Verdict.WRONG, found.text, well_formed, "none of the choices")
+    right = choice.letters(gold, rule.choices)
+    if right is None:
+        return Grade(Verdict.ERROR, chosen, well_formed, f"the gold {gold[:40]!r} is no choice")
+    return Grade(Verdict.CORRECT if chosen == right else Verdict.WRONG, chosen, well_formed, "choice")
+
+
+def verified(items: list[Undecided]) -> list[Grade]:
+    """Rulings of math-verify; an item that it fails on is an error, with the reason."""
+    from passus.verifier import pool
+
+    rulings = pool().verify([(item.gold, item.grade.extracted or "") for item in items])
+    grades = []
+    for item, ruling in zip(items, rulings, strict=True):
+        if ruling.error:
+            grades.append(replace(item.grade, verdict=Verdict.ERROR, reason=ruling.error))
+        else:
+            accepted = ruling.equal and not hedged(item.grade.extracted or "", item.gold)
+            grades.append(replace(item.grade, verdict=Verdict.CORRECT if accepted else Verdict.WRONG, reason="math-verify"))
+    return grades
+
+
+def hedged(extracted: str, gold: str) -> bool:
+    """More said than the gold says: math-verify takes the last formula and would not mind."""
+    extracted, gold = tidy(extracted), tidy(gold)
+    more = extracted.count(",") > gold.count(",") or len(extracted) > 4 * len(gold) + 40
+    return more or any(word in HEDGES for word in re.findall(r"[a-z]+", extracted.lower()) if word not in gold.lower())
+
+
+def same_by_rules(extracted: str, gold: str, rule: Rule) -> bool | None:
+    if LETTER_GOLD.fullmatch(gold.strip()):
+        return choice.letters(extracted) == choice.letters(gold) or same(extracted, gold)
+    return same(extracted, gold, rule.tolerance)
+
+
+LETTER_GOLD = re.compile(r"[A-J]|(?=[A-J]{2,6}$)A?B?C?D?E?F?G?H?I?J?|\\text(?:bf)?\{\(?[A-J]\)?\}|\([A-J]\)")
+
+
+def is_formula(text: str) -> bool:
+    return not isinstance(parse(text), Words | Foreign)
 
 
 def same_answer(extracted: str, gold: str) -> bool:
-    """Numbers by value, exactly; all else letter by letter."""
+    """By numbers and our exact rules alone; what they leave open is not the same."""
     mine, right = number(extracted), number(gold)
-    if mine is None or right is None:
-        return extracted.strip() == gold.strip()
-    return mine == right
+    if mine is not None and right is not None:
+        return mine == right
+    return bool(same_by_rules(extracted, gold, MATH))
 
 
 def canonical(answer: str) -> str:
     """One spelling for answers that are equal, so that votes for them add up."""
     value = number(answer)
-    if value is None:
-        return answer.strip()
-    return format(value.normalize(Context(prec=LONGEST_ANSWER)), "f") if value else "0"
+    if value is not None:
+        return format(value.normalize(Context(prec=LONGEST_ANSWER)), "f") if value else "0"
+    parsed = parse(answer)
+    if isinstance(parsed, Value):
+        try:
+            rational = exact(parsed.node)
+        except Unreadable:
+            rational = None
+        if rational is not None:
+            return decimal_spelling(rational)
+    return parsed.text if isinstance(parsed, Words) else squeezed(answer)
+
+
+def decimal_spelling(value: Fraction) -> str:
+    """As a decimal where that is exact and short, else as a fraction."""
+    for places in range(13):
+        if 10**places % value.denominator == 0:
+            text = format(Decimal(value.numerator) / Decimal(value.denominator) if places else Decimal(value.numerator), "f")
+            return text if len(text) < 28 else str(value)
+    return str(value)
 
 
 def number(text: str) -> Decimal | None:
@@ -88,15 +227,18 @@ def number(text: str) -> Decimal | None:
     return Decimal(bare.replace(",", "")) if NUMBER.fullmatch(bare) else None
 
 
-def last_box(output: str) -> str | None:
-    """The content of the last \\boxed{...}, braces balanced; None without one, or with one too long to be an answer."""
-    start = output.rfind(BOX)
-    if start < 0:
+def check_gold(gold: str, rule: Rule) -> str | None:
+    """Why no model's answer could be compared with this gold; None when it can be."""
+    if rule.kind == "choice":
+        return None if choice.letters(gold, rule.choices) else f"{gold[:60]!r} is no letter of a choice"
+    if number(gold) is not None:
         return None
-    depth = 1
-    content = output[start + len(BOX) :]
-    for i, character in enumerate(content[: LONGEST_ANSWER + 1]):
-        depth += {"{": 1, "}": -1}.get(character, 0)
-        if depth == 0:
-            return content[:i]
+    if not gold.strip():
+        return "it is empty"
+    parsed = parse(readings(gold)[0])
+    if isinstance(parsed, Words):
+        count = len(parsed.text.split()) + len(re.findall(r"[一-龥]", parsed.text)) // 2
+        return f"it is prose of {count} words" if count > MOST_WORDS else None
+    if isinstance(parsed, Foreign):
+        return f"only its own spelling and math-verify can match it: {parsed.reason}"
     return None

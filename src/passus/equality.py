@@ -1,0 +1,385 @@
+"""Whether two answers are the same, by our own exact rules; None where only math-verify could tell."""
+
+from functools import lru_cache
+
+from passus.formula import Node, Unreadable, number
+from passus.structure import (
+    LONGEST,
+    REALS,
+    About,
+    Answer,
+    Equation,
+    Foreign,
+    Many,
+    Matrix,
+    Named,
+    Order,
+    Ratio,
+    Sequence,
+    Union,
+    Value,
+    Without,
+    Words,
+    interval,
+    parse,
+    squeezed,
+)
+from passus.value import TooLarge, Undefined, constant, decimal_logarithm, equal, evaluate, exact, operations, point, symbols
+
+ONE = Node("num", (1,))
+
+
+@lru_cache(maxsize=16384)
+def same(answer: str, gold: str, tolerance: float = 0.0) -> bool | None:
+    """Equal, different, or (None) beyond our rules. Exact but for a tolerance, which is relative to the gold."""
+    if answer.strip() == gold.strip():
+        return True
+    if max(len(answer), len(gold)) > LONGEST:
+        return False
+    if squeezed(answer) == squeezed(gold) != "":
+        return True
+    return any_reading(answer, gold, tolerance)
+
+
+def any_reading(answer: str, gold: str, tolerance: float) -> bool | None:
+    """Against each of a gold's alternatives (`3/10 ## 0.3`)."""
+    verdicts = [Comparison(tolerance).answers(parse(answer), parse(reading)) for reading in readings(gold)]
+    return True if True in verdicts else None if None in verdicts else False
+
+
+def readings(gold: str) -> list[str]:
+    """The spellings that a gold gives, divided by ##."""
+    if "#" not in gold:
+        return [gold]
+    return [part for part in gold.replace("\\#", "#").replace("# #", "##").split("##") if part.strip()]
+
+
+class Comparison:
+    """One comparison; `tolerance` holds for every number in it."""
+
+    def __init__(self, tolerance: float = 0.0):
+        self.tolerance = tolerance
+
+    def answers(self, mine: Answer, gold: Answer) -> bool | None:
+        try:
+            return self.structures(mine, gold)
+        except TooLarge:
+            return False  # nothing that can be written down is meant by it, or it would have been the same text
+        except Unreadable:
+            return None
+
+    def structures(self, mine: Answer, gold: Answer) -> bool | None:
+        if mine == gold:
+            return True
+        if isinstance(mine, About) or isinstance(gold, About):
+            return self.about(mine, gold)
+        if isinstance(mine, Words) or isinstance(gold, Words):
+            return self.words(mine, gold)
+        if isinstance(mine, Foreign) or isinstance(gold, Foreign):
+            return False if any(isinstance(side, Foreign) and side.broken for side in (mine, gold)) else None
+        if isinstance(mine, Named) or isinstance(gold, Named):
+            return self.named(mine, gold)
+        return self.plain(lone(as_region(mine)), lone(as_region(gold)))
+
+    def about(self, mine: Answer, gold: Answer) -> bool | None:
+        """Either side of the sign will do, but who writes both must have both right."""
+        if isinstance(mine, About) and isinstance(gold, About):
+            return self.in_order((mine.exact, mine.rounded), (gold.exact, gold.rounded))
+        mines = (mine.exact, mine.rounded) if isinstance(mine, About) else (mine,)
+        golds = (gold.exact, gold.rounded) if isinstance(gold, About) else (gold,)
+        return any(self.structures(m, g) for m in mines for g in golds)
+
+    def words(self, mine: Answer, gold: Answer) -> bool | None:
+        if not (isinstance(mine, Words) and isinstance(gold, Words)):
+            return False
+        if mine.text == gold.text:
+            return bool(mine.text)
+        first, second = mine.text.split(), gold.text.split()
+        return bool(first and second) and first[0] == second[0] in ("yes", "no") and min(len(first), len(second)) == 1
+
+    def named(self, mine: Answer, gold: Answer) -> bool | None:
+        if isinstance(mine, Named) and isinstance(gold, Named):
+            same_name = mine.name == gold.name
+            if same_name or (compatible(mine.name, gold.name) and self.structures(mine.inner, gold.inner)):
+                return self.structures(mine.inner, gold.inner)
+            return bool(mine.whole and gold.whole and self.proportional(mine.whole, gold.whole))
+        if isinstance(mine, Named) and isinstance(gold, Equation):
+            return bool(mine.whole and self.proportional(mine.whole, gold))
+        if isinstance(mine, Equation) and isinstance(gold, Named):
+            return bool(gold.whole and self.proportional(mine, gold.whole))
+        return self.structures(mine.inner if isinstance(mine, Named) else mine, gold.inner if isinstance(gold, Named) else gold)
+
+    def plain(self, mine: Answer, gold: Answer) -> bool | None:
+        if (
+            isinstance(gold, Many)
+            and isinstance(mine, Value)
+            and len(set(gold.items)) == 2
+            and len(self.distinct(gold.items)) == 1
+        ):
+            gold = gold.items[0]  # one value that the gold writes in two ways; not a root of multiplicity two
+        if isinstance(mine, Ratio) != isinstance(gold, Ratio):
+            mine, gold = as_quotient(mine), as_quotient(gold)
+        if isinstance(mine, Value) and isinstance(gold, Value):
+            return self.values(mine, gold)
+        if isinstance(mine, Equation) and isinstance(gold, Value) and (stated := quantity(mine)) is not None:
+            return self.values(stated, gold)
+        if isinstance(mine, Matrix) != isinstance(gold, Matrix):
+            mine, gold = as_vector(mine), as_vector(gold)
+        if (isinstance(mine, Many) and isinstance(gold, Sequence)) or (isinstance(mine, Sequence) and isinstance(gold, Many)):
+            return self.assigned(mine, gold)
+        if isinstance(mine, Union) and isinstance(gold, Union):
+            return self.unordered(mine.items, gold.items)
+        if type(mine) is not type(gold):
+            return False
+        if isinstance(mine, Without) and isinstance(gold, Without):
+            return self.unordered(mine.items, gold.items)
+        rules = {
+            Sequence: self.sequences, Many: self.many, Matrix: self.matrices, Equation: self.proportional, Order: self.orders,
+            Ratio: self.ratios,
+        }  # fmt: skip
+        return rules[type(mine)](mine, gold) if type(mine) in rules else False  # type: ignore[operator]
+
+    def values(self, mine: Value, gold: Value) -> bool:
+        if self.nodes(mine.node, gold.node):
+            return True
+        if mine.percent != gold.percent:  # "what percent": 40 and 40\% are one answer, 0.4\% and 0.4 are not
+            first, second = without_percent(mine), without_percent(gold)
+            size = exact(second)
+            return size is not None and abs(size) > 1 and self.nodes(first, second)
+        return False
+
+    def nodes(self, mine: Node, gold: Node) -> bool:
+        ends = endless(mine), endless(gold)
+        if any(ends):
+            return ends[0] == ends[1]
+        mine, gold = renamed(mine, gold)
+        try:
+            return equal(mine, gold) or other_logarithm(mine, gold) or self.near(mine, gold)
+        except TooLarge:
+            return same_tower(mine, gold)
+        except Undefined:
+            return False
+
+    def near(self, mine: Node, gold: Node) -> bool:
+        if not self.tolerance or symbols(mine) or symbols(gold):
+            return False
+        first, second = constant(mine), constant(gold)
+        return bool(abs(first - second) <= self.tolerance * abs(second))
+
+    def sequences(self, mine: Sequence, gold: Sequence) -> bool | None:
+        if len(mine.items) != len(gold.items):
+            return False
+        if len(mine.items) == 2 and (normal(mine.opening, mine.items[0]), normal(mine.closing, mine.items[1])) != (
+            normal(gold.opening, gold.items[0]),
+            normal(gold.closing, gold.items[1]),
+        ):
+            return False
+        return self.in_order(mine.items, gold.items)
+
+    def in_order(self, mine: tuple[Answer, ...], gold: tuple[Answer, ...]) -> bool | None:
+        if len(mine) != len(gold):
+            return False
+        verdicts = [self.structures(m, g) for m, g in zip(mine, gold, strict=True)]
+        return False if False in verdicts else None if None in verdicts else True
+
+    def unordered(self, mine: tuple[Answer, ...], gold: tuple[Answer, ...]) -> bool | None:
+        """Each of the one has its own equal in the other."""
+        if len(mine) != len(gold):
+            return False
+        left, unsure = list(gold), False
+        for item in mine:
+            verdicts = [self.structures(item, other) for other in left]
+            if True in verdicts:
+                left.pop(verdicts.index(True))
+            elif None in verdicts:
+                unsure = True
+            else:
+                return False
+        return None if unsure else True
+
+    def many(self, mine: Many, gold: Many) -> bool | None:
+        if "parts" in (mine.kind, gold.kind):
+            return self.in_order(mine.items, gold.items)
+        named = [{i.name: i.inner for i in side.items if isinstance(i, Named)} for side in (mine, gold)]
+        if len(named[0]) == len(mine.items) == len(named[1]) == len(gold.items) and named[0].keys() == named[1].keys():
+            return self.in_order(tuple(named[0].values()), tuple(named[1][name] for name in named[0]))
+        if "set" in (mine.kind, gold.kind):
+            return self.unordered(self.distinct(mine.items), self.distinct(gold.items))
+        return self.unordered(mine.items, gold.items)
+
+    def distinct(self, items: tuple[Answer, ...]) -> tuple[Answer, ...]:
+        found: list[Answer] = []
+        for item in items:
+            if not any(self.structures(item, other) for other in found):
+                found.append(item)
+        return tuple(found)
+
+    def assigned(self, mine: Answer, gold: Answer) -> bool | None:
+        """`x=1, y=2` is the tuple (1,2): in the order of the names' appearance."""
+        many, other = (mine, gold) if isinstance(mine, Many) else (gold, mine)
+        if not isinstance(many, Many) or not isinstance(other, Sequence) or (other.opening, other.closing) != ("(", ")"):
+            return False
+        names = [item.name for item in many.items if isinstance(item, Named)]
+        if len(names) != len(many.items) or len(set(names)) < len(names):
+            return False
+        ordered = sorted(many.items, key=lambda item: item.name if isinstance(item, Named) else "")
+        items = tuple(item.inner for item in ordered if isinstance(item, Named))
+        return self.in_order(items, other.items) if many is mine else self.in_order(other.items, items)
+
+    def matrices(self, mine: Matrix, gold: Matrix) -> bool | None:
+        if [len(row) for row in mine.rows] != [len(row) for row in gold.rows]:
+            return False
+        return self.in_order(sum(mine.rows, ()), sum(gold.rows, ()))
+
+    def ratios(self, mine: Ratio, gold: Ratio) -> bool | None:
+        if len(mine.parts) != len(gold.parts) or not all(isinstance(part, Value) for part in (*mine.parts, *gold.parts)):
+            return self.in_order(mine.parts, gold.parts)
+        if any(exact(part.node) == 0 for part in (*mine.parts, *gold.parts)):  # type: ignore[union-attr]
+            return self.in_order(mine.parts, gold.parts)
+        firsts = [Node("div", (part.node, mine.parts[0].node)) for part in mine.parts]  # type: ignore[union-attr]
+        seconds = [Node("div", (part.node, gold.parts[0].node)) for part in gold.parts]  # type: ignore[union-attr]
+        return all(self.nodes(a, b) for a, b in zip(firsts, seconds, strict=True))
+
+    def orders(self, mine: Order, gold: Order) -> bool:
+        return mine.signs == gold.signs and all(self.nodes(a, b) for a, b in zip(mine.nodes, gold.nodes, strict=True))
+
+    def proportional(self, mine: Equation, gold: Equation) -> bool:
+        """Equations whose differences of sides are in a constant ratio have the same solutions."""
+        first, second = (Node("add", (e.left, Node("neg", (e.right,)))) for e in (mine, gold))
+        first, second = renamed(first, second)
+        free = symbols(first)
+        if free != symbols(second) or not free:
+            return False
+        ratios = []
+        for i in range(4):
+            place = point(free, i)
+            top, bottom = evaluate(first, place, 60), evaluate(second, place, 60)
+            if not 1e-9 < abs(bottom) < 1e9 or not 1e-9 < abs(top) < 1e9:  # else one large term would drown the others
+                return False
+            ratios.append(top / bottom)
+        return all(abs(ratio - ratios[0]) < 1e-30 * abs(ratios[0]) for ratio in ratios)
+
+
+def compatible(mine: str, gold: str) -> bool:
+    """Names of one thing: the same, or y for f(x), or a word of the problem's."""
+    if mine == gold or bare_name(mine) == bare_name(gold):
+        return True
+    if ("y" in (mine, gold)) and ("(" in mine or "(" in gold):
+        return True
+    return mine.lower() == gold.lower() or any(len(name) > 3 and name.isalpha() for name in (mine, gold))
+
+
+def quantity(equation: Equation) -> Value | None:
+    """The 7 of `f(3) = 7` or `\\cos A = 7`; None for an equation that is to be solved, as 2x = 7."""
+    left = symbols(equation.left)
+    if symbols(equation.right) or not left:
+        return None
+    to_solve = len(left) == 1 and operations(equation.left) <= POLYNOMIAL
+    return None if to_solve else Value(equation.right)
+
+
+POLYNOMIAL = frozenset({"add", "mul", "div", "neg", "pow", "num", "sym", "group"})
+
+
+def bare_name(name: str) -> str:
+    return "".join(c for c in name if c.isalnum() or c in "-^'(")
+
+
+def lone(answer: Answer) -> Answer:
+    """A set or list of one is its element."""
+    if isinstance(answer, Many) and len(answer.items) == 1:
+        return as_region(answer.items[0])
+    return answer
+
+
+def as_region(answer: Answer) -> Answer:
+    """Conditions as intervals, holes in the line as unions."""
+    if isinstance(answer, Order):
+        return interval(answer) or answer
+    if isinstance(answer, Union):
+        items = tuple(as_region(item) for item in answer.items)
+        if len(items) == 2 and (hole := between(items)) is not None:
+            return Without((hole,))
+        return Union(items)
+    return answer
+
+
+def between(items: tuple[Answer, ...]) -> Answer | None:
+    """The a of (-∞, a) or (a, ∞)."""
+    if not all(isinstance(item, Sequence) and (item.opening, item.closing, len(item.items)) == ("(", ")", 2) for item in items):
+        return None
+    ends = [item.items for item in items]  # type: ignore[union-attr]
+    for low, high in (ends, ends[::-1]):
+        if low[0] == REALS.items[0] and high[1] in (REALS.items[1],) and low[1] == high[0]:
+            return low[1]
+    return None
+
+
+def as_quotient(answer: Answer) -> Answer:
+    if isinstance(answer, Ratio) and len(answer.parts) == 2 and all(isinstance(part, Value) for part in answer.parts):
+        return Value(Node("div", tuple(part.node for part in answer.parts)))  # type: ignore[union-attr]
+    return answer
+
+
+def as_vector(answer: Answer) -> Answer:
+    """A column as a tuple."""
+    if isinstance(answer, Matrix) and all(len(row) == 1 for row in answer.rows):
+        return Sequence("(", tuple(row[0] for row in answer.rows), ")")
+    return answer
+
+
+def normal(bracket: str, end: Answer) -> str:
+    """An infinite end is open however it is written."""
+    if isinstance(end, Value) and endless(end.node):
+        return "open"
+    return {"]": "closed", "[": "closed"}.get(bracket, "open")
+
+
+def without_percent(value: Value) -> Node:
+    return value.node.args[0] if value.percent and value.node.op == "div" else value.node
+
+
+def endless(node: Node) -> int:
+    """1 for infinity, -1 for minus infinity, else 0."""
+    if node == Node("sym", ("\\infty",)):
+        return 1
+    if node.op == "neg":
+        return -endless(node.args[0])
+    return endless(node.args[0]) if node.op == "group" else 0
+
+
+def renamed(mine: Node, gold: Node) -> tuple[Node, Node]:
+    """Constants of integration are one whether written C or c."""
+    first, second = symbols(mine), symbols(gold)
+    pairs = {name: name.swapcase() for name in first - second if name[0] in "cCkK" and name.swapcase() in second - first}
+    return (substituted(mine, pairs), gold) if pairs else (mine, gold)
+
+
+def substituted(node: Node, names: dict[str, str]) -> Node:
+    if node.op == "sym":
+        return Node("sym", (names.get(node.args[0], node.args[0]),))
+    return node if node.op == "num" else Node(node.op, tuple(substituted(arg, names) for arg in node.args))
+
+
+def other_logarithm(mine: Node, gold: Node) -> bool:
+    """\\log is natural to some and decimal to others: taken as decimal too, where the other side is not of the same kind."""
+    if has_op(mine, "log") == has_op(gold, "log"):
+        return False
+    return equal(decimal_logarithm(mine), decimal_logarithm(gold))
+
+
+def has_op(node: Node, op: str) -> bool:
+    return node.op == op or any(has_op(arg, op) for arg in node.args if isinstance(arg, Node))
+
+
+def same_tower(mine: Node, gold: Node) -> bool:
+    """Powers too large to work out are equal when their parts are."""
+    if mine.op != gold.op or len(mine.args) != len(gold.args) or mine.op in ("num", "sym"):
+        return mine == gold
+    try:
+        return all(equal(a, b) for a, b in zip(mine.args, gold.args, strict=True))
+    except TooLarge:
+        return all(same_tower(a, b) for a, b in zip(mine.args, gold.args, strict=True))
+
+
+__all__ = ["Foreign", "number", "parse", "same"]

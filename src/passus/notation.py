@@ -1,0 +1,153 @@
+"""The many spellings of one formula brought to one: LaTeX layout, unicode, text macros, units, currency.
+
+Everything here rewrites text with patterns that cannot backtrack; meaning is left to formula.py and structure.py.
+"""
+
+import re
+
+UNICODE = str.maketrans(
+    {
+        "−": "-", "–": "-", "—": "-", "﹣": "-", "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": "/", "∗": "*", "∕": "/",
+        "√": r"\sqrt ", "π": r"\pi ", "∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ", "⩽": r"\le ", "⩾": r"\ge ", "≠": r"\ne ",
+        "≈": r"\approx ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "±": r"\pm ", "∓": r"\mp ", "°": r"^\circ ",
+        "∅": r"\emptyset ",
+        "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "²": "^{2}", "³": "^{3}", "⁴": "^{4}", "½": r"\frac{1}{2}", "¼": r"\frac{1}{4}",
+        "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}", "，": ",", "、": ",", "；": ";", "：": ":",
+        "（": "(", "）": ")",
+        "［": "[", "］": "]", "｛": "{", "｝": "}", "＝": "=", "＋": "+", "－": "-", "＜": "<", "＞": ">", "％": "%",
+        "．": ".", "／": "/",
+        "。": ".", "‖": "|", "｜": "|", "∣": "|", "⟨": r"\langle ", "⟩": r"\rangle ", "⌊": r"\lfloor ", "⌋": r"\rfloor ",
+        "⌈": r"\lceil ", "⌉": r"\rceil ", "′": "'", "’": "'", "\u00a0": " ", "\u2009": " ", "\u202f": " ",
+        "\u3000": " ", "\u200b": "",
+        "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "λ": r"\lambda ", "ω": r"\omega ", "μ": r"\mu ", "σ": r"\sigma ",
+        "φ": r"\phi ", "γ": r"\gamma ", "δ": r"\delta ", "ρ": r"\rho ", "τ": r"\tau ",
+        **{chr(0x2460 + i): rf"\textcircled{{{i + 1}}}" for i in range(9)},
+        **{chr(0xFF10 + i): str(i) for i in range(10)},
+        **{chr(0xFF21 + i): chr(65 + i) for i in range(26)},
+        **{chr(0xFF41 + i): chr(97 + i) for i in range(26)},
+    }
+)  # fmt: skip
+
+LAYOUT = re.compile(
+    r"\\(?:left|right|displaystyle|textstyle|scriptstyle|limits|nolimits|bigl|bigr|Bigl|Bigr|biggl|biggr|big|Big|bigg|Bigg|hfill|noindent"
+    r"|rm|bf|it|hline|centering|phantom|strut|allowbreak|underline"
+    r"|tiny|small|normalsize|large|Large|LARGE|huge|Huge|checkmark|blacksquare|square|qed|Box)(?![A-Za-z])\.?"
+)
+COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}]{0,30}\}")
+ROUNDED = re.compile(r"\(\s*((?:\\approx|\\thickapprox)[^()]{1,40})\)\s*$")
+"""A rounded value in brackets after the exact one."""
+FONT = re.compile(
+    r"\\(?:boldsymbol|bm|mathbf|mathit|mathcal|mathsf|mathscr|textit|textup|emph|pmb)\s*(?:\{\s*([A-Za-z])\s*\})?"
+)
+ROW_SPACE = re.compile(r"\\\\\s*\[\s*-?[\d.]{1,6}\s*(?:pt|em|ex|mm|cm)\s*\]")
+BROKEN = re.compile(r"\\\\(?=(?:frac|dfrac|circ|pi|sqrt|text|left|right|cdot|times|infty)(?![a-z]))")
+"""Commands with their backslash doubled on the way."""
+CIRCLED = re.compile(r"\\textcircled\s*\{\s*(?:\\small\s*)?(\d)\s*\}")
+SMALL_COLUMN = re.compile(r"\(\s*\\begin\{array\}\{[lcr]\}\s*([^&{}\\]{1,40})\\\\\s*([^&{}\\]{1,40})\\end\{array\}\s*\)")
+SPACE = re.compile(
+    r"\\(?:[,;:! ]|quad(?![A-Za-z])|qquad(?![A-Za-z])|hspace\{[^{}]{0,20}\}|thinspace(?![A-Za-z])|enspace(?![A-Za-z]))|~"
+)
+TEXT = r"\\(?:text|textrm|textbf|textnormal|texttt|textsf|mbox|hbox|mathrm|operatorname\*?|rm)\s*\{([^{}]{0,400})\}"
+TEXT_MACRO = re.compile(TEXT)
+BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*(?=\{)")
+SPELLING = {
+    r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\leqslant": r"\le", r"\leq": r"\le", r"\geqslant": r"\ge",
+    r"\geq": r"\ge", r"\neq": r"\ne", r"\dbinom": r"\binom", r"\tbinom": r"\binom", r"\lt": "<", r"\gt": ">", r"\lbrace": r"\{",
+    r"\rbrace": r"\}", r"\lbrack": "[", r"\rbrack": "]", r"\varnothing": r"\emptyset", r"\tg": r"\tan", r"\ctg": r"\cot",
+    r"\arctg": r"\arctan", r"\lvert": "|", r"\rvert": "|", r"\vert": "|", r"\mid": "|", r"\div": "/", r"\colon": ":",
+    r"\lparen": "(",
+    r"\rparen": ")", r"\degree": r"^\circ ", r"\R": r"\mathbb{R}", r"\thickapprox": r"\approx", r"\simeq": r"\approx",
+    r"\doteq": r"\approx", r"\equiv": "=", r"\land": ",", r"\lor": ",", r"\wedge": ",", r"\vee": ",",
+    r"\overrightarrow": r"\vec", r"\overline": r"\overline", r"\widehat": r"\hat", r"\bullet": r"\cdot", r"\ast": r"\cdot",
+    r"\setminus": r"\backslash", r"\smallsetminus": r"\backslash", r"\implies": r"\Rightarrow",
+}  # fmt: skip
+COMMAND = re.compile(r"\\[A-Za-z]+")
+PRIMES = re.compile(r"\^\s*(?:\{\s*)?((?:\\prime\s*)+)(?:\})?")
+REPEATING = re.compile(r"(?<!\d)(\d{0,20})\.(\d{0,20})(?:\\overline|\\dot|\\bar)\s*\{(\d{1,20})\}")
+GROUPED = re.compile(r"(?<![\d.,_])([1-9]\d{0,2})((?:(?:,|\{,\})\d{3})+)(?![\d]|,\d)")
+SPACED_DIGITS = re.compile(r"(?<![\d.])(\d{1,3})((?: \d{3})+)(?! ?\d)")
+ONE_UNIT = r"\{\s*\\(?:text|mathrm|mbox)\s*\{[^{}]{1,15}\}\s*(?:\^\s*\{?\d\}?)?\s*\}"
+UNIT_FRACTION = re.compile(rf"\\frac\s*{ONE_UNIT}\s*{ONE_UNIT}\s*$")
+REMARK = re.compile(r"(?<=\S)\s*\((?=[^()]*[一-龥])[^()]{1,80}\)\s*$")
+"""A remark in Chinese after the answer."""
+CURRENCY = re.compile(r"\\\$|[£€¥]|(?<![A-Za-z])(?:USD|RMB|EUR|Rs\.?)(?![A-Za-z])")
+
+UNIT_LETTERS = frozenset("mgsNJVAWKLCTh")
+JOINERS = frozenset({"and", "or", "and/or", ", and", ", or", "&", "和", "或", "与", "或者", "OR", "AND", "Or", "And"})
+
+
+def tidy(text: str) -> str:
+    """Layout out, unicode and synonyms to one spelling; what is said stays."""
+    text = (
+        text.translate(UNICODE)
+        .replace("\x00", "")
+        .replace("\text{", "\\text{")
+        .replace("\frac", "\\frac")
+        .replace(r"\cr", r"\\")
+    )
+    text = ROW_SPACE.sub(r"\\\\", text).replace("\\\\[", "\\\\ [") if r"\\" in text else text
+    text = text.replace("...", r"\ldots ").replace("…", r"\ldots ").replace("np.", "").replace("math.", "")
+    text = BOXED.sub("", text) if "box" in text else text
+    text = text.replace(r"\$", "\uff04").replace("$", " ").replace("\uff04", r"\$")
+    text = text.replace(r"\(", " ").replace(r"\)", " ").replace(r"\[", " ").replace(r"\]", " ")
+    if "\\" in text:
+        text = FONT.sub(lambda m: f" {m[1]} " if m[1] else " ", CIRCLED.sub(lambda m: rf"\textcircled{{{m[1]}}}", text))
+        text = ROUNDED.sub(r"\1", COLOUR.sub(" ", text))
+        text = text if "\\begin" in text else BROKEN.sub(r"\\", text)
+        text = re.sub(r",\s*\\!\s*|\{,\}", ",", text)
+        text = LAYOUT.sub(" ", SPACE.sub(" ", text.replace(r"\\", "\x01"))).replace("\x01", r"\\")
+        text = COMMAND.sub(lambda m: SPELLING.get(m[0], m[0]), text)
+        text = PRIMES.sub(lambda m: "'" * m[1].count("prime"), text)
+        if (match := SMALL_COLUMN.search(text)) and match[0] != text.strip():
+            text = SMALL_COLUMN.sub(lambda m: rf"\binom{{{m[1]}}}{{{m[2]}}}", text)
+    if "**" in text:
+        text = text.replace("**", " ") if text.strip().startswith("**") else text.replace("**", "^")
+    return text.strip()
+
+
+def without_text(text: str) -> str:
+    """Text macros opened: joiners to commas, words between markers, single letters and names of functions bare."""
+    text = UNIT_FRACTION.sub("", REMARK.sub("", text))
+    return TEXT_MACRO.sub(_open, text) if "{" in text and "\\" in text else text
+
+
+def _open(match: re.Match[str]) -> str:
+    content = match[1]
+    word = content.strip()
+    if not word or word == "percent":
+        return r"\%" if word else " "
+    if word in JOINERS:
+        return " , "
+    if len(word) == 1 and content == word and word not in UNIT_LETTERS:
+        return word
+    return f" \x02{word}\x03 "
+
+
+def digits_joined(text: str) -> str:
+    """`1,234,567`, `1{,}234` and `10 080` as plain digits."""
+    text = GROUPED.sub(lambda m: m[1] + re.sub(r"\D", "", m[2]), text)
+    return SPACED_DIGITS.sub(lambda m: m[1] + m[2].replace(" ", ""), text)
+
+
+def repeating(text: str) -> str:
+    """`0.1\\overline{6}` as the fraction that it is."""
+
+    def fraction(match: re.Match[str]) -> str:
+        whole, fixed, cycle = match[1] or "0", match[2], match[3]
+        scale = 10 ** len(fixed)
+        nines = (10 ** len(cycle) - 1) * scale
+        top = int(whole + fixed) * (10 ** len(cycle) - 1) + int(cycle)
+        return rf"(\frac{{{top}}}{{{nines}}})"
+
+    return REPEATING.sub(fraction, text) if "." in text else text
+
+
+NOT_WORD = re.compile(r"(?:(?<!\d)\.|\.(?!\d)|[^\w+\-*/^=<>|%\[\].])+")
+
+
+def plain_words(text: str) -> str:
+    """Prose for comparison: case, punctuation, articles and LaTeX's wrapping do not count."""
+    text = TEXT_MACRO.sub(lambda m: " " + m[1] + " ", tidy(text))
+    text = text.replace("\x02", " ").replace("\x03", " ").replace("\\", " ").lower()
+    words = NOT_WORD.sub(" ", text).split()
+    return " ".join(w for w in words if w not in ("the", "a", "an")) if len(words) > 1 else " ".join(words)
