@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # experiment files are read without loading torch, so this fi
 
 class Method(Section):
     name: str = "grpo"
-    """The preset that gives the other fields of this table their values: grpo, dr_grpo, dapo, rloo, gspo, cispo, kimi, sft."""
+    """The preset behind the other fields of this table: grpo, dr_grpo, dapo, rloo, gspo, cispo, mel, kimi, sft."""
     baseline: Literal["mean", "leave_one_out"] = "mean"
     """What a reward is compared with: the mean of its group, or of the others in its group."""
     scale: Literal["group", "batch", "none"] = "group"
@@ -70,6 +70,10 @@ class Method(Section):
     """The step from which the length reward counts: from the start it slows early learning."""
     repeats: int = Field(0, ge=0, le=100)
     """Cut off completions in training that say the same so many times in a row, 24 tokens or more in all; 0 lets them go on."""
+    lessons: Literal["off", "validated", "all", "shuffled", "solution"] = "off"
+    """Learn from lessons that the policy writes about its mistakes, if they help (MEL); the last three are controls."""
+    lesson_weight: float = Field(1.0, ge=0, le=1e3)
+    """Of the lessons' likelihood beside the method's own objective."""
     rounds: int = Field(1, ge=1, le=100)
     """Rounds of drawing prompts anew for groups that are all right or all wrong; 1 draws none (DAPO: dynamic sampling)."""
     anchor: Literal["trainer", "sampler"] = "trainer"
@@ -88,6 +92,7 @@ PRESETS: dict[str, Method] = {
     "rloo": Method(name="rloo", baseline="leave_one_out", scale="none", ratio="sequence_sum"),
     "gspo": Method(name="gspo", ratio="sequence_mean", clip_low=3e-4, clip_high=4e-4),
     "cispo": Method(name="cispo", loss="cap", average="tokens"),
+    "mel": Method(name="mel", lessons="validated"),
     "kimi": Method(
         name="kimi",
         scale="none",

@@ -89,7 +89,7 @@ def in_circles(drawn: Groups, repeats: int) -> float:
 def of_updates(updates: Sequence[Update]) -> dict[str, float | None]:
     """Means over the step's updates. The gap to the sampler is that of the first, before any weight has moved."""
     totals = [update.totals() for update in updates]
-    total = {name: sum(of_update[name] for of_update in totals) for name in totals[0]}
+    total = {name: sum(of_update.get(name, 0.0) for of_update in totals) for name in {key: 0 for one in totals for key in one}}
     tokens = max(1.0, total["tokens"])
     low, high = total["clipped_low"] / tokens, total["clipped_high"] / tokens
     found = {
@@ -103,6 +103,8 @@ def of_updates(updates: Sequence[Update]) -> dict[str, float | None]:
         "train/learning_rate": updates[-1].learning_rate,
         "train/skipped_updates": sum(not u.applied for u in updates),
     }
+    if "lessons" in total:
+        found["train/lesson_loss"] = _number(total["lessons"] / len(updates))
     if "kl" in total:
         found["train/kl"] = _number(total["kl"] / tokens)
     return found | (of_gap(torch.cat(updates[0].gaps)) if updates[0].gaps else {})

@@ -11,14 +11,14 @@ Shapes: P prompts, G samples a prompt, N = P x G rows, C completion tokens of a 
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from passus import alarm, batch, checkpoint, logprob, metrics, models, reward
+from passus import alarm, batch, checkpoint, lessons, logprob, metrics, models, reward
 from passus.attention import VarlenPlan
 from passus.batch import PackedBatch
 from passus.config import Config
@@ -29,6 +29,7 @@ from passus.errors import PassusError, Stop
 from passus.evaluate import evaluate
 from passus.grading import Grade, Verdict, grade_all
 from passus.groups import Groups
+from passus.lessons import Lesson, Taught
 from passus.method import Tokens, advantages, policy_loss, token_weights
 from passus.metrics import Times, Update
 from passus.optimizer import Optimizer, learning_rate
@@ -128,6 +129,10 @@ def take_step(run: Run) -> None:
         used = drawn.pick(chosen)
         with times("grade"):
             scored = reward.score(config, run.reward_function, run.policy, drawn, step)
+        taught = None
+        if config.method.lessons != "off":
+            with times("lessons"):
+                taught = lessons.teach(run.policy, run.engine, config.method, used, sampling(run, step))
         with times("update"):
             if run.releases:
                 run.engine.release()
@@ -137,13 +142,13 @@ def take_step(run: Run) -> None:
             rewards_PG = scored.rewards_N.view(-1, drawn.samples)[chosen] - charged_kl(run, seen).view(-1, drawn.samples)
             advantages_PG = advantages(rewards_PG, config.method) if not run.shows_solutions else torch.ones_like(rewards_PG)
             seen.advantage_N = advantages_PG.flatten().to(seen.counts_N.device)
-            updates = learn(run, seen, step)
+            updates = learn(run, seen, step, taught)
 
     run.progress.step = step
     run.progress.drawn += len(drawn.items_D)
     if run.curriculum:
         run.progress.rates = run.curriculum.follow(run.progress.rates, drawn)
-    run.progress.num_tokens += drawn.tokens
+    run.progress.num_tokens += drawn.tokens + (taught.drawn_tokens if taught else 0)
     run.progress.elapsed = time.monotonic() - run.started
     rows = metrics.sample_columns(run.policy, drawn, scored.rewards_N, chosen, rewards_PG, advantages_PG)
     write = run.folder.write_behind if run.policy.model.device.type == "cuda" else run.folder.write_rows
@@ -156,6 +161,7 @@ def take_step(run: Run) -> None:
         | of_rollout
         | ({"train/solved_rate": float(np.mean(run.progress.rates))} if run.curriculum else {})
         | scored.metrics
+        | (taught.metrics() if taught else {})
         | metrics.of_updates(updates)
         | {"time/elapsed": run.progress.elapsed, "train/micro_tokens": run.micro_tokens, "train/rows_at_once": run.engine.most}
         | times.metrics()
@@ -185,16 +191,21 @@ def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Gr
     run.policy.check_fit(asked, config.train.max_tokens, "train.max_tokens")
     count = 1 if run.shows_solutions else config.train.samples
     with times("rollout"):
-        params = SamplingParams(
-            count, config.train.max_tokens, config.seed, "train", step, temperature=config.train.temperature,
-            repeats=config.method.repeats,
-        )  # fmt: skip
+        params = replace(sampling(run, step), samples=count)
         run.policy.refresh()
         rollout = shown_solutions(run, items) if run.shows_solutions else run.engine.generate(asked, params)
     with times("grade"):
         texts = run.policy.texts(rollout.tokens)
         grades = graded(run, rollout, texts, items, count)
     return Groups(count, items, asked, rollout, texts, grades)
+
+
+def sampling(run: Run, step: int) -> SamplingParams:
+    train = run.config.train
+    return SamplingParams(
+        train.samples, train.max_tokens, run.config.seed, "train", step, temperature=train.temperature,
+        repeats=run.config.method.repeats,
+    )  # fmt: skip
 
 
 def graded(run: Run, rollout: Rollout, texts: Sequence[str], items: Sequence[Item], count: int) -> list[Grade]:
@@ -263,12 +274,16 @@ def charged_kl(run: Run, seen: Experience) -> Tensor:
     return method.kl_weight * (seen.anchor_NL - seen.reference_NL).sum(1).cpu()
 
 
-def learn(run: Run, seen: Experience, step: int) -> list[Update]:
-    """The updates of one rollout: its prompts dealt out into equal parts, one update each."""
+def learn(run: Run, seen: Experience, step: int, taught: Taught | None = None) -> list[Update]:
+    """The updates of one rollout: its prompts dealt out into equal parts, one update each, with the lessons from them."""
     updates = run.config.train.updates
     rows = range(len(seen.completions_N))
-    share = len(rows) // updates
-    return [one_update(run, seen, list(rows[u * share : (u + 1) * share]), (step - 1) * updates + u) for u in range(updates)]
+    share, prompts = len(rows) // updates, run.config.train.prompts // updates
+    found = []
+    for u in range(updates):
+        own = [one for one in (taught.kept if taught else []) if u * prompts <= one.group < (u + 1) * prompts]
+        found.append(one_update(run, seen, list(rows[u * share : (u + 1) * share]), (step - 1) * updates + u, own))
+    return found
 
 
 def within_memory(run: Run, work: Callable[[], T]) -> T:
@@ -302,16 +317,16 @@ def out_of_memory(run: Run) -> PassusError:
     )
 
 
-def one_update(run: Run, seen: Experience, rows: list[int], number: int) -> Update:
+def one_update(run: Run, seen: Experience, rows: list[int], number: int, kept: Sequence[Lesson] = ()) -> Update:
     """Loss and gradient, then the optimizer's step, unless they are not finite."""
-    update = within_memory(run, lambda: add_gradients(run, seen, rows, number))
+    update = within_memory(run, lambda: add_gradients(run, seen, rows, number, kept))
     update.norm, update.applied = run.optimizer.step(number, update.sums["loss"])
     run.optimizer.zero_grad(keep=bool(run.captured))
     run.progress.skipped_in_a_row = 0 if update.applied else run.progress.skipped_in_a_row + 1
     return update
 
 
-def add_gradients(run: Run, seen: Experience, rows: list[int], number: int) -> Update:
+def add_gradients(run: Run, seen: Experience, rows: list[int], number: int, kept: Sequence[Lesson] = ()) -> Update:
     """Loss and gradient over micro-batches, normalised over the whole update."""
     train, method = run.config.train, run.config.method
     update = Update(run.optimizer.slower * learning_rate(train, number))
@@ -333,7 +348,22 @@ def add_gradients(run: Run, seen: Experience, rows: list[int], number: int) -> U
                 run.check_stop()
             logp_C, sums = one_pass(run, seen, packed, weight_N, tokens, has_signal)
             update.add(sums, None if run.shows_solutions else logp_C - seen.sampled_NL[packed.row_C, packed.offset_C])
+    if kept and method.lesson_weight:
+        update.add({"lessons": add_lessons(run, kept)}, None)
     return update
+
+
+def add_lessons(run: Run, kept: Sequence[Lesson]) -> Tensor:
+    """The gradient of the kept lessons' likelihood: of each the mean over its tokens, their sum divided by the prompts."""
+    prompts, total = run.config.train.prompts // run.config.train.updates, torch.zeros((), device=run.policy.model.device)
+    shown = Experience([one.context for one in kept], [one.tokens for one in kept], *[torch.zeros(1)] * 3)
+    share_L = to_device(np.array([1 / (len(one.tokens) * prompts) for one in kept], dtype=np.float32), total.device)
+    for packed in packs(run, shown, list(range(len(kept)))):
+        logp_C, _ = token_logprobs(run, packed)
+        loss = -run.config.method.lesson_weight * (share_L[packed.row_C] * logp_C).sum()
+        loss.backward()
+        total += loss.detach()
+    return total
 
 
 def one_pass(
