@@ -38,8 +38,8 @@ Write what a careful solver should take from this, in four short parts:
 1. Break: the first step of solution 1 that leaves the right path, and what made it look plausible.
 2. Support: what solution 2 did that kept it safe, or where it caught itself.
 3. Reflection: in the first person, what to watch for.
-4. Rules: one to three rules of the form "when ..., then ...". They must help with other problems: no number, name or result of \
-this one may stand in parts 3 and 4."""
+4. Rules: one to three rules of the form "when ..., then ...". They must help with other problems: no number, name or \
+result of this one may stand in parts 3 and 4."""
 NOTES = """Notes from earlier practice, with ways to go and traps to avoid:
 
 {lesson}

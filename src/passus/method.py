@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # experiment files are read without loading torch, so this fi
 
 class Method(Section):
     name: str = "grpo"
-    """The preset behind the other fields of this table: grpo, dr_grpo, dapo, rloo, gspo, cispo, mel, kimi, sft."""
+    """The preset behind the other fields: grpo, dr_grpo, dapo, rloo, gspo, cispo, kimi, sft, mel and its three controls."""
     baseline: Literal["mean", "leave_one_out"] = "mean"
     """What a reward is compared with: the mean of its group, or of the others in its group."""
     scale: Literal["group", "batch", "none"] = "group"
@@ -93,6 +93,9 @@ PRESETS: dict[str, Method] = {
     "gspo": Method(name="gspo", ratio="sequence_mean", clip_low=3e-4, clip_high=4e-4),
     "cispo": Method(name="cispo", loss="cap", average="tokens"),
     "mel": Method(name="mel", lessons="validated"),
+    "mel_unvalidated": Method(name="mel_unvalidated", lessons="all"),
+    "mel_shuffled": Method(name="mel_shuffled", lessons="shuffled"),
+    "mel_solution": Method(name="mel_solution", lessons="solution"),
     "kimi": Method(
         name="kimi",
         scale="none",
