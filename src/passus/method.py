@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # experiment files are read without loading torch, so this fi
 
 class Method(Section):
     name: str = "grpo"
-    """The preset behind the other fields: grpo, dr_grpo, dapo, rloo, gspo, cispo, kimi, sft, mel and its three controls."""
+    """The preset behind the other fields: grpo, dr_grpo, dapo, rloo, gspo, cispo, kimi, sft, mel (and three controls)."""
     baseline: Literal["mean", "leave_one_out"] = "mean"
     """What a reward is compared with: the mean of its group, or of the others in its group."""
     scale: Literal["group", "batch", "none"] = "group"
