@@ -2,8 +2,8 @@
 
 From each group with right and wrong answers one pair is taken. The policy itself writes what is to be learned from it: where
 the wrong solution leaves the right path, and which rule would have helped. Then it solves the problem once more with that
-lesson in front. Lessons that lead to a right answer are kept, and their likelihood, given the pair that they were written from, is added
-to the step's objective: the sum over kept lessons of the mean log-prob of their tokens, divided by the prompts of the step.
+lesson in front. Lessons that lead to a right answer are kept, and their likelihood, given the pair that they were written from,
+is added to the step's objective: the sum over kept lessons of the mean log-prob of their tokens, divided by the step's prompts.
 
 A useless lesson is kept as often as the problem is solved anyway, so the share of kept lessons stands beside the plain success
 rate on the same prompts, and their difference is the uplift. Controls: lessons that are not validated, lessons of another
