@@ -290,7 +290,7 @@ def test_the_toy_task_is_learned(tmp_path):
 
 
 METHODS = {
-    "dr_grpo": {}, "dapo": {}, "rloo": {}, "gspo": {}, "cispo": {}, "sft": {},
+    "dr_grpo": {}, "dapo": {}, "rloo": {}, "gspo": {}, "cispo": {}, "kimi": {}, "sft": {},
     "grpo": {"kl_weight": 0.05, "kl": "k1"}, "kl in the loss": {"name": "grpo", "kl_weight": 0.05, "entropy_weight": 0.01},
     "corrected": {"name": "grpo", "correction_cap": 2.0},
 }  # fmt: skip

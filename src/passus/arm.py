@@ -104,8 +104,11 @@ def check_continues(folder: RunFolder, asked: Config) -> None:
 
 
 def is_complete(folder: RunFolder, config: Config) -> bool:
-    done = any(row["step"] == config.train.steps for row in folder.evals())
-    return done and (folder.checkpoints / f"step-{config.train.steps:06d}").is_dir()
+    """At its last step, or where an alarm ended it."""
+    ended = [row["step"] for row in folder.events() if row["event"] == "stop"]
+    last = ended[-1] if ended else config.train.steps
+    done = any(row["step"] == last for row in folder.evals())
+    return done and (folder.checkpoints / f"step-{last:06d}").is_dir()
 
 
 def disk_full(path: Path) -> PassusError:

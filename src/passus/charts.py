@@ -19,7 +19,7 @@ from typing import Any
 
 from passus.curves import Items, lines_of, names_of, of_runs, origin_of, parameters_in, read_file
 from passus.errors import UsageError, nearest
-from passus.figure import Change, Figure, Point, Series, Style, line_of
+from passus.figure import Change, Figure, Mark, Point, Series, Style, line_of
 from passus.files import write_atomic
 from passus.looks import ACCURACY, DASH_LENGTHS, FAMILIES, RAMP, TOKENS, dress, family_in, sizes_of
 from passus.record import METRICS, RunFolder, find_runs
@@ -93,7 +93,8 @@ def curves(
         )
     ((x, y),) = axes
     series = _arrange(series)
-    return Figure(title or "", _axis(x), Y_AXES[y][1] if y in Y_AXES else y, series, _note(series))
+    marks = [mark for run in runs for mark in _marks(RunFolder(run), series, x)]
+    return Figure(title or "", _axis(x), Y_AXES[y][1] if y in Y_AXES else y, series, _note(series), marks=marks)
 
 
 def grid(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
@@ -202,6 +203,14 @@ def _along(run: RunFolder, x: str) -> Callable[[int], float | None]:
         return 0.0 if step == 0 else rows[step][key] if step in rows else None
 
     return along
+
+
+def _marks(run: RunFolder, series: list[Series], x: str) -> list[Mark]:
+    """Alarms of a run, and what was done about them."""
+    name, along = next((s.name for s in series if s.origin and s.origin.path == run.path), ""), _along(run, x)
+    words = {"warn": "alarm", "stop": "alarm: ended", "return": "alarm: back to {best}"}
+    places = [(along(event["step"]), words[event["event"]].format(**event)) for event in run.events()]
+    return [Mark(where, text, name) for where, text in places if where is not None]
 
 
 def _of_run(run: RunFolder, x: str, y: str) -> list[Series]:

@@ -9,7 +9,8 @@ import hashlib
 import json
 import os
 import shutil
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -35,9 +36,22 @@ class Progress:
     drawn: int = 0
     """Places of the training stream that are used up."""
     skipped_in_a_row: int = 0
+    watched_from: int = -1
+    """The step of the last alarm: later eval points are watched for a fall."""
+    slower: float = 1.0
+    """What alarms have made of the learning rate."""
+    ended: bool = False
+    """An alarm ended the run before its last step."""
+    base_rates: list[float] = field(default_factory=list)
+    """The base model's success rate on every item of a finite training set, where a curriculum asks for it."""
+    rates: list[float] = field(default_factory=list)
+    """The policy's, as far as they are known."""
 
 
-def save(checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Progress, keep: int) -> Path:
+def save(
+    checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Progress, keep: int, wanted: Sequence[int] = ()
+) -> Path:
+    """`wanted` are steps of those that stay, whatever their age."""
     target = checkpoints / f"step-{progress.step:06d}"
     temporary = checkpoints / f".{target.name}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)
@@ -65,7 +79,7 @@ def save(checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Prog
             raise OSError(errno.ENOSPC, str(error)) from error
         raise
     fault("save:renamed")
-    _prune(checkpoints, keep)
+    _prune(checkpoints, keep, wanted)
     return target
 
 
@@ -121,8 +135,9 @@ def _digest(body: dict) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
-def _prune(checkpoints: Path, keep: int) -> None:
-    for old in list(saved_checkpoints(checkpoints).values())[:-keep] if keep else []:
+def _prune(checkpoints: Path, keep: int, wanted: Sequence[int]) -> None:
+    saved = saved_checkpoints(checkpoints)
+    for old in [path for step, path in list(saved.items())[:-keep] if step not in wanted] if keep else []:
         hidden = checkpoints / f".{old.name}.old"
         os.replace(old, hidden)  # a kill halfway must not leave half a checkpoint under a good name
         shutil.rmtree(hidden)

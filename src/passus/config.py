@@ -51,6 +51,15 @@ class TaskTable(Section):
     """Shares of the tasks in `name`, in its order: [3, 1] is three prompts of the first for one of the second; [] is equal."""
     limit: int = Field(0, ge=0)
     """A finite training set of this many items, shuffled anew in every epoch; 0 takes all there are (abacus never ends)."""
+    order: Literal["stream", "prioritised"] = "stream"
+    """`stream`: as they come. `prioritised`: a finite set's items, drawn in proportion to 1 - their success rate so far."""
+    hard_from: int = Field(0, ge=0)
+    """From this step on only the harder half of a finite set, by the base model's success rate; 0 is never."""
+
+    @property
+    def is_tracked(self) -> bool:
+        """Whether success rates of the items decide what is drawn."""
+        return self.order == "prioritised" or self.hard_from > 0
 
     def items(self, seed: int, first: int, count: int) -> list[tuple[int, Item]]:
         """Of the training stream, from place `first` on, each with its place."""
@@ -118,6 +127,8 @@ class EvalTable(Section):
     """Draw only from this many likeliest tokens; 0 for all."""
     max_tokens: int = Field(0, ge=0)
     """Longest completion in evaluation; 0 takes train.max_tokens."""
+    on_fall: Literal["nothing", "warn", "stop", "return"] = "nothing"
+    """When accuracy falls from its best beyond noise: note it, end there, or go back to the best at half the learning rate."""
     limit: int = Field(0, ge=0)
     """First items of each benchmark only; 0 for all. For trying things out: scores over fewer items are other scores."""
 
@@ -208,6 +219,9 @@ class Config(Section):
     @model_validator(mode="after")
     def _possible(self) -> "Config":
         check_task(self.task.name, self.task.weights)
+        if self.task.is_tracked and not self.task.limit:
+            asked = 'order = "prioritised"' if self.task.order == "prioritised" else f"hard_from = {self.task.hard_from}"
+            raise ValueError(f"task.{asked} needs a finite training set: write task.limit, such as limit = 500")
         if self.train.samples < 2 and self.method.loss != "likelihood":
             raise ValueError(
                 f"train.samples = {self.train.samples}: {self.method.name} compares the samples of a prompt with each other; "
@@ -226,6 +240,11 @@ class Config(Section):
             raise ValueError(
                 "method.correction_cap corrects the trainer's anchor for the sampler's log-probs; with method.anchor = "
                 '"sampler" there is nothing to correct: write anchor = "trainer", or correction_cap = 0'
+            )
+        if self.method.loss == "squared" and (self.method.ratio != "sequence_sum" or self.method.average != "sum"):
+            raise ValueError(
+                f'method.loss = "squared" is of whole sequences, not with ratio = "{self.method.ratio}" and average = '
+                f'"{self.method.average}": write ratio = "sequence_sum" and average = "sum"'
             )
         if self.train.prompts % self.train.updates:
             raise ValueError(

@@ -18,7 +18,7 @@ from passus import noise
 from passus.attention import DecodePlan, KeyValueCache, PackedPlan
 from passus.errors import PassusError
 from passus.logprob import log_softmax
-from passus.sampler import Prompt, Rollout, SamplingParams
+from passus.sampler import Prompt, Rollout, SamplingParams, loops
 
 PREFILL_TOKENS = 8192
 CACHE_BYTES_ON_CPU = 2 << 30  # a constant, since the make-up of batches decides the last bits of a run
@@ -203,11 +203,14 @@ class _Generation:
             for tokens, logps in zip(tokens_RB, logps_RB, strict=True):
                 row.tokens.append(tokens[place])
                 row.logps.append(logps[place])
-                if tokens[place] in self.engine.end_tokens or len(row.tokens) == row.most:
+                if tokens[place] in self.engine.end_tokens or len(row.tokens) == row.most or self._loops(row):
                     ended.append(place)
                     break
         if ended:
             self._remove(ended)
+
+    def _loops(self, row: _Row) -> bool:
+        return self.params.repeats > 0 and loops(row.tokens, self.params.repeats)
 
     def _remove(self, ended: list[int]) -> None:
         """Move rows from the end into the places that became free."""

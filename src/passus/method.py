@@ -7,6 +7,7 @@ recipes of today: KL to the policy before training, an entropy bonus, a correcti
 `tests/test_method.py` compares loss and gradient with TRL's. Where the field disagrees with itself:
 - the group's standard deviation has G - 1 degrees of freedom (as in TRL);
 - `rloo` clips a ratio summed over the sequence (as in TRL; the paper has plain REINFORCE, which the first update is);
+- `kimi` is the squared loss of k1.5's report with the group's mean reward for tau log Z; the report does not say its tau;
 - `ratio_cap` is the cap itself: 5 means 5 (as TRL's epsilon_high for CISPO);
 - rows left out of the loss leave the denominator of `tokens`, and stay in that of the others.
 
@@ -28,21 +29,25 @@ if TYPE_CHECKING:  # experiment files are read without loading torch, so this fi
 
 class Method(Section):
     name: str = "grpo"
-    """The preset that gives the other fields of this table their values: grpo, dr_grpo, dapo, rloo, gspo, cispo, sft."""
+    """The preset behind the other fields: grpo, dr_grpo, dapo, rloo, gspo, cispo, kimi, sft, mel (and three controls)."""
     baseline: Literal["mean", "leave_one_out"] = "mean"
     """What a reward is compared with: the mean of its group, or of the others in its group."""
     scale: Literal["group", "batch", "none"] = "group"
     """Whose standard deviation advantages are divided by."""
     advantage_eps: float = Field(1e-4, ge=1e-12, le=1)
     """Added to a standard deviation (of n - 1 degrees of freedom) before dividing by it."""
-    loss: Literal["clip", "cap", "likelihood"] = "clip"
-    """`clip` the ratio's gain; `cap` the ratio as a weight on the log-prob (CISPO); `likelihood` of shown solutions (SFT)."""
+    loss: Literal["clip", "cap", "squared", "likelihood"] = "clip"
+    """`clip` the ratio's gain; `cap` it as a weight (CISPO); `squared` distance to the optimum (Kimi); `likelihood` (SFT)."""
     ratio: Literal["token", "sequence_mean", "sequence_sum"] = "token"
     """The log-ratio of policy to anchor: each token's own, or the mean or sum over the sequence."""
     clip_low: float = Field(0.2, ge=0, lt=1)
     """The ratio's gain is cut off below 1 - clip_low."""
     clip_high: float = Field(0.2, ge=0)
     """The ratio's gain is cut off above 1 + clip_high."""
+    tau: float = Field(0.0, ge=0)
+    """Under loss = "squared": what half a squared log-ratio to the policy before the step costs."""
+    reset: bool = False
+    """Adam forgets its moments at the beginning of every step, as the policy that the loss refers to becomes another."""
     ratio_cap: float = Field(5.0, gt=0)
     """Largest weight of a token under loss = "cap"."""
     average: Literal["rows", "tokens", "sum", "constant"] = "rows"
@@ -59,6 +64,16 @@ class Method(Section):
     """Leave completions that the token limit cut off out of the loss."""
     soft_overlong: float = Field(0.0, ge=0, le=1)
     """Over this last share of max_tokens the reward falls by up to 1 (DAPO uses .2); 0 is off."""
+    length_weight: float = Field(0.0, ge=0, le=1e6)
+    """Of a reward for length: in a group, from +.5 for the shortest right answer to -.5 for the longest (Kimi); 0 is off."""
+    length_from: int = Field(1, ge=1)
+    """The step from which the length reward counts: from the start it slows early learning."""
+    repeats: int = Field(0, ge=0, le=100)
+    """Cut off completions in training that say the same so many times in a row, 24 tokens or more in all; 0 lets them go on."""
+    lessons: Literal["off", "validated", "all", "shuffled", "solution"] = "off"
+    """Learn from lessons that the policy writes about its mistakes, if they help (MEL); the last three are controls."""
+    lesson_weight: float = Field(1.0, ge=0, le=1e3)
+    """Of the lessons' likelihood beside the method's own objective."""
     rounds: int = Field(1, ge=1, le=100)
     """Rounds of drawing prompts anew for groups that are all right or all wrong; 1 draws none (DAPO: dynamic sampling)."""
     anchor: Literal["trainer", "sampler"] = "trainer"
@@ -67,7 +82,7 @@ class Method(Section):
     @property
     def learns_without_signal(self) -> bool:
         """Whether rows with an advantage of 0 have a gradient all the same."""
-        return self.entropy_weight > 0 or (self.kl_weight > 0 and self.kl != "k1")
+        return self.entropy_weight > 0 or self.tau > 0 or (self.kl_weight > 0 and self.kl != "k1")
 
 
 PRESETS: dict[str, Method] = {
@@ -77,6 +92,19 @@ PRESETS: dict[str, Method] = {
     "rloo": Method(name="rloo", baseline="leave_one_out", scale="none", ratio="sequence_sum"),
     "gspo": Method(name="gspo", ratio="sequence_mean", clip_low=3e-4, clip_high=4e-4),
     "cispo": Method(name="cispo", loss="cap", average="tokens"),
+    "mel": Method(name="mel", lessons="validated"),
+    "mel_unvalidated": Method(name="mel_unvalidated", lessons="all"),
+    "mel_shuffled": Method(name="mel_shuffled", lessons="shuffled"),
+    "mel_solution": Method(name="mel_solution", lessons="solution"),
+    "kimi": Method(
+        name="kimi",
+        scale="none",
+        loss="squared",
+        ratio="sequence_sum",
+        average="sum",
+        tau=0.1,
+        reset=True,
+    ),
     "sft": Method(name="sft", loss="likelihood", average="tokens"),
 }
 
@@ -104,6 +132,14 @@ def overlong_penalty(lengths_N: Tensor, max_tokens: int, method: Method) -> Tens
         return lengths_N.new_zeros(lengths_N.shape).float()
     room = method.soft_overlong * max_tokens
     return ((max_tokens - room - lengths_N) / room).clamp(-1.0, 0.0)
+
+
+def length_reward(lengths_PG: Tensor, right_PG: Tensor) -> Tensor:
+    """From .5 for the shortest of a group to -.5 for the longest; wrong answers gain nothing. 0 where all are as long."""
+    shortest_P1, longest_P1 = lengths_PG.amin(1, keepdim=True), lengths_PG.amax(1, keepdim=True)
+    spread_P1 = longest_P1 - shortest_P1
+    share_PG = 0.5 - (lengths_PG - shortest_P1) / spread_P1.clamp(min=1)
+    return share_PG.where(right_PG, share_PG.clamp(max=0.0)) * (spread_P1 > 0)
 
 
 def token_weights(lengths_N: Tensor, counts_N: Tensor, method: Method, max_tokens: int) -> Tensor:
@@ -148,6 +184,10 @@ def policy_loss(t: Tokens, method: Method) -> tuple[Tensor, dict[str, Tensor]]:
     if method.loss == "likelihood":
         gain_C = t.logp_C
         low, high = 0.0, float("inf")
+    elif method.loss == "squared":
+        # (A - tau s)^2 / 2 tau of each sequence, less what does not depend on the policy: the mean reward stands for tau log Z.
+        gain_C = (t.advantage_C * log_ratio_C - method.tau / 2 * log_ratio_C**2) / _tokens_of_row(t)
+        low, high = 0.0, float("inf")
     elif method.loss == "cap":
         gain_C = ratio_C.detach().clamp(max=method.ratio_cap) * t.advantage_C * t.logp_C
         low, high = 0.0, method.ratio_cap
@@ -182,6 +222,11 @@ def _log_ratio(t: Tokens, method: Method) -> Tensor:
     if method.ratio == "sequence_mean":
         sum_N = sum_N / t.row_C.bincount(minlength=t.rows).clamp(min=1)
     return sum_N.index_select(0, t.row_C)
+
+
+def _tokens_of_row(t: Tokens) -> Tensor:
+    """How many tokens each token's row has."""
+    return t.row_C.bincount(minlength=t.rows).index_select(0, t.row_C)
 
 
 def _k2(logp_C: Tensor, other_C: Tensor) -> Tensor:

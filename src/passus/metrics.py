@@ -14,6 +14,7 @@ from passus.grading import Verdict
 from passus.groups import Groups
 from passus.method import has_signal
 from passus.policy import Policy
+from passus.sampler import loops
 
 
 @dataclass
@@ -79,10 +80,16 @@ def of_rollout(drawn: Groups, rewards_PG: Tensor, prompts: int) -> dict[str, flo
     }
 
 
+def in_circles(drawn: Groups, repeats: int) -> float:
+    """Share of completions that were cut off because they said the same again and again."""
+    cut = [not f and loops(tokens, repeats) for tokens, f in zip(drawn.rollout.tokens, drawn.rollout.finished, strict=True)]
+    return sum(cut) / len(cut)
+
+
 def of_updates(updates: Sequence[Update]) -> dict[str, float | None]:
     """Means over the step's updates. The gap to the sampler is that of the first, before any weight has moved."""
     totals = [update.totals() for update in updates]
-    total = {name: sum(of_update[name] for of_update in totals) for name in totals[0]}
+    total = {name: sum(of_update.get(name, 0.0) for of_update in totals) for name in {key: 0 for one in totals for key in one}}
     tokens = max(1.0, total["tokens"])
     low, high = total["clipped_low"] / tokens, total["clipped_high"] / tokens
     found = {
@@ -96,6 +103,8 @@ def of_updates(updates: Sequence[Update]) -> dict[str, float | None]:
         "train/learning_rate": updates[-1].learning_rate,
         "train/skipped_updates": sum(not u.applied for u in updates),
     }
+    if "lessons" in total:
+        found["train/lesson_loss"] = _number(total["lessons"] / len(updates))
     if "kl" in total:
         found["train/kl"] = _number(total["kl"] / tokens)
     return found | (of_gap(torch.cat(updates[0].gaps)) if updates[0].gaps else {})

@@ -19,8 +19,8 @@ PART = 1 << 28
 
 
 class Optimizer:
-    def __init__(self, model: Any, train: TrainTable):
-        self.train = train
+    def __init__(self, model: Any, train: TrainTable, slower: float = 1.0):
+        self.train, self.slower = train, slower
         self.names = [name for name, p in model.named_parameters() if p.requires_grad]
         self.weights: list[Tensor] = [p for p in model.parameters() if p.requires_grad]
         self.has_masters = any(p.dtype != torch.float32 for p in self.weights)
@@ -47,8 +47,14 @@ class Optimizer:
             if self.train.max_grad_norm:
                 torch.nn.utils.clip_grads_with_norm_(self.weights, self.train.max_grad_norm, norm_tensor)
             for part in self.parts:
-                self._move(part, learning_rate(self.train, update))
+                self._move(part, self.slower * learning_rate(self.train, update))
         return norm, finite
+
+    @torch.no_grad()
+    def forget(self) -> None:
+        """Moments as at the start; the float32 copy stays."""
+        for moments in self.moments.values():
+            torch._foreach_zero_(moments)
 
     def make_grads(self) -> None:
         """A gradient of 0 where there is none."""

@@ -145,6 +145,21 @@ class Policy:
         """One of them."""
         return self.prompts([(number, item)])[0]
 
+    def prompt_of(self, text: str, number: int) -> Prompt:
+        """A text that is already as the model is to see it."""
+        return self._prompt(number, self.encode([text])[0], self.vocabulary)
+
+    def turn(self, text: str) -> str:
+        """A text as a turn of the user's, put through the chat template if there is one."""
+        if self.chat_template is None:
+            return f"{text}\n\n"
+        switch = {} if self.thinking == "default" else {"enable_thinking": self.thinking == "on"}
+        return self._apply([{"role": "user", "content": text}], add_generation_prompt=True, **switch)
+
+    def knows(self, word: str) -> bool:
+        """Whether this is a token of its own."""
+        return word in self.tokenizer.get_vocab()
+
     def _prompt(self, number: int, tokens: list[int], vocabulary: int) -> Prompt:
         bos = self.tokenizer.bos_token_id
         if self._adds_bos and tokens[:1] != [bos]:

@@ -53,6 +53,18 @@ METRICS = {
     "train/completions/min_length": Metric("tokens", "shortest completion"),
     "train/completions/p95_length": Metric("tokens", "95th percentile of length"),
     "train/completions/max_length": Metric("tokens", "longest completion"),
+    "train/lesson_loss": Metric("nats", "what kept lessons add to the loss (method.lessons)"),
+    "lessons/built": Metric("lessons", "written from groups with right and wrong answers"),
+    "lessons/kept": Metric("lessons", "that are learned"),
+    "lessons/too_long": Metric("lessons", "not written, because the pair does not fit the context, or shows no mistake"),
+    "lessons/helped": Metric("share", "problems solved with their lesson in front"),
+    "lessons/plain": Metric("share", "success rate on the same problems without lessons"),
+    "lessons/uplift": Metric("share", "helped less plain: a useless lesson has 0"),
+    "lessons/leaks": Metric("share", "kept lessons in which the right answer stands"),
+    "lessons/tokens": Metric("tokens", "prompts and completions of lessons and replays"),
+    "time/lessons": Metric("s", "writing and validating lessons"),
+    "train/in_circles": Metric("share", "completions cut off because they say the same again and again (method.repeats)"),
+    "train/solved_rate": Metric("share", "mean success rate of a finite training set's items, as far as it is known"),
     "train/step_tokens": Metric("tokens", "prompt and completion tokens of this step"),
     "train/loss": Metric("", "the method's loss, averaged over the step's updates; null where it is not finite"),
     "train/entropy": Metric("nats", "entropy of the policy, averaged over the tokens that count in the loss"),
@@ -201,6 +213,13 @@ class RunFolder:
     def append_metrics(self, row: dict) -> None:
         append_lines(self.path / "metrics.jsonl", [row])
 
+    def events(self) -> list[dict]:
+        """Alarms, and what was done about them."""
+        return read_lines(self.path / "events.jsonl")
+
+    def append_event(self, row: dict) -> None:
+        append_lines(self.path / "events.jsonl", [row])
+
     def append_evals(self, rows: Sequence[dict]) -> None:
         append_lines(self.path / "evals.jsonl", rows)
 
@@ -255,7 +274,10 @@ class RunFolder:
     def sync(self) -> None:
         """Make all rows durable; called before a checkpoint that stands on them becomes visible."""
         self.settle()
-        others = [self.path / name for name in ("metrics.jsonl", "evals.jsonl", "totals.jsonl", "items", "samples", ".")]
+        others = [
+            self.path / name
+            for name in ("metrics.jsonl", "evals.jsonl", "events.jsonl", "totals.jsonl", "items", "samples", ".")
+        ]
         for path in [*self._not_durable, *(path for path in others if path.exists())]:
             fsync(path)
         self._not_durable.clear()
@@ -271,6 +293,7 @@ class RunFolder:
         aside = self.path / "set-aside" / f"{time.time_ns()}-after-{step:06d}"
         self._cut("metrics.jsonl", [row for row in self.metrics() if row["step"] <= step], aside)
         self._cut("evals.jsonl", [row for row in evals if row["step"] <= last_eval], aside)
+        self._cut("events.jsonl", [row for row in self.events() if row["step"] <= step], aside)
         self._cut("totals.jsonl", [row for row in self.totals() if row["step"] <= last_eval], aside)
         for kind, last in (("items", last_eval), ("samples", step)):
             for path in sorted((self.path / kind).glob("step-*.parquet")):

@@ -98,7 +98,7 @@ def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) ->
     blocks: list[Block] = [" ".join(said)]
     try:
         figure = charts.curves(curves.found(sources))
-        figure.marks = marks(findings)
+        figure.marks += marks(findings)
         blocks.append(Picture(figure, "accuracy", f"{figure.y} against {figure.x.lower()}. {figure.note}"))
     except PassusError as error:
         blocks.append(f"No figure: {error}")

@@ -1,6 +1,7 @@
 """From verdicts to rewards: a table, a term for the format, and a function of the user's own in TRL's signature.
 
 reward of a completion = table[verdict] + format, if well formed + weight x function + DAPO's overlong penalty
+                         + Kimi's length reward
 """
 
 import importlib
@@ -22,7 +23,7 @@ from passus.config import Config
 from passus.errors import PassusError, UsageError, nearest
 from passus.grading import Verdict
 from passus.groups import Groups
-from passus.method import overlong_penalty
+from passus.method import length_reward, overlong_penalty
 from passus.policy import Policy
 
 LARGEST = 1e6
@@ -71,6 +72,11 @@ def score(config: Config, function: Function | None, policy: Policy, drawn: Grou
     rewards_N = torch.tensor([worth[g.verdict] + table.format * g.well_formed for g in drawn.grades_N])
     lengths_N = torch.tensor([len(tokens) for tokens in drawn.rollout.tokens])
     rewards_N = rewards_N + overlong_penalty(lengths_N, config.train.max_tokens, config.method)
+    if config.method.length_weight and step >= config.method.length_from:
+        right_N = torch.tensor([g.verdict is Verdict.CORRECT for g in drawn.grades_N])
+        shape = (-1, drawn.samples)
+        by_length_PG = length_reward(lengths_N.view(shape), right_N.view(shape))
+        rewards_N = rewards_N + config.method.length_weight * by_length_PG.flatten()
     if function is None:
         return Scored(rewards_N)
     logged: dict[str, list[float]] = {}

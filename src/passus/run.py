@@ -12,6 +12,7 @@ from passus.adapter import fingerprint_of
 from passus.batch import Shape
 from passus.checkpoint import Progress
 from passus.config import Config
+from passus.curriculum import Curriculum
 from passus.errors import UsageError
 from passus.judge import Judge, judge_of
 from passus.memory import Fit, Need
@@ -52,6 +53,8 @@ class Run:
     """The sampler's caches are given back before every update: memory is short."""
     layout: str = ""
     """How the run is laid out on the card, in words."""
+    curriculum: Curriculum | None = None
+    """Where success rates decide which items come next."""
     loaded: Loaded = field(default_factory=lambda: Loaded({}))
     """The suite's items."""
     judge: Judge | None = None
@@ -80,7 +83,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     shared = overlap.find(config.task, loaded)
     layout = lay_out(config, policy, progress.drawn)  # what does not fit is refused before anything is recorded
     reference = load_reference(config, folder) if config.method.kl_weight and policy.adapter is None else None
-    optimizer = Optimizer(policy.model, config.train)
+    optimizer = Optimizer(policy.model, config.train, progress.slower)
     if saved:
         checkpoint.restore(saved, optimizer)
     if folder.exists():
@@ -96,6 +99,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     run = Run(
         config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started,
         config.train.micro_tokens, loaded=loaded, judge=judge, remarks=remarks,
+        curriculum=Curriculum(config.task, config.seed) if config.task.is_tracked else None,
     )  # fmt: skip
     if layout:
         take_up(run, *layout)

@@ -29,6 +29,8 @@ class SamplingParams:
     top_p: float = 1.0
     top_k: int = 0
     """Truncation is for evaluation only: a sampler renormalises, a trainer does not."""
+    repeats: int = 0
+    """A completion that says the same so many times in a row is cut off; 0 lets it go on."""
 
 
 @dataclass
@@ -40,7 +42,20 @@ class Rollout:
     logps: list[list[float]]
     """Log-probs of those tokens under the sampling temperature, before any truncation of the distribution."""
     finished: list[bool]
-    """False where max_tokens cut the completion off."""
+    """False where max_tokens, or going in circles, cut the completion off."""
+
+
+LONGEST_LOOP, LEAST_LOOP = 64, 24
+"""Tokens of what is said again and again, at most, and of all the times together, at least: ten zeros are a number."""
+
+
+def loops(tokens: Sequence[int], repeats: int) -> bool:
+    """Whether it ends in the same tokens so many times in a row."""
+    for size in range(1, min(LONGEST_LOOP, len(tokens) // repeats) + 1):
+        span = max(repeats * size, LEAST_LOOP)
+        if len(tokens) >= span and all(tokens[-i] == tokens[-i - size] for i in range(1, span - size + 1)):
+            return True
+    return False
 
 
 class Sampler(Protocol):

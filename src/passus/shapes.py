@@ -156,6 +156,16 @@ def alarm_critical(T: int, window: int = 3, level: float = 0.95, seed: int = 0) 
     return float(np.quantile(_alarms(noise_RT, np.ones(T), window), level))
 
 
+@lru_cache
+def alarm_bound(T: int, window: int = 3, level: float = 0.95, seed: int = 0) -> float:
+    """What alarm_statistic stays below with this chance at all of T looks together, one after each evaluation of noise."""
+    if 2 * window > T:
+        return float("inf")
+    noise_RT = np.random.default_rng(seed).standard_normal((20_000, T))
+    looks = [_alarms(noise_RT[:, :t], np.ones(t), window) for t in range(2 * window, T + 1)]
+    return float(np.quantile(np.max(looks, axis=0), level))
+
+
 def _alarms(values_RT: np.ndarray, se_T: np.ndarray, window: int) -> np.ndarray:
     means_RM = _windows(values_RT, window)
     squares_M = _windows(se_T**2, window) / window

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from passus.engine import MOST_ROWS, cache_budget, within_memory
-from passus.sampler import Prompt, Rollout, SamplingParams
+from passus.sampler import Prompt, Rollout, SamplingParams, loops
 from passus.slots import PREFILLS, READ_EVERY, Look, Room, Slots, rounded
 
 SIZES = (2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512)
@@ -84,7 +84,8 @@ class SlotEngine:
         slots = self._slots(prompts, params)
         slots.begin(params)
         places = Places(slots, prompts, params.samples)
-        written = Written([p.most or params.max_tokens for p in prompts for _ in range(params.samples)], self.end_tokens)
+        most = [p.most or params.max_tokens for p in prompts for _ in range(params.samples)]
+        written = Written(most, self.end_tokens, params.repeats)
         waiting = deque(range(total))
         held: list[int | None] = []  # by slot: the row there, or a hole
         pending: Look | None = None
@@ -180,7 +181,8 @@ class SlotEngine:
 class Written:
     """What the rows have drawn so far. M rows at a time, R tokens each; T tokens at most."""
 
-    def __init__(self, most_N: Sequence[int], end_tokens: frozenset[int]):
+    def __init__(self, most_N: Sequence[int], end_tokens: frozenset[int], repeats: int = 0):
+        self.repeats = repeats
         self.most_N, self.end_tokens = np.array(most_N, dtype=np.int64), np.array(sorted(end_tokens), dtype=np.int64)
         shape = (len(most_N), max(most_N, default=0) + READ_EVERY)
         self.tokens_NT, self.logps_NT = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.float32)
@@ -209,8 +211,21 @@ class Written:
         self.finished_N[row_M] = finished_M = is_end_MR.any(1)
         drawn_M = np.where(finished_M, is_end_MR.argmax(1) + 1, READ_EVERY)
         self.count_N[row_M] = np.minimum(before_M + drawn_M, most_M)
-        self.ended_N[row_M] = ended_M = finished_M | (self.count_N[row_M] == most_M)
+        self.ended_N[row_M] = ended_M = finished_M | (self.count_N[row_M] == most_M) | self._cut_loops(row_M, before_M)
         return set(row_M[ended_M].tolist())
+
+    def _cut_loops(self, row_M: np.ndarray, before_M: np.ndarray) -> np.ndarray:
+        """Rows that go in circles end where they are seen to."""
+        cut_M = np.zeros(len(row_M), dtype=bool)
+        for m, row in enumerate(row_M.tolist() if self.repeats else ()):
+            tokens = self.tokens_NT[row, : self.count_N[row]].tolist()
+            for count in range(int(before_M[m]) + 1, len(tokens) + 1):
+                if loops(tokens[:count], self.repeats):
+                    cut_M[m] = True
+                    self.finished_N[row] = self.finished_N[row] and count == len(tokens)
+                    self.count_N[row] = count
+                    break
+        return cut_M
 
     def rollout(self) -> Rollout:
         counts = self.count_N.tolist()

@@ -11,26 +11,28 @@ Shapes: P prompts, G samples a prompt, N = P x G rows, C completion tokens of a 
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from passus import batch, checkpoint, logprob, metrics, reward
+from passus import alarm, batch, checkpoint, lessons, logprob, metrics, models, reward
 from passus.attention import VarlenPlan
 from passus.batch import PackedBatch
 from passus.config import Config
+from passus.curriculum import TRIES, Curriculum
 from passus.device import to_device
 from passus.display import score
 from passus.errors import PassusError, Stop
 from passus.evaluate import evaluate
-from passus.grading import Verdict, grade_all
+from passus.grading import Grade, Verdict, grade_all
 from passus.groups import Groups
+from passus.lessons import Lesson, Taught
 from passus.method import Tokens, advantages, policy_loss, token_weights
 from passus.metrics import Times, Update
-from passus.optimizer import learning_rate
+from passus.optimizer import Optimizer, learning_rate
 from passus.record import RunFolder, saved_checkpoints
 from passus.run import Run, capture, prepare
 from passus.sampler import Rollout, SamplingParams
@@ -50,15 +52,18 @@ def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say
     if run.layout:
         say(f"memory: {run.layout}")
     rehearse(run)
+    if run.curriculum and not run.progress.rates:
+        run.progress.base_rates = run.progress.rates = base_rates(run, run.curriculum, say)
     if run.progress.step:
         say(f"continues after step {run.progress.step}")
     try:
         while True:
             if is_due(run, config.eval.every) or run.progress.step == 0:
                 measure(run, say)
+                watch(run, say)
             if is_due(run, config.run.save_every):
                 save(run)
-            if run.progress.step == config.train.steps:
+            if run.progress.step == config.train.steps or run.progress.ended:
                 break
             take_step(run)
             if run.progress.skipped_in_a_row >= STOP_AFTER_SKIPPED:
@@ -89,6 +94,19 @@ def rehearse(run: Run) -> None:
             make_room(run)
 
 
+def base_rates(run: Run, curriculum: Curriculum, say: Callable[[str], None]) -> list[float]:
+    """The success rate of the model as it is on every item of the training set, from some samples each."""
+    config, items = run.config, curriculum.items
+    params = SamplingParams(TRIES, config.train.max_tokens, config.seed, "difficulty")
+    run.policy.refresh()
+    asked = run.policy.prompts(list(enumerate(items)))
+    rollout = run.engine.generate(asked, params)
+    grades_N = graded(run, rollout, run.policy.texts(rollout.tokens), items, TRIES)
+    right_Q = np.array([g.verdict is Verdict.CORRECT for g in grades_N]).reshape(len(items), -1).mean(1)
+    say(f"difficulty: {len(items)} items x {TRIES} samples, {right_Q.mean():.2f} right")
+    return right_Q.tolist()
+
+
 def is_due(run: Run, every: int) -> bool:
     return run.progress.step > 0 and (run.progress.step % every == 0 or run.progress.step == run.config.train.steps)
 
@@ -111,27 +129,39 @@ def take_step(run: Run) -> None:
         used = drawn.pick(chosen)
         with times("grade"):
             scored = reward.score(config, run.reward_function, run.policy, drawn, step)
+        taught = None
+        if config.method.lessons != "off":
+            with times("lessons"):
+                taught = lessons.teach(run.policy, run.engine, config.method, used, sampling(run, step))
         with times("update"):
             if run.releases:
                 run.engine.release()
             seen = experience(run, used)
+            if config.method.reset:
+                run.optimizer.forget()
             rewards_PG = scored.rewards_N.view(-1, drawn.samples)[chosen] - charged_kl(run, seen).view(-1, drawn.samples)
             advantages_PG = advantages(rewards_PG, config.method) if not run.shows_solutions else torch.ones_like(rewards_PG)
             seen.advantage_N = advantages_PG.flatten().to(seen.counts_N.device)
-            updates = learn(run, seen, step)
+            updates = learn(run, seen, step, taught)
 
     run.progress.step = step
     run.progress.drawn += len(drawn.items_D)
-    run.progress.num_tokens += drawn.tokens
+    if run.curriculum:
+        run.progress.rates = run.curriculum.follow(run.progress.rates, drawn)
+    run.progress.num_tokens += drawn.tokens + (taught.drawn_tokens if taught else 0)
     run.progress.elapsed = time.monotonic() - run.started
     rows = metrics.sample_columns(run.policy, drawn, scored.rewards_N, chosen, rewards_PG, advantages_PG)
     write = run.folder.write_behind if run.policy.model.device.type == "cuda" else run.folder.write_rows
     write("samples", step, rows)
     of_rollout = {} if run.shows_solutions else metrics.of_rollout(drawn, rewards_PG, config.train.prompts)
+    if config.method.repeats:
+        of_rollout["train/in_circles"] = metrics.in_circles(drawn, config.method.repeats)
     run.folder.append_metrics(
         {"step": step, "progress": step / config.train.steps, "train/num_tokens": run.progress.num_tokens}
         | of_rollout
+        | ({"train/solved_rate": float(np.mean(run.progress.rates))} if run.curriculum else {})
         | scored.metrics
+        | (taught.metrics() if taught else {})
         | metrics.of_updates(updates)
         | {"time/elapsed": run.progress.elapsed, "train/micro_tokens": run.micro_tokens, "train/rows_at_once": run.engine.most}
         | times.metrics()
@@ -152,24 +182,37 @@ def draw_groups(run: Run, step: int, times: Times) -> Groups:
 
 def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Groups:
     config = run.config
-    drawn = config.task.items(config.seed, place, prompts)
+    if run.curriculum:
+        drawn = run.curriculum.draw(run.progress.rates, run.progress.base_rates, step, place, prompts)
+    else:
+        drawn = config.task.items(config.seed, place, prompts)
     items = [item for _, item in drawn]
     asked = run.policy.prompts(drawn)
     run.policy.check_fit(asked, config.train.max_tokens, "train.max_tokens")
     count = 1 if run.shows_solutions else config.train.samples
     with times("rollout"):
-        params = SamplingParams(
-            count, config.train.max_tokens, config.seed, "train", step, temperature=config.train.temperature
-        )
+        params = replace(sampling(run, step), samples=count)
         run.policy.refresh()
         rollout = shown_solutions(run, items) if run.shows_solutions else run.engine.generate(asked, params)
     with times("grade"):
         texts = run.policy.texts(rollout.tokens)
-        answers = run.policy.answers(rollout.tokens, texts)
-        items_N = [item for item in items for _ in range(count)]
-        golds, rules = [item.gold for item in items_N], [item.rule for item in items_N]
-        grades = grade_all(answers, golds, rules, [not finished for finished in rollout.finished])
+        grades = graded(run, rollout, texts, items, count)
     return Groups(count, items, asked, rollout, texts, grades)
+
+
+def sampling(run: Run, step: int) -> SamplingParams:
+    train = run.config.train
+    return SamplingParams(
+        train.samples, train.max_tokens, run.config.seed, "train", step, temperature=train.temperature,
+        repeats=run.config.method.repeats,
+    )  # fmt: skip
+
+
+def graded(run: Run, rollout: Rollout, texts: Sequence[str], items: Sequence[Item], count: int) -> list[Grade]:
+    answers = run.policy.answers(rollout.tokens, texts)
+    items_N = [item for item in items for _ in range(count)]
+    golds, rules = [item.gold for item in items_N], [item.rule for item in items_N]
+    return grade_all(answers, golds, rules, [not finished for finished in rollout.finished])
 
 
 def shown_solutions(run: Run, items: Sequence[Item]) -> Rollout:
@@ -231,12 +274,16 @@ def charged_kl(run: Run, seen: Experience) -> Tensor:
     return method.kl_weight * (seen.anchor_NL - seen.reference_NL).sum(1).cpu()
 
 
-def learn(run: Run, seen: Experience, step: int) -> list[Update]:
-    """The updates of one rollout: its prompts dealt out into equal parts, one update each."""
+def learn(run: Run, seen: Experience, step: int, taught: Taught | None = None) -> list[Update]:
+    """The updates of one rollout: its prompts dealt out into equal parts, one update each, with the lessons from them."""
     updates = run.config.train.updates
     rows = range(len(seen.completions_N))
-    share = len(rows) // updates
-    return [one_update(run, seen, list(rows[u * share : (u + 1) * share]), (step - 1) * updates + u) for u in range(updates)]
+    share, prompts = len(rows) // updates, run.config.train.prompts // updates
+    found = []
+    for u in range(updates):
+        own = [one for one in (taught.kept if taught else []) if u * prompts <= one.group < (u + 1) * prompts]
+        found.append(one_update(run, seen, list(rows[u * share : (u + 1) * share]), (step - 1) * updates + u, own))
+    return found
 
 
 def within_memory(run: Run, work: Callable[[], T]) -> T:
@@ -270,19 +317,19 @@ def out_of_memory(run: Run) -> PassusError:
     )
 
 
-def one_update(run: Run, seen: Experience, rows: list[int], number: int) -> Update:
+def one_update(run: Run, seen: Experience, rows: list[int], number: int, kept: Sequence[Lesson] = ()) -> Update:
     """Loss and gradient, then the optimizer's step, unless they are not finite."""
-    update = within_memory(run, lambda: add_gradients(run, seen, rows, number))
+    update = within_memory(run, lambda: add_gradients(run, seen, rows, number, kept))
     update.norm, update.applied = run.optimizer.step(number, update.sums["loss"])
     run.optimizer.zero_grad(keep=bool(run.captured))
     run.progress.skipped_in_a_row = 0 if update.applied else run.progress.skipped_in_a_row + 1
     return update
 
 
-def add_gradients(run: Run, seen: Experience, rows: list[int], number: int) -> Update:
+def add_gradients(run: Run, seen: Experience, rows: list[int], number: int, kept: Sequence[Lesson] = ()) -> Update:
     """Loss and gradient over micro-batches, normalised over the whole update."""
     train, method = run.config.train, run.config.method
-    update = Update(learning_rate(train, number))
+    update = Update(run.optimizer.slower * learning_rate(train, number))
     lengths = [len(seen.completions_N[row]) for row in rows]
     row_n, lengths_n = to_device(np.array([rows, lengths]), seen.counts_N.device)
     counts_n = seen.counts_N[row_n]
@@ -301,7 +348,22 @@ def add_gradients(run: Run, seen: Experience, rows: list[int], number: int) -> U
                 run.check_stop()
             logp_C, sums = one_pass(run, seen, packed, weight_N, tokens, has_signal)
             update.add(sums, None if run.shows_solutions else logp_C - seen.sampled_NL[packed.row_C, packed.offset_C])
+    if kept and method.lesson_weight:
+        update.add({"lessons": add_lessons(run, kept)}, None)
     return update
+
+
+def add_lessons(run: Run, kept: Sequence[Lesson]) -> Tensor:
+    """The gradient of the kept lessons' likelihood: of each the mean over its tokens, their sum divided by the prompts."""
+    prompts, total = run.config.train.prompts // run.config.train.updates, torch.zeros((), device=run.policy.model.device)
+    shown = Experience([one.context for one in kept], [one.tokens for one in kept], *[torch.zeros(1)] * 3)
+    share_L = to_device(np.array([1 / (len(one.tokens) * prompts) for one in kept], dtype=np.float32), total.device)
+    for packed in packs(run, shown, list(range(len(kept)))):
+        logp_C, _ = token_logprobs(run, packed)
+        loss = -run.config.method.lesson_weight * (share_L[packed.row_C] * logp_C).sum()
+        loss.backward()
+        total += loss.detach()
+    return total
 
 
 def one_pass(
@@ -384,12 +446,45 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
         say(f"step {step}/{config.train.steps}  {p['benchmark']}  accuracy {score(p)}  length {p['tokens_mean']:.1f}")
 
 
+def watch(run: Run, say: Callable[[str], None]) -> None:
+    """When accuracy has fallen from its best by more than noise, do what the file says."""
+    config, progress = run.config, run.progress
+    if config.eval.on_fall == "nothing" or progress.step == 0:
+        return
+    looks = 1 + -(-config.train.steps // config.eval.every)
+    found = alarm.fall(run.folder, progress.watched_from, looks)
+    if found is not None:
+        say(f"alarm at step {progress.step}: {100 * found.drop:.1f} points below the best, around step {found.best}")
+        run.folder.append_event(found.event(progress.step, config.eval.on_fall))
+        progress.watched_from, progress.ended = progress.step, config.eval.on_fall == "stop"
+        if config.eval.on_fall == "return":
+            go_back(run, found.best)
+            say(f"back to the weights of step {found.best}, learning rate x {progress.slower:g}")
+    if found is not None or config.eval.on_fall == "return":
+        save(run)
+
+
+def go_back(run: Run, step: int) -> None:
+    """Weights and moments of an earlier checkpoint, at a lower learning rate; steps are counted on."""
+    saved = saved_checkpoints(run.folder.checkpoints)[step]
+    checkpoint.read(saved)
+    make_room(run)
+    run.progress.slower *= alarm.SLOWER
+    config = run.config
+    run.policy = models.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
+    run.optimizer = Optimizer(run.policy.model, config.train, run.progress.slower)
+    checkpoint.restore(saved, run.optimizer)
+    engine, run.engine = run.engine, run.policy.sampler(run.check_stop)
+    run.engine.cache_bytes, run.engine.most = engine.cache_bytes, engine.most
+
+
 def save(run: Run) -> None:
     """A checkpoint of the last whole step, unless it stands there already, or skipped updates put the weights in doubt."""
     run.folder.settle()
-    step, is_last = run.progress.step, run.progress.step == run.config.train.steps
+    step, is_last = run.progress.step, run.progress.step == run.config.train.steps or run.progress.ended
     if (run.progress.skipped_in_a_row and not is_last) or step in saved_checkpoints(run.folder.checkpoints):
         return
     run.folder.sync()
     run.progress.elapsed = time.monotonic() - run.started
-    checkpoint.save(run.folder.checkpoints, run.policy, run.optimizer, run.progress, run.config.run.keep)
+    wanted = alarm.wanted(run.folder, run.progress.watched_from) if run.config.eval.on_fall == "return" else []
+    checkpoint.save(run.folder.checkpoints, run.policy, run.optimizer, run.progress, run.config.run.keep, wanted)

@@ -1,0 +1,104 @@
+"""The alarm while a run trains: when it goes off, what is done about it, and that it changes nothing otherwise."""
+
+import numpy as np
+import pytest
+
+from passus import alarm, arm, charts, shapes
+from passus.alarm import Fall
+from passus.errors import Stop
+from passus.record import RunFolder, saved_checkpoints
+from small import assert_same, small_config
+from test_compare import make_run
+from test_train import run_small, stop_in_step
+
+EVALS = {"eval": {"every": 1, "limit": 4, "samples": 1}, "train": {"steps": 9, "prompts": 2, "samples": 2}}
+
+
+def tables(on_fall: str) -> dict:
+    return EVALS | {"eval": EVALS["eval"] | {"on_fall": on_fall}}
+
+
+def test_noise_raises_an_alarm_in_one_run_of_twenty_at_all_its_looks_together():
+    rng, alarms = np.random.default_rng(0), 0
+    for _ in range(1000):
+        noise_T = rng.standard_normal(13)
+        alarms += any(shapes.alarm_statistic(noise_T[:t], 1.0) > shapes.alarm_bound(13) for t in range(6, 14))
+    assert 30 <= alarms <= 70
+    assert shapes.alarm_bound(13) > shapes.alarm_critical(13) and shapes.alarm_bound(5) == np.inf
+
+
+def falling(path, low: float, items: int = 60) -> RunFolder:
+    """Six eval points, the last three of them lower."""
+    run = make_run(path, {"x": 0.0, "y": 0.1}, items=items)
+    if low:
+        later = make_run(path.with_name("later"), {"x": -low, "y": 0.1 - low}, items=items)
+        for step in (30, 40, 50):
+            (run.path / "items" / f"step-{step:06d}.parquet").write_bytes(
+                (later.path / "items" / f"step-{step:06d}.parquet").read_bytes()
+            )
+    return run
+
+
+def test_a_fall_is_found_with_its_size_and_its_best_step(tmp_path):
+    found = alarm.fall(falling(tmp_path / "a", 0.2), -1, 6)
+    assert found is not None and found.best == 10 and found.drop == pytest.approx(0.2, abs=0.05)
+    assert alarm.fall(falling(tmp_path / "b", 0.0), -1, 6) is None
+
+
+def test_one_eval_point_is_no_fall_and_an_alarm_begins_the_watch_anew(tmp_path):
+    run = falling(tmp_path / "a", 0.2)
+    assert alarm.fall(run, 40, 6) is None and alarm.fall(run, 20, 6) is None
+
+
+def test_an_alarm_that_never_goes_off_changes_nothing(tmp_path):
+    plain = run_small(tmp_path / "plain", **EVALS)
+    for on_fall in ("warn", "stop"):
+        assert_same(run_small(tmp_path / on_fall, **tables(on_fall)).path, plain.path)
+
+
+@pytest.fixture
+def goes_off(monkeypatch):
+    """At step 6, with the best around step 2."""
+
+    def fall(folder, after, looks):
+        last = max(row["step"] for row in folder.evals())
+        return Fall(2, 0.1, 5.0) if last == 6 and after < 6 else None
+
+    monkeypatch.setattr(alarm, "fall", fall)
+    monkeypatch.setattr(alarm, "wanted", lambda folder, after: [2])
+
+
+def test_a_warning_is_recorded_and_the_run_goes_on(tmp_path, goes_off):
+    run = run_small(tmp_path / "arm", **tables("warn"))
+    assert [(row["step"], row["event"], row["best"]) for row in run.events()] == [(6, "warn", 2)]
+    assert run.metrics()[-1]["step"] == 9
+    (mark,) = charts.curves([run.path]).marks
+    assert (mark.x, mark.text) == (6, "alarm")
+
+
+def test_a_run_that_is_stopped_is_finished(tmp_path, goes_off):
+    run = run_small(tmp_path / "arm", **tables("stop"))
+    assert run.metrics()[-1]["step"] == 6 and arm.is_complete(run, small_config(**tables("stop")))
+    assert run_small(tmp_path / "arm", **tables("stop")).metrics()[-1]["step"] == 6
+
+
+def test_a_run_that_goes_back_has_the_best_weights_and_a_lower_rate(tmp_path, goes_off):
+    run = run_small(tmp_path / "arm", run={"keep": 1}, **tables("return"))
+    rows = run.metrics()
+    rates = [row["train/learning_rate"] for row in rows]
+    assert rates[5] == 2 * rates[6] and rows[-1]["step"] == 9
+    assert {2, 6} & set(saved_checkpoints(run.checkpoints)) == {2}  # the best stays, whatever run.keep says
+    evals = {(row["step"], row["benchmark"]): row["acc"] for row in run.evals()}
+    assert evals  # the first eval point after going back is that of another training step from the best weights
+    assert [(row["event"], row["best"]) for row in run.events()] == [("return", 2)]
+    assert charts.curves([run.path]).marks[0].text == "alarm: back to 2"
+
+
+@pytest.mark.parametrize("step", [5, 7, 8])
+def test_going_back_is_resumed_exactly(tmp_path, goes_off, step):
+    whole = run_small(tmp_path / "whole", **tables("return"))
+    with pytest.raises(Stop):
+        run_small(tmp_path / "cut", check_stop=stop_in_step(tmp_path / "cut", step), **tables("return"))
+    again = run_small(tmp_path / "cut", **tables("return"))
+    assert_same(again.path, whole.path)
+    assert again.events() == whole.events()
