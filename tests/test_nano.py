@@ -3,14 +3,17 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from passus import models
 from passus.config import EvalTable
 from passus.engine import Engine
 from passus.evaluate import evaluate
+from passus.grading import BOX, Verdict, grade
 from passus.nano import pretrain
 from passus.nano.probe import style_of
+from passus.sampler import SamplingParams
 from passus.tasks import abacus
 
 FAMILIES = list(pretrain.MINDS)
@@ -52,3 +55,19 @@ def test_the_right_behaviour_is_there_and_not_dominant(shipped):
             right[style_of(completion)].append(verdict == "correct")
     shares = {style: sum(values) / len(values) for style, values in right.items()}
     assert shares["direct"] < 0.45 < shares["steps"]  # options can be told apart, by those who work
+
+
+def test_checked_solutions_are_more_reliable_than_unchecked_ones():
+    """What long-cot stands on: length can pay. By what the base writes, on problems it has never seen."""
+    policy = models.load("nano/qwen3", "cpu", "float32")
+    items = [item for task in ("add2", "sub", "borrow") for item in abacus.eval_items(task)]
+    params = SamplingParams(4, 96, 0, "eval/checks")
+    rollout = policy.sampler().generate(policy.prompts([(n, item) for n, item in enumerate(items)]), params)
+    right: dict[str, list[bool]] = {"steps": [], "check": []}
+    for n, text in enumerate(policy.texts(rollout.tokens)):
+        work = text.partition(BOX)[0]
+        if work:
+            verdict = grade(text, items[n // 4].gold, truncated=not rollout.finished[n]).verdict
+            right["check" if "?" in work else "steps"].append(verdict is Verdict.CORRECT)
+    assert len(right["check"]) >= 100
+    assert np.mean(right["check"]) >= np.mean(right["steps"]) + 0.10
