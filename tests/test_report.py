@@ -115,3 +115,12 @@ def test_runs_made_with_other_versions_are_told_apart(runs, tmp_path):
         if isinstance(block, str)
     ]
     assert len(said) == 2 and said[0].startswith("better: ") and "torch 9.9" in said[1]
+
+
+def test_many_benchmarks_are_a_table_and_one_sentence(tmp_path):
+    for number, name in enumerate(("a", "b")):
+        make_run(tmp_path / "runs" / name, {f"bench{n}": 0.002 * number for n in range(4)})
+    text, table, *_ = report.report([tmp_path / "runs"]).sections[0].blocks
+    assert "On 4 of 4 benchmarks the lines are not told apart." in text and text.count("tiers") == 0
+    assert "over all benchmarks: not supported" in text
+    assert isinstance(table, document.Table) and [row[0] for row in table.rows] == [f"bench{n}" for n in range(4)]

@@ -18,7 +18,7 @@ from passus.curves import Curve, Curves
 from passus.document import Block, Document, Listing, Picture, Section, Table
 from passus.errors import PassusError
 from passus.figure import Mark
-from passus.finding import Finding, Verdict, share, step
+from passus.finding import OVERALL, Finding, Verdict, share, step
 from passus.grading import Verdict as Grade
 from passus.record import RunFolder
 
@@ -26,6 +26,8 @@ LONGEST = 600
 """Characters of a completion that are shown."""
 SHOWN = 2
 """Samples of an arm that went from wrong to right, and as many the other way."""
+MOST_LINES = 6
+"""In a table of benchmarks by lines."""
 MOST_SHOWN = 8
 """Eval points of a line that a page does not fold away."""
 S, N, U = Verdict.SUPPORTED, Verdict.NOT_SUPPORTED, Verdict.UNDERPOWERED
@@ -86,16 +88,13 @@ def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) ->
     said = [what + (f", up to {seeds} seeds each." if seeds > 1 else ", one run each." if runs else ".")]
     if found.source:
         said.append(f"Read from {found.source}: a transcription, so every number is approximate.")
-    several = len(benchmarks) > 1
-    said += [
-        f"{f'On {one.benchmark}: ' if several else ''}{one.claim[:1].upper()}{one.claim[1:]}: {one.verdict} ({one.said})."
-        for one in findings
-        if one.id in ("A7", "A12")
-    ]
+    said += _between_lines(findings, len(benchmarks))
     counts = Counter(one.verdict for one in findings)
     tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
     said.append(f"{len(findings)} findings in all: {tally}.")
     blocks: list[Block] = [" ".join(said)]
+    if len(benchmarks) > 1 and len(names) <= MOST_LINES:
+        blocks.append(_from_first_to_last(found, names, benchmarks))
     try:
         figure = charts.curves(curves.found(sources))
         figure.marks += marks(findings)
@@ -103,6 +102,31 @@ def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) ->
     except PassusError as error:
         blocks.append(f"No figure: {error}")
     return Section("Overview", blocks)
+
+
+def _between_lines(findings: list[Finding], benchmarks: int) -> list[str]:
+    """Tiers and sizes; of several benchmarks, those where something is shown, and what holds over all."""
+    told = [one for one in findings if one.id in ("A7", "A12") or (one.id == "A6" and one.benchmark.startswith(OVERALL))]
+    shown = [one for one in told if benchmarks == 1 or one.verdict is Verdict.SUPPORTED or one.benchmark.startswith(OVERALL)]
+    said = []
+    for one in shown:
+        where = f"On {one.benchmark}: " if benchmarks > 1 and OVERALL not in one.benchmark else ""
+        said.append(f"{where}{one.claim[:1].upper()}{one.claim[1:]}: {one.verdict} ({one.said}).")
+    silent = len({one.benchmark for one in told if one.id == "A7"} - {one.benchmark for one in shown if one.id == "A7"})
+    return said + ([f"On {silent} of {benchmarks} benchmarks the lines are not told apart."] if silent else [])
+
+
+def _from_first_to_last(found: Curves, names: list[str], benchmarks: list[str]) -> Table:
+    """A row a benchmark: each line's first and last value, the mean over its seeds."""
+    rows = []
+    for benchmark in benchmarks:
+        cells = []
+        for name in names:
+            ends = [(c.y_T[0], c.y_T[-1]) for c in found.series if (c.name, c.benchmark) == (name, benchmark) and c.points]
+            first, last = np.mean(ends, axis=0) if ends else (np.nan, np.nan)
+            cells.append(f"{share(float(first))} to {share(float(last))}" if ends else "")
+        rows.append([benchmark, *cells])
+    return Table(["first to last", *names], rows)
 
 
 def marks(findings: list[Finding]) -> list[Mark]:
@@ -121,8 +145,12 @@ def axes(found: Curves) -> Section:
     first = next((c for c in found.series if c.points), found.series[0])
     said = [f"Horizontal: {found.x}, {step(min(p.x for p in points))} to {step(max(p.x for p in points))}."] if points else []
     said.append(f"Vertical: {found.y}.")
-    sizes = {(c.benchmark, c.n, c.k) for c in found.series if c.n}
-    said += [f"{b or 'The benchmark'}: {n} items x {k or 1} samples an eval point." for b, n, k in sorted(sizes, key=str)]
+    sizes: dict[tuple[int, int], list[str]] = {}
+    for c in found.series:
+        if c.n and c.benchmark not in sizes.setdefault((c.n, c.k or 1), []):
+            sizes[c.n, c.k or 1].append(c.benchmark)
+    for (n, k), of_size in sizes.items():
+        said.append(f"{', '.join(filter(None, of_size)) or 'The benchmark'}: {n} items x {k} samples an eval point.")
     if first.items is not None:
         said.append(
             "Intervals of single values are for items like these (clustered by item). Eval points of a run have the same items "
