@@ -140,3 +140,23 @@ def test_a_compiled_layer_draws_the_same_and_is_compiled_once():
     known = compiled.graphs()
     SlotEngine(model, [1, 7], most=16, graphs=False).generate(prompts(5), SamplingParams(3, 37, seed=5, stream="x", step=2))
     assert compiled.graphs() == known
+
+
+@pytest.mark.parametrize("kind", ["engine", "slots"])
+def test_a_completion_in_segments_is_the_whole_one(kind):
+    """Partial rollouts: cut off after some tokens and gone on with later, with the noise of their places."""
+    model = with_passus(tiny_model("qwen3"))
+    sampler = Engine(model, [1], most=5) if kind == "engine" else SlotEngine(model, [1], most=5, graphs=False)
+    params = SamplingParams(3, 30, seed=5, stream="train", step=2)
+    whole = sampler.generate(prompts(), params)
+    part = sampler.generate(prompts(), replace(params, max_tokens=11))
+    open_rows = [n for n, finished in enumerate(part.finished) if not finished]
+    assert open_rows and len(open_rows) < len(part.tokens)
+    asked = [
+        Prompt(prompts()[n // 3].tokens + tuple(part.tokens[n]), n // 3, drawn=11, sample=n % 3, most=19) for n in open_rows
+    ]
+    rest = sampler.generate(asked, replace(params, samples=1, max_tokens=19))
+    for n, tokens, logps in zip(open_rows, rest.tokens, rest.logps, strict=True):
+        assert part.tokens[n] + tokens == whole.tokens[n]
+        torch.testing.assert_close(torch.tensor(part.logps[n] + logps), torch.tensor(whole.logps[n]), atol=1e-4, rtol=1e-4)
+    assert all(part.tokens[n] == whole.tokens[n] for n in range(len(part.tokens)) if n not in open_rows)

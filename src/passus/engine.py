@@ -105,8 +105,10 @@ class _Generation:
         self.slots = engine.rows = min(total, engine.most, self._affordable(longest))
         self.cache = KeyValueCache.empty(self.config, self.slots, longest, self.device, self.dtype)
         item_N = torch.tensor([prompts[row.prompt].item for row in self.all], dtype=torch.long, device=self.device)
-        sample_N = torch.arange(total, device=self.device) % params.samples
-        self.uniforms_NT = noise.uniforms(params.seed, params.stream, params.step, item_N, sample_N, params.max_tokens)
+        first_N = torch.tensor([prompts[row.prompt].sample for row in self.all], dtype=torch.long, device=self.device)
+        sample_N = first_N + torch.arange(total, device=self.device) % params.samples
+        self.longest = params.max_tokens + max((prompt.drawn for prompt in prompts), default=0)
+        self.uniforms_NT = noise.uniforms(params.seed, params.stream, params.step, item_N, sample_N, self.longest)
         self.prefilled: dict[int, list[tuple[Tensor, Tensor]]] = {}
         # One entry an active row: the token to feed, where it stands, which row's noise it uses, how many tokens it has.
         self.feed_B = self.position_B = self.number_B = self.drawn_B = torch.empty(0, dtype=torch.long, device=self.device)
@@ -144,16 +146,17 @@ class _Generation:
         self.prefilled = {p: kv for p, kv in self.prefilled.items() if p in still_needed}
         last = [self.prompts[row.prompt].tokens[-1] for row in entering]
         position = [len(self.prompts[row.prompt].tokens) - 1 for row in entering]
-        self._extend(last, position, [row.number for row in entering])
+        drawn = [self.prompts[row.prompt].drawn for row in entering]
+        self._extend(last, position, [row.number for row in entering], drawn)
 
-    def _extend(self, feed: list[int], position: list[int], number: list[int]) -> None:
+    def _extend(self, feed: list[int], position: list[int], number: list[int], drawn: list[int]) -> None:
         def tensor(values: list[int]) -> Tensor:
             return torch.tensor(values, device=self.device)
 
         self.feed_B = torch.cat([self.feed_B, tensor(feed)])
         self.position_B = torch.cat([self.position_B, tensor(position)])
         self.number_B = torch.cat([self.number_B, tensor(number)])
-        self.drawn_B = torch.cat([self.drawn_B, tensor([0] * len(feed))])
+        self.drawn_B = torch.cat([self.drawn_B, tensor(drawn)])
 
     def _prefill(self, numbers: list[int]) -> None:
         """Keys and values of all but the last token of these prompts, packed."""
@@ -191,7 +194,7 @@ class _Generation:
         hidden = self.decoder(
             self.feed_B[:, None], position_ids=position_B[:, None], use_cache=False, plan=plan
         ).last_hidden_state[:, 0]
-        drawn_B = self.drawn_B.clamp(max=self.params.max_tokens - 1)  # rows past their end are read and dropped
+        drawn_B = self.drawn_B.clamp(max=self.longest - 1)  # rows past their end are read and dropped
         tokens_B, logps_B = draw(self.head(hidden), self.uniforms_NT[self.number_B, drawn_B], self.params)
         self.feed_B, self.position_B, self.drawn_B = tokens_B, self.position_B + 1, self.drawn_B + 1
         return tokens_B, logps_B

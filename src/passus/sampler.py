@@ -12,6 +12,10 @@ class Prompt:
     """Names the noise, with seed, stream, step, sample and position."""
     most: int | None = None
     """New tokens at most, where that is fewer than SamplingParams.max_tokens."""
+    drawn: int = 0
+    """Tokens at its end that were drawn before: the noise goes on after theirs, as if the completion had never been cut."""
+    sample: int = 0
+    """The number of its first sample."""
 
 
 @dataclass(frozen=True)

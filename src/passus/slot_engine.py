@@ -160,7 +160,9 @@ class SlotEngine:
         slots.enter(
             *slots.tensor([
                 chosen, [prompt.tokens[-1] for prompt in asked], before, [places.place[n] for n in numbers], before,
-                [prompt.item for prompt in asked], [row % places.samples for row in entering],
+                [prompt.item for prompt in asked],
+                [prompt.sample + row % places.samples for prompt, row in zip(asked, entering, strict=True)],
+                [prompt.drawn for prompt in asked],
             ])
         )  # fmt: skip
 

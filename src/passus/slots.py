@@ -260,10 +260,10 @@ class Slots:
             module.prompt_values[place_T, :, position_T] = values_TKD
 
     def enter(self, slot_M: Tensor, *values: Tensor) -> None:
-        """New rows begin in these slots: token to feed, its position, place and length of what is before it, item, sample."""
-        for tensor, value_M in zip(self.rows_S, values, strict=False):
+        """New rows begin in these slots: token to feed, its position, place and length of what is before it, item, sample,
+        tokens drawn before."""
+        for tensor, value_M in zip(self.rows_S, values, strict=True):
             tensor[slot_M] = value_M
-        self.drawn_S[slot_M] = 0
 
     def move(self, sources: Sequence[int], targets: Sequence[int]) -> None:
         source_M, target_M = self.tensor([sources, targets])
