@@ -1,8 +1,10 @@
 """Whether two answers are the same, by our own exact rules; None where only math-verify could tell."""
 
+import re
 from functools import lru_cache
 
 from passus.formula import Node, Unreadable, number
+from passus.notation import separated
 from passus.structure import (
     LONGEST,
     REALS,
@@ -27,6 +29,8 @@ from passus.structure import (
 from passus.value import TooLarge, Undefined, constant, decimal_logarithm, equal, evaluate, exact, operations, point, symbols
 
 ONE = Node("num", (1,))
+SEVERAL = re.compile(r"\bboth\b|\border\b")
+"""A remark on a gold of more than one number."""
 
 
 @lru_cache(maxsize=16384)
@@ -43,12 +47,21 @@ def same(answer: str, gold: str, tolerance: float = 0.0) -> bool | None:
 
 def any_reading(answer: str, gold: str, tolerance: float) -> bool | None:
     """Against each of a gold's alternatives (`3/10 ## 0.3`)."""
-    verdicts = [Comparison(tolerance).answers(parse(answer), parse(reading)) for reading in readings(gold)]
+    verdicts = [one_reading(answer, reading, tolerance) for reading in readings(gold)]
     return True if True in verdicts else None if None in verdicts else False
 
 
+def one_reading(answer: str, gold: str, tolerance: float) -> bool | None:
+    """`48,384` is a number, or a list where the gold is one."""
+    verdict = Comparison(tolerance).answers(parse(answer), parse(gold))
+    if verdict is not False or "," not in answer or not isinstance(parse(gold), Many) or (apart := separated(answer)) == answer:
+        return verdict
+    return Comparison(tolerance).answers(parse(apart), parse(gold))
+
+
 def readings(gold: str) -> list[str]:
-    """The spellings that a gold gives, divided by ##."""
+    """The spellings that a gold gives, divided by ##; one that says so is a list."""
+    gold = separated(gold) if SEVERAL.search(gold) else gold
     if "#" not in gold:
         return [gold]
     return [part for part in gold.replace("\\#", "#").replace("# #", "##").split("##") if part.strip()]

@@ -12,7 +12,7 @@ UNICODE = str.maketrans(
         "≈": r"\approx ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "±": r"\pm ", "∓": r"\mp ", "°": r"^\circ ",
         "∅": r"\emptyset ",
         "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "²": "^{2}", "³": "^{3}", "⁴": "^{4}", "½": r"\frac{1}{2}", "¼": r"\frac{1}{4}",
-        "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}", "，": ",", "、": ",", "；": ";", "：": ":",
+        "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}", "，": ", ", "、": ", ", "；": ";", "：": ":",
         "（": "(", "）": ")",
         "［": "[", "］": "]", "｛": "{", "｝": "}", "＝": "=", "＋": "+", "－": "-", "＜": "<", "＞": ">", "％": "%",
         "．": ".", "／": "/",
@@ -64,6 +64,8 @@ SPELLING = {
 COMMAND = re.compile(r"\\[A-Za-z]+")
 PRIMES = re.compile(r"\^\s*(?:\{\s*)?((?:\\prime\s*)+)(?:\})?")
 REPEATING = re.compile(r"(?<!\d)(\d{0,20})\.(\d{0,20})(?:\\overline|\\dot|\\bar)\s*\{(\d{1,20})\}")
+MARKED_GROUP = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*)(?=\d{3}(?!\d))")
+"""A comma set so that it can only be a thousands separator."""
 GROUPED = re.compile(r"(?<![\d.,_])([1-9]\d{0,2})((?:(?:,|\{,\})\d{3})+)(?![\d]|,\d)")
 SPACED_DIGITS = re.compile(r"(?<![\d.])(\d{1,3})((?: \d{3})+)(?! ?\d)")
 ONE_UNIT = r"\{\s*\\(?:text|mathrm|mbox)\s*\{[^{}]{1,15}\}\s*(?:\^\s*\{?\d\}?)?\s*\}"
@@ -94,7 +96,7 @@ def tidy(text: str) -> str:
         text = FONT.sub(lambda m: f" {m[1]} " if m[1] else " ", CIRCLED.sub(lambda m: rf"\textcircled{{{m[1]}}}", text))
         text = ROUNDED.sub(r"\1", COLOUR.sub(" ", text))
         text = text if "\\begin" in text else BROKEN.sub(r"\\", text)
-        text = re.sub(r",\s*\\!\s*|\{,\}", ",", text)
+        text = re.sub(r",\s*\\!\s*|\{,\}", ",", MARKED_GROUP.sub("", text))
         text = LAYOUT.sub(" ", SPACE.sub(" ", text.replace(r"\\", "\x01"))).replace("\x01", r"\\")
         text = COMMAND.sub(lambda m: SPELLING.get(m[0], m[0]), text)
         text = PRIMES.sub(lambda m: "'" * m[1].count("prime"), text)
@@ -123,10 +125,28 @@ def _open(match: re.Match[str]) -> str:
     return f" \x02{word}\x03 "
 
 
+BRACKET = re.compile(r"\\[{}]|\\langle|\\rangle|[()\[\]]")
+OPENING = frozenset({"(", "[", "\\{", "\\langle"})
+
+
 def digits_joined(text: str) -> str:
-    """`1,234,567`, `1{,}234` and `10 080` as plain digits."""
-    text = GROUPED.sub(lambda m: m[1] + re.sub(r"\D", "", m[2]), text)
-    return SPACED_DIGITS.sub(lambda m: m[1] + m[2].replace(" ", ""), text)
+    """`1,234,567` and `10 080` as plain digits; inside brackets a comma divides, as in the point (20,100)."""
+    kept, depth, start = [], 0, 0
+    for match in BRACKET.finditer(text):
+        kept += [text[start : match.start()] if depth else _ungrouped(text[start : match.start()]), match[0]]
+        depth += 1 if match[0] in OPENING else -1
+        start = match.end()
+    kept.append(text[start:] if depth else _ungrouped(text[start:]))
+    return SPACED_DIGITS.sub(lambda m: m[1] + m[2].replace(" ", ""), "".join(kept))
+
+
+def _ungrouped(text: str) -> str:
+    return GROUPED.sub(lambda m: m[1] + re.sub(r"\D", "", m[2]), text)
+
+
+def separated(text: str) -> str:
+    """The other reading of `48,384`: two numbers."""
+    return re.sub(r"(?<=\d),(?=\d)", ", ", text)
 
 
 def repeating(text: str) -> str:
