@@ -8,6 +8,7 @@ from passus.notation import separated
 from passus.structure import (
     LONGEST,
     REALS,
+    TIME,
     About,
     Answer,
     Equation,
@@ -26,9 +27,12 @@ from passus.structure import (
     parse,
     squeezed,
 )
+from passus.units import LIMITED
 from passus.value import TooLarge, Undefined, constant, decimal_logarithm, equal, evaluate, exact, operations, point, symbols
 
 ONE = Node("num", (1,))
+TAKEN_BACK = {"yes": LIMITED | {"no", "not", "never"}, "no": LIMITED | {"yes"}}
+"""Words after a Yes or a No that make it something else; others explain it."""
 SEVERAL = re.compile(r"\bboth\b|\border\b")
 """A remark on a gold of more than one number."""
 
@@ -104,11 +108,19 @@ class Comparison:
 
     def words(self, mine: Answer, gold: Answer) -> bool | None:
         if not (isinstance(mine, Words) and isinstance(gold, Words)):
-            return False
+            return any(clock(one) == clock(other) != "" for one, other in ((mine, gold), (gold, mine)))
         if mine.text == gold.text:
             return bool(mine.text)
         first, second = mine.text.split(), gold.text.split()
-        return bool(first and second) and first[0] == second[0] in ("yes", "no") and min(len(first), len(second)) == 1
+        if (
+            not first
+            or not second
+            or first[0] != second[0]
+            or first[0] not in ("yes", "no")
+            or min(len(first), len(second)) > 1
+        ):
+            return False
+        return not TAKEN_BACK[first[0]] & {*first[1:], *second[1:]}
 
     def named(self, mine: Answer, gold: Answer) -> bool | None:
         if isinstance(mine, Named) and isinstance(gold, Named):
@@ -326,6 +338,16 @@ def between(items: tuple[Answer, ...]) -> Answer | None:
         if low[0] == REALS.items[0] and high[1] in (REALS.items[1],) and low[1] == high[0]:
             return low[1]
     return None
+
+
+def clock(answer: Answer) -> str:
+    """`8:34 p.m.` and 8:34 as one, else nothing: a time of day without its half is taken for the right one."""
+    if isinstance(answer, Words):
+        return answer.text[:-2] if TIME.fullmatch(answer.text) else ""
+    if not isinstance(answer, Ratio):
+        return ""
+    parts = [part.node.args[0] if isinstance(part, Value) and part.node.op == "num" else None for part in answer.parts]
+    return ":".join(f"{part:02}" if at else str(part) for at, part in enumerate(int(p) for p in parts if p is not None))
 
 
 def as_quotient(answer: Answer) -> Answer:

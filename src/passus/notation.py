@@ -31,7 +31,7 @@ UNICODE = str.maketrans(
 LAYOUT = re.compile(
     r"\\(?:left|right|displaystyle|textstyle|scriptstyle|limits|nolimits|bigl|bigr|Bigl|Bigr|biggl|biggr|big|Big|bigg|Bigg|hfill|noindent"
     r"|rm|bf|it|hline|centering|phantom|strut|allowbreak|underline"
-    r"|tiny|small|normalsize|large|Large|LARGE|huge|Huge|checkmark|blacksquare|square|qed|Box)(?![A-Za-z])\.?"
+    r"|tiny|small|normalsize|large|Large|LARGE|huge|Huge|checkmark|blacksquare|square|qed|Box|middle|therefore|notag|nonumber)(?![A-Za-z])\.?"
 )
 COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}]{0,30}\}")
 ROUNDED = re.compile(r"\(\s*((?:\\approx|\\thickapprox)[^()]{1,40})\)\s*$")
@@ -57,7 +57,7 @@ SPELLING = {
     r"\arctg": r"\arctan", r"\lvert": "|", r"\rvert": "|", r"\vert": "|", r"\mid": "|", r"\div": "/", r"\colon": ":",
     r"\lparen": "(",
     r"\rparen": ")", r"\degree": r"^\circ ", r"\R": r"\mathbb{R}", r"\thickapprox": r"\approx", r"\simeq": r"\approx",
-    r"\doteq": r"\approx", r"\equiv": "=", r"\land": ",", r"\lor": ",", r"\wedge": ",", r"\vee": ",",
+    r"\doteq": r"\approx", r"\equiv": "=", r"\land": " and ", r"\lor": " or ", r"\wedge": " and ", r"\vee": " or ",
     r"\overrightarrow": r"\vec", r"\overline": r"\overline", r"\widehat": r"\hat", r"\bullet": r"\cdot", r"\ast": r"\cdot",
     r"\setminus": r"\backslash", r"\smallsetminus": r"\backslash", r"\implies": r"\Rightarrow",
 }  # fmt: skip
@@ -72,9 +72,11 @@ ONE_UNIT = r"\{\s*\\(?:text|mathrm|mbox)\s*\{[^{}]{1,15}\}\s*(?:\^\s*\{?\d\}?)?\
 UNIT_FRACTION = re.compile(rf"\\frac\s*{ONE_UNIT}\s*{ONE_UNIT}\s*$")
 REMARK = re.compile(r"(?<=\S)\s*\((?=[^()]*[一-龥])[^()]{1,80}\)\s*$")
 """A remark in Chinese after the answer."""
-CURRENCY = re.compile(r"\\\$|[£€¥]|(?<![A-Za-z])(?:USD|RMB|EUR|Rs\.?)(?![A-Za-z])")
+CURRENCY = re.compile(r"(?:US)?\\\$|[£€¥￥¢]|\\(?:pounds|euro|yen)(?![A-Za-z])|(?<![A-Za-z])(?:USD|RMB|EUR|Rs\.?)(?![A-Za-z])")
 
 UNIT_LETTERS = frozenset("mgsNJVAWKLCTh")
+JOINED_UNIT = re.compile(r"([A-Za-z]{1,20}),? (and|or)")
+"""The text between the numbers of `6 m and 16 m`."""
 JOINERS = frozenset({"and", "or", "and/or", ", and", ", or", "&", "和", "或", "与", "或者", "OR", "AND", "Or", "And"})
 
 
@@ -119,7 +121,9 @@ def _open(match: re.Match[str]) -> str:
     if not word or word == "percent":
         return r"\%" if word else " "
     if word in JOINERS:
-        return " , "
+        return f" {_joiner(word)} "
+    if (both := JOINED_UNIT.fullmatch(word)) is not None:
+        return f" \x02{both[1]}\x03 {_joiner(both[2])} "
     if len(word) == 1 and content == word and word not in UNIT_LETTERS:
         return word
     return f" \x02{word}\x03 "
@@ -127,6 +131,10 @@ def _open(match: re.Match[str]) -> str:
 
 BRACKET = re.compile(r"\\[{}]|\\langle|\\rangle|[()\[\]]")
 OPENING = frozenset({"(", "[", "\\{", "\\langle"})
+
+
+def _joiner(word: str) -> str:
+    return "or" if "or" in word.lower() or "或" in word else "and"
 
 
 def digits_joined(text: str) -> str:
@@ -162,6 +170,8 @@ def repeating(text: str) -> str:
     return REPEATING.sub(fraction, text) if "." in text else text
 
 
+ARTICLE = re.compile(r"(?<![\w(,+\-*/^=<>])(?<![,(] )(?:the|an?)\s+(?=[^\W\d_]{2})")
+"""Not the a of the point (0, a)."""
 NOT_WORD = re.compile(r"(?:(?<!\d)\.|\.(?!\d)|[^\w+\-*/^=<>|%\[\].])+")
 
 
@@ -169,5 +179,4 @@ def plain_words(text: str) -> str:
     """Prose for comparison: case, punctuation, articles and LaTeX's wrapping do not count."""
     text = TEXT_MACRO.sub(lambda m: " " + m[1] + " ", tidy(text))
     text = text.replace("\x02", " ").replace("\x03", " ").replace("\\", " ").lower()
-    words = NOT_WORD.sub(" ", text).split()
-    return " ".join(w for w in words if w not in ("the", "a", "an")) if len(words) > 1 else " ".join(words)
+    return " ".join(NOT_WORD.sub(" ", ARTICLE.sub("", text)).split())

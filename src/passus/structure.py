@@ -190,8 +190,8 @@ class Parser:
         if plain_words(text) in PHRASES:
             return PHRASES[plain_words(text)]
         text = FOR_ALL.sub(lambda m: m["rest"], without_text(CURRENCY.sub(" ", text)))
-        if TIME.fullmatch(said := re.sub(r"[\x02\x03]", "", text).strip()):
-            return Words(re.sub(r"[\s.]", "", said).lower())
+        if TIME.fullmatch(said := re.sub(r"[\x02\x03\s.]", "", text)):
+            return Words(said.lower().replace(":00", ""))
         if (qualified := QUALIFIED.search(text)) and re.search(r"[A-Za-z]", text[: qualified.start()]):
             text = text[: qualified.start()]
         if ITEMS.fullmatch(text):  # ①③④, the statements that hold
@@ -213,25 +213,34 @@ class Parser:
             self.depth -= 1
 
     def _many(self, text: str) -> Answer:
-        text = digits_joined(unwrapped(stripped(text)))
+        text = joined(digits_joined(unwrapped(stripped(text))))
         pieces = split(text, ";")
         if len(pieces) > 1:
             return Many(tuple(self.many(piece) for piece in pieces), "parts")
-        pieces = split(JOINING.sub(" , ", text), ",")
+        pieces = split(text, ",")
         if len(pieces) > 1:
             return self.listed(pieces)
         return self.one(text)
 
     def listed(self, pieces: list[str]) -> Answer:
         items = tuple(self.one(piece) for piece in pieces)
+        either = any(piece.startswith(OR) for piece in pieces)
         orders = [interval(item) for item in items]
         if all(isinstance(item, Order) for item in items) and all(orders):
-            ranges = tuple(one for one in orders if one)
-            return between(ranges) or Union(ranges)
+            return self.ranges(tuple(one for one in orders if one), either, any(piece.startswith(AND) for piece in pieces))
+        if either and len({item.name for item in items if isinstance(item, Named)}) == len(items):
+            raise Unreadable("one thing or another")
         flat = tuple(
             part for item in items for part in (item.items if isinstance(item, Many) and item.kind == "list" else (item,))
         )
         return Many(flat)
+
+    def ranges(self, ranges: tuple[Sequence, ...], either: bool, both: bool) -> Answer:
+        """Conditions: `or` unites them; a comma does so too where they cannot hold together, and `and` may not."""
+        common = None if either else between(ranges)
+        if common is None and both and opposite(ranges):
+            raise Unreadable("conditions that exclude each other")
+        return common or Union(ranges)
 
     def one(self, text: str) -> Answer:
         self.count()
@@ -384,7 +393,7 @@ class Parser:
                 return self.condition(condition)
         if not inner:
             return EMPTY
-        return Many(tuple(self.one(piece) for piece in split(JOINING.sub(" , ", inner), ",")), "set")
+        return Many(tuple(self.one(piece) for piece in split(joined(inner), ",")), "set")
 
     def condition(self, text: str) -> Answer:
         found = self.many(text)
@@ -501,19 +510,36 @@ def interval(answer: Answer) -> Sequence | None:
 
 def between(ranges: tuple[Sequence, ...]) -> Sequence | None:
     """x > 1 and x < 5 are one interval, while x < 1 and x > 5 are two."""
+    if (bounds := opposite(ranges)) is None:
+        return None
+    (low, above), (high, below) = (bounds[0].items[0], bounds[0].opening), (bounds[1].items[1], bounds[1].closing)
+    ordered = constant(low.node) < constant(high.node)  # type: ignore[union-attr]
+    return Sequence(above, (low, high), below) if ordered else None
+
+
+def opposite(ranges: tuple[Sequence, ...]) -> tuple[Sequence, Sequence] | None:
+    """One range without an upper end and one without a lower, both of numbers."""
     lows = [one for one in ranges if one.items[1] == Value(INFINITY)]
     highs = [one for one in ranges if one.items[0] == Value(MINUS_INFINITY)]
     if len(ranges) != 2 or len(lows) != 1 or len(highs) != 1:
         return None
-    low, high = lows[0].items[0], highs[0].items[1]
-    if not isinstance(low, Value) or not isinstance(high, Value) or symbols(low.node) | symbols(high.node):
+    ends = lows[0].items[0], highs[0].items[1]
+    if not all(isinstance(end, Value) and not symbols(end.node) for end in ends):
         return None
-    ordered = constant(low.node) < constant(high.node)
-    return Sequence(lows[0].opening, (low, high), highs[0].closing) if ordered else None
+    return lows[0], highs[0]
 
 
+def joined(text: str) -> str:
+    """`and` and `or` as commas that remember which they were."""
+    return JOINING.sub(
+        lambda m: m[0] if m["kept"] else f" ,{OR} " if "or" in m[0].lower() or "或" in m[0] else f" ,{AND} ", text
+    )
+
+
+OR, AND = "\x04", "\x05"
 JOINING = re.compile(
     r"(?<![A-Za-z\\])(?:and|or|OR|和|或|与)(?![A-Za-z])|\\(?:and|or|cap)(?![A-Za-z])|\x02(?:,? ?and|,? ?or)\x03"
+    r"|(?P<kept>\x02[^\x03]*\x03)"
 )
 NAME = re.compile(
     r"\(?\s*(?:\\?[A-Za-z]+|\\(?:vec|hat|bar|overline|mathbb)\s*\{?[A-Za-z]+\}?)\s*(?:_\s*(?:\{[^{}]*\}|[A-Za-z0-9]))?'*\s*"
@@ -628,13 +654,13 @@ def mended(text: str) -> str:
 
 
 PERCENT = re.compile(r"\s*(?:\\?%|percent)\s*$")
-TIME = re.compile(r"\d{1,2}(?::\d\d)?\s*[ap]\s?\.?m\.?", re.I)
+TIME = re.compile(r"\d{1,2}(?::\d\d){0,2}[ap]m", re.I)
 PROSE = re.compile(r"(?<![A-Za-z\\])(?!(?:sin|cos|tan|log|sqrt|exp|mod|min|max)(?![A-Za-z]))[A-Za-z]{3,}")
 BRACES = re.compile(r"\\.|[{}]|[^{}\\]+|\\", re.S)
 
 
 def stripped(text: str) -> str:
-    text = text.strip().strip(":").strip()
+    text = text.strip(" \t\r\n:" + OR + AND)
     while text.endswith((".", ",")) and not text.endswith("..."):
         text = text[:-1].rstrip()
     return text

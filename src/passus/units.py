@@ -30,9 +30,16 @@ SCALES = {
 }
 HEDGES = frozenset(
     """or and not maybe about approximately roughly otherwise if when except plus minus half perhaps but possibly
-    unless squared cubed factorial halves thirds quarters tenths hundredths remainder mod modulo more less fewer least
-    most""".split()
+    unless is are was were has have be being isn't aren't wrong incorrect false true too below above under over
+    negative positive inverse doubled tripled halved squared cubed factorial halves thirds quarters tenths
+    hundredths fifths sixths sevenths eighths ninths elevenths twelfths thousandths fourths fifth sixth seventh
+    eighth ninth tenth tens scores unknown impossible undefined remainder mod modulo more less fewer least most""".split()
 )
+LIMITED = frozenset(
+    """or but only if unless except when wait idea maybe otherwise sometimes however although though possibly probably
+    sure clue yet""".split()
+)
+"""After a yes or a no they make it something else."""
 
 HEDGED_REMARK = re.compile(r"\(\s*(?:or|and|maybe|perhaps|possibly|not|but|approx|about|roughly)", re.I)
 UNIT_END = re.compile(
