@@ -1,7 +1,9 @@
 """Whether two answers are the same, by our own exact rules; None where only math-verify could tell."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import permutations
 
 from passus.formula import Node, Unreadable, number
 from passus.notation import separated
@@ -15,6 +17,7 @@ from passus.structure import (
     Foreign,
     Many,
     Matrix,
+    Modulo,
     Named,
     Order,
     Ratio,
@@ -27,7 +30,7 @@ from passus.structure import (
     parse,
     squeezed,
 )
-from passus.units import LIMITED
+from passus.units import LIMITED, without_same_letter
 from passus.value import TooLarge, Undefined, constant, decimal_logarithm, equal, evaluate, exact, operations, point, symbols
 
 ONE = Node("num", (1,))
@@ -58,6 +61,8 @@ def any_reading(answer: str, gold: str, tolerance: float) -> bool | None:
 def one_reading(answer: str, gold: str, tolerance: float) -> bool | None:
     """`48,384` is a number, or a list where the gold is one."""
     verdict = Comparison(tolerance).answers(parse(answer), parse(gold))
+    if verdict is False and (bare := without_same_letter(answer, gold)) is not None:
+        return Comparison(tolerance).answers(parse(bare[0]), parse(bare[1]))
     if verdict is not False or "," not in answer or not isinstance(parse(gold), Many) or (apart := separated(answer)) == answer:
         return verdict
     return Comparison(tolerance).answers(parse(apart), parse(gold))
@@ -90,6 +95,8 @@ class Comparison:
             return True
         if isinstance(mine, About) or isinstance(gold, About):
             return self.about(mine, gold)
+        if isinstance(mine, Modulo) or isinstance(gold, Modulo):
+            return self.congruent(mine, gold)
         if isinstance(mine, Words) or isinstance(gold, Words):
             return self.words(mine, gold)
         if isinstance(mine, Foreign) or isinstance(gold, Foreign):
@@ -102,14 +109,22 @@ class Comparison:
         """Either side of the sign will do, but who writes both must have both right."""
         if isinstance(mine, About) and isinstance(gold, About):
             return self.in_order((mine.exact, mine.rounded), (gold.exact, gold.rounded))
+        if isinstance(mine, About) and not nearly(mine):
+            return False
         mines = (mine.exact, mine.rounded) if isinstance(mine, About) else (mine,)
         golds = (gold.exact, gold.rounded) if isinstance(gold, About) else (gold,)
         return any(self.structures(m, g) for m in mines for g in golds)
 
+    def congruent(self, mine: Answer, gold: Answer) -> bool | None:
+        """The same residues of the same modulus."""
+        if not (isinstance(mine, Modulo) and isinstance(gold, Modulo)):
+            return False
+        return mine.modulus == gold.modulus and mine.names == gold.names and mine.residues == gold.residues
+
     def words(self, mine: Answer, gold: Answer) -> bool | None:
         if not (isinstance(mine, Words) and isinstance(gold, Words)):
             return any(clock(one) == clock(other) != "" for one, other in ((mine, gold), (gold, mine)))
-        if mine.text == gold.text:
+        if run_together(mine.text) == run_together(gold.text):
             return bool(mine.text)
         first, second = mine.text.split(), gold.text.split()
         if (
@@ -179,7 +194,9 @@ class Comparison:
             return ends[0] == ends[1]
         mine, gold = renamed(mine, gold)
         try:
-            return equal(mine, gold) or other_logarithm(mine, gold) or self.near(mine, gold)
+            return (
+                any(equal(one, gold) for one in renumbered(mine, gold)) or other_logarithm(mine, gold) or self.near(mine, gold)
+            )
         except TooLarge:
             return same_tower(mine, gold)
         except Undefined:
@@ -225,6 +242,8 @@ class Comparison:
     def many(self, mine: Many, gold: Many) -> bool | None:
         if "parts" in (mine.kind, gold.kind):
             return self.in_order(mine.items, gold.items)
+        if len(mine.items) != len(gold.items):
+            mine, gold = spread(mine), spread(gold)
         named = [{i.name: i.inner for i in side.items if isinstance(i, Named)} for side in (mine, gold)]
         if len(named[0]) == len(mine.items) == len(named[1]) == len(gold.items) and named[0].keys() == named[1].keys():
             return self.in_order(tuple(named[0].values()), tuple(named[1][name] for name in named[0]))
@@ -244,12 +263,13 @@ class Comparison:
         many, other = (mine, gold) if isinstance(mine, Many) else (gold, mine)
         if not isinstance(many, Many) or not isinstance(other, Sequence) or (other.opening, other.closing) != ("(", ")"):
             return False
+        many = spread(many) if len(many.items) < len(other.items) else many
         names = [item.name for item in many.items if isinstance(item, Named)]
         if len(names) != len(many.items) or len(set(names)) < len(names):
             return False
-        ordered = sorted(many.items, key=lambda item: item.name if isinstance(item, Named) else "")
+        ordered = sorted(many.items, key=lambda item: item.name.lstrip("\\") if isinstance(item, Named) else "")
         items = tuple(item.inner for item in ordered if isinstance(item, Named))
-        return self.in_order(items, other.items) if many is mine else self.in_order(other.items, items)
+        return self.in_order(items, other.items) if isinstance(mine, Many) else self.in_order(other.items, items)
 
     def matrices(self, mine: Matrix, gold: Matrix) -> bool | None:
         if [len(row) for row in mine.rows] != [len(row) for row in gold.rows]:
@@ -283,6 +303,27 @@ class Comparison:
                 return False
             ratios.append(top / bottom)
         return all(abs(ratio - ratios[0]) < 1e-30 * abs(ratios[0]) for ratio in ratios)
+
+
+def spread(many: Many) -> Many:
+    """`y = z = 1` in a list as y = 1 and z = 1."""
+    items: list[Answer] = []
+    for item in many.items:
+        names: list[str] = []
+        while isinstance(item, Named):
+            names.append(item.name)
+            item = item.inner
+        items += [Named(name, item) for name in names] or [item]
+    return Many(tuple(items), many.kind)
+
+
+def nearly(about: About) -> bool:
+    """Whether the rounded value is one of the exact one, as far as both are numbers."""
+    sides = about.exact, about.rounded
+    if not all(isinstance(side, Value) and not symbols(side.node) and not endless(side.node) for side in sides):
+        return True
+    first, second = (constant(side.node) for side in sides if isinstance(side, Value))
+    return bool(abs(first - second) <= abs(first) / 10)
 
 
 def compatible(mine: str, gold: str) -> bool:
@@ -340,6 +381,11 @@ def between(items: tuple[Answer, ...]) -> Answer | None:
     return None
 
 
+def run_together(text: str) -> str:
+    """Prose without the spaces inside its formulas; those between numbers stay."""
+    return re.sub(r"(?<!\d) | (?!\d)", "", text)
+
+
 def clock(answer: Answer) -> str:
     """`8:34 p.m.` and 8:34 as one, else nothing: a time of day without its half is taken for the right one."""
     if isinstance(answer, Words):
@@ -388,6 +434,27 @@ def renamed(mine: Node, gold: Node) -> tuple[Node, Node]:
     first, second = symbols(mine), symbols(gold)
     pairs = {name: name.swapcase() for name in first - second if name[0] in "cCkK" and name.swapcase() in second - first}
     return (substituted(mine, pairs), gold) if pairs else (mine, gold)
+
+
+def renumbered(mine: Node, gold: Node) -> Iterator[Node]:
+    """As it stands, then with its constants of integration in the gold's order: C_1 and C_2 are free, and so is + C."""
+    yield mine
+    ours, theirs = (sorted(name for name in symbols(node) if CONSTANT.fullmatch(name)) for node in (mine, gold))
+    if not ours or len(ours) != len(theirs) or len(ours) > 4 or symbols(gold) - set(theirs) != symbols(mine) - set(ours):
+        return
+    if {name.lower() for name in ours} == {name.lower() for name in theirs} and all("_" in name for name in ours):
+        for order in permutations(theirs):
+            yield substituted(mine, dict(zip(ours, order, strict=True)))
+    elif len(ours) == 1 and added(ours[0], mine) and added(theirs[0], gold):
+        yield substituted(mine, {ours[0]: theirs[0]})
+
+
+def added(name: str, node: Node) -> bool:
+    """Whether it is a term by itself beside a function."""
+    return node.op == "add" and Node("sym", (name,)) in node.args and len(symbols(node)) > 1
+
+
+CONSTANT = re.compile(r"[cCkK](?:_\d)?")
 
 
 def substituted(node: Node, names: dict[str, str]) -> Node:

@@ -12,7 +12,7 @@ UNICODE = str.maketrans(
         "≈": r"\approx ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "±": r"\pm ", "∓": r"\mp ", "°": r"^\circ ",
         "∅": r"\emptyset ",
         "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "²": "^{2}", "³": "^{3}", "⁴": "^{4}", "½": r"\frac{1}{2}", "¼": r"\frac{1}{4}",
-        "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}", "，": ", ", "、": ", ", "；": ";", "：": ":",
+        "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}", "，": ", ", "、": ", ", "；": ";", "：": ":", "∶": ":",
         "（": "(", "）": ")",
         "［": "[", "］": "]", "｛": "{", "｝": "}", "＝": "=", "＋": "+", "－": "-", "＜": "<", "＞": ">", "％": "%",
         "．": ".", "／": "/",
@@ -21,6 +21,9 @@ UNICODE = str.maketrans(
         "\u3000": " ", "\u200b": "",
         "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "λ": r"\lambda ", "ω": r"\omega ", "μ": r"\mu ", "σ": r"\sigma ",
         "φ": r"\phi ", "γ": r"\gamma ", "δ": r"\delta ", "ρ": r"\rho ", "τ": r"\tau ",
+        **{sign: f"^{{{i}}}" for i, sign in enumerate("⁰¹", start=0)},
+        **{chr(0x2074 + i): f"^{{{i + 4}}}" for i in range(1, 6)},
+        **{chr(0x2080 + i): f"_{{{i}}}" for i in range(10)},
         **{chr(0x2460 + i): rf"\textcircled{{{i + 1}}}" for i in range(9)},
         **{chr(0xFF10 + i): str(i) for i in range(10)},
         **{chr(0xFF21 + i): chr(65 + i) for i in range(26)},
@@ -28,6 +31,8 @@ UNICODE = str.maketrans(
     }
 )  # fmt: skip
 
+RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "01234567890123456789")
+SLASHED = re.compile(r"([⁰¹²³⁴-⁹]{1,6})[⁄/]([₀-₉]{1,6})")
 LAYOUT = re.compile(
     r"\\(?:left|right|displaystyle|textstyle|scriptstyle|limits|nolimits|bigl|bigr|Bigl|Bigr|biggl|biggr|big|Big|bigg|Bigg|hfill|noindent"
     r"|rm|bf|it|hline|centering|phantom|strut|allowbreak|underline"
@@ -37,7 +42,7 @@ COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}]{0,30}\}")
 ROUNDED = re.compile(r"\(\s*((?:\\approx|\\thickapprox)[^()]{1,40})\)\s*$")
 """A rounded value in brackets after the exact one."""
 FONT = re.compile(
-    r"\\(?:boldsymbol|bm|mathbf|mathit|mathcal|mathsf|mathscr|textit|textup|emph|pmb)\s*(?:\{\s*([A-Za-z])\s*\})?"
+    r"\\(?:boldsymbol|bm|mathbf|mathit|mathcal|mathsf|mathscr|textit|textup|emph|pmb)(?![A-Za-z])\s*(?:\{\s*([A-Za-z])\s*\})?"
 )
 ROW_SPACE = re.compile(r"\\\\\s*\[\s*-?[\d.]{1,6}\s*(?:pt|em|ex|mm|cm)\s*\]")
 BROKEN = re.compile(r"\\\\(?=(?:frac|dfrac|circ|pi|sqrt|text|left|right|cdot|times|infty)(?![a-z]))")
@@ -64,6 +69,10 @@ SPELLING = {
 COMMAND = re.compile(r"\\[A-Za-z]+")
 PRIMES = re.compile(r"\^\s*(?:\{\s*)?((?:\\prime\s*)+)(?:\})?")
 REPEATING = re.compile(r"(?<!\d)(\d{0,20})\.(\d{0,20})(?:\\overline|\\dot|\\bar)\s*\{(\d{1,20})\}")
+DOTTED = re.compile(r"(?<=[\d.])\\dot\s*\{?\s*(\d)\s*\}?(?:(\d{0,20})\\dot\s*\{?\s*(\d)\s*\}?)?")
+"""A cycle marked by dots over its first and its last digit."""
+ORDINAL = re.compile(r"(?<=\d)\s*\^\s*\{?\s*\\(?:text|mathrm|textrm)\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}?")
+NUMBER_SET = re.compile(r"(?<=\\in)\s*([ZNRQ])(?![A-Za-z])")
 MARKED_GROUP = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*)(?=\d{3}(?!\d))")
 """A comma set so that it can only be a thousands separator."""
 GROUPED = re.compile(r"(?<![\d.,_])([1-9]\d{0,2})((?:(?:,|\{,\})\d{3})+)(?![\d]|,\d)")
@@ -83,7 +92,8 @@ JOINERS = frozenset({"and", "or", "and/or", ", and", ", or", "&", "和", "或", 
 def tidy(text: str) -> str:
     """Layout out, unicode and synonyms to one spelling; what is said stays."""
     text = (
-        text.translate(UNICODE)
+        SLASHED.sub(lambda m: rf"\frac{{{m[1].translate(RAISED)}}}{{{m[2].translate(RAISED)}}}", text)
+        .translate(UNICODE)
         .replace("\x00", "")
         .replace("\text{", "\\text{")
         .replace("\frac", "\\frac")
@@ -101,6 +111,7 @@ def tidy(text: str) -> str:
         text = re.sub(r",\s*\\!\s*|\{,\}", ",", MARKED_GROUP.sub("", text))
         text = LAYOUT.sub(" ", SPACE.sub(" ", text.replace(r"\\", "\x01"))).replace("\x01", r"\\")
         text = COMMAND.sub(lambda m: SPELLING.get(m[0], m[0]), text)
+        text = NUMBER_SET.sub(r" \\mathbb{\1}", ORDINAL.sub("", text))
         text = PRIMES.sub(lambda m: "'" * m[1].count("prime"), text)
         if (match := SMALL_COLUMN.search(text)) and match[0] != text.strip():
             text = SMALL_COLUMN.sub(lambda m: rf"\binom{{{m[1]}}}{{{m[2]}}}", text)
@@ -167,7 +178,9 @@ def repeating(text: str) -> str:
         top = int(whole + fixed) * (10 ** len(cycle) - 1) + int(cycle)
         return rf"(\frac{{{top}}}{{{nines}}})"
 
-    return REPEATING.sub(fraction, text) if "." in text else text
+    if "." not in text:
+        return text
+    return REPEATING.sub(fraction, DOTTED.sub(lambda m: rf"\overline{{{m[1]}{m[2] or ''}{m[3] or ''}}}", text))
 
 
 ARTICLE = re.compile(r"(?<![\w(,+\-*/^=<>])(?<![,(] )(?:the|an?)\s+(?=[^\W\d_]{2})")

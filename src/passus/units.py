@@ -49,8 +49,16 @@ NUMERIC_HEAD = re.compile(r"[\d)}!]\s*$|\\pi\s*$|\\circ\s*$|%\s*$")
 PLAIN_NUMBER = re.compile(r"-?\s*[\d.,]+(?:/\d+)?\s+")
 
 
+SIGN_UNIT = re.compile(
+    r"(?<=[\d)}\s])\s*(?:\x02?[kM]?\x03?\s*\\Omega|\\mu\s*\x02?[msgAFCLV]\x03?)\s*$"
+    r"|(?<=\\circ)\s*\}?\s*(?:\x02[CF]\x03|[CF])\s*$"
+)
+"""Ohms, micrometres, degrees Celsius."""
+
+
 def without_units(text: str) -> str:
     """`15 \\text{ cm}^2`, `45 mph`, `18 apples`: the number alone. A single letter counts as a unit only after a space."""
+    text = SIGN_UNIT.sub(lambda m: "}" if "}" in m[0] else "", text) if "\\" in text and text[:1] in "-0123456789." else text
     for _ in range(6):
         match = UNIT_END.search(text)
         if not match or not (head := text[: match.start()].rstrip(" *.") if match.start() else ""):
@@ -59,6 +67,19 @@ def without_units(text: str) -> str:
             break
         text = head.removesuffix("\\cdot").rstrip()
     return text.strip()
+
+
+LETTER_END = re.compile(r"(?:\\(?:text|mathrm|mbox|rm)\s*\{[\s~]*([A-Za-z])[\s.]*\}|(?<=[\d}\s~])([A-Za-z]))\s*\.?\s*$")
+
+
+def without_same_letter(answer: str, gold: str) -> tuple[str, str] | None:
+    """72.6m and 72.6 \\text{ m} without the unit that both end in."""
+    mine, right = LETTER_END.search(answer.strip("$ ")), LETTER_END.search(gold.strip("$ "))
+    if mine is None or right is None or (mine[1] or mine[2]) != (right[1] or right[2]):
+        return None
+    if (mine[1] or mine[2]) not in UNIT_LETTERS:
+        return None
+    return answer.strip("$ ")[: mine.start()], gold.strip("$ ")[: right.start()]
 
 
 def is_unit(tail: str, head: str, raw: str) -> bool:
