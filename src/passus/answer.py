@@ -27,7 +27,7 @@ ANNOUNCED = re.compile(
     r"(?:(?:final|correct|right)?\s*\b(?:answer|choice|option)s?(?:\s+(?:to|of|for)\s[^.:\n]{0,80}?)?"
     r"\s*(?:\*\*)?\s*(?:is|are|:|=|would be|should be)"
     r"(?:\s*(?:equal to|therefore|thus|simply|option|choice|:))*"
-    r"|(?:正确|最终|最后)?(?:答案|选项|结果)(?:是|为|选|应为|应选|:|：|】)+|(?<!不)故选|(?<!不)应选|(?:所以|因此|综上)?(?<!不)选择?(?=[\s:：]*[(（]?[A-Ha-h](?![a-z])))\s*[:：]?\s*(?:\*\*)?\s*",
+    r"|(?:正确|最终|最后)?(?:答案|选项|结果)(?:是|为|选|应为|应选|:|：|】)+|(?<!不)故选|(?<!不)应选|(?:所以|因此|综上)?(?<!不)(?<!不[应能该])选择?(?=[\s:：]*[(（]?[A-Ha-h](?![a-z])))\s*[:：]?\s*(?:\*\*)?\s*",
     re.I,
 )
 SENTENCE_END = re.compile(r"\n|。|\.(?=\s|$|\*)|；(?=\s*$)|(?:,|，)\s*(?:because|since|which|so|as|因为)\b", re.I)

@@ -95,6 +95,8 @@ class Comparison:
             return True
         if isinstance(mine, About) or isinstance(gold, About):
             return self.about(mine, gold)
+        if chain(mine) and isinstance(gold, Many | Sequence):
+            mine = spread(Many((mine,)))
         if isinstance(mine, Modulo) or isinstance(gold, Modulo):
             return self.congruent(mine, gold)
         if isinstance(mine, Words) or isinstance(gold, Words):
@@ -116,7 +118,9 @@ class Comparison:
         return any(self.structures(m, g) for m in mines for g in golds)
 
     def congruent(self, mine: Answer, gold: Answer) -> bool | None:
-        """The same residues of the same modulus."""
+        """The same residues of the same modulus; for a gold of one residue the number alone will do."""
+        if isinstance(gold, Modulo) and isinstance(mine, Value):
+            return not gold.names and {exact(mine.node)} == gold.residues
         if not (isinstance(mine, Modulo) and isinstance(gold, Modulo)):
             return False
         return mine.modulus == gold.modulus and mine.names == gold.names and mine.residues == gold.residues
@@ -305,6 +309,10 @@ class Comparison:
         return all(abs(ratio - ratios[0]) < 1e-30 * abs(ratios[0]) for ratio in ratios)
 
 
+def chain(answer: Answer) -> bool:
+    return isinstance(answer, Named) and isinstance(answer.inner, Named)
+
+
 def spread(many: Many) -> Many:
     """`y = z = 1` in a list as y = 1 and z = 1."""
     items: list[Answer] = []
@@ -440,7 +448,12 @@ def renumbered(mine: Node, gold: Node) -> Iterator[Node]:
     """As it stands, then with its constants of integration in the gold's order: C_1 and C_2 are free, and so is + C."""
     yield mine
     ours, theirs = (sorted(name for name in symbols(node) if CONSTANT.fullmatch(name)) for node in (mine, gold))
-    if not ours or len(ours) != len(theirs) or len(ours) > 4 or symbols(gold) - set(theirs) != symbols(mine) - set(ours):
+    if (
+        not ours
+        or len(ours) != len(theirs)
+        or len(ours) > 4
+        or not symbols(gold) - set(theirs) == symbols(mine) - set(ours) != set()
+    ):
         return
     if {name.lower() for name in ours} == {name.lower() for name in theirs} and all("_" in name for name in ours):
         for order in permutations(theirs):

@@ -71,7 +71,9 @@ PRIMES = re.compile(r"\^\s*(?:\{\s*)?((?:\\prime\s*)+)(?:\})?")
 REPEATING = re.compile(r"(?<!\d)(\d{0,20})\.(\d{0,20})(?:\\overline|\\dot|\\bar)\s*\{(\d{1,20})\}")
 DOTTED = re.compile(r"(?<=[\d.])\\dot\s*\{?\s*(\d)\s*\}?(?:(\d{0,20})\\dot\s*\{?\s*(\d)\s*\}?)?")
 """A cycle marked by dots over its first and its last digit."""
-ORDINAL = re.compile(r"(?<=\d)\s*\^\s*\{?\s*\\(?:text|mathrm|textrm)\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}?")
+ORDINAL = re.compile(
+    r"(?<=\d)\s*\^\s*(?:\{?\s*\\(?:text|mathrm|textrm)\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}?|\{\s*(?:st|nd|rd|th)\s*\})"
+)
 NUMBER_SET = re.compile(r"(?<=\\in)\s*([ZNRQ])(?![A-Za-z])")
 MARKED_GROUP = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*)(?=\d{3}(?!\d))")
 """A comma set so that it can only be a thousands separator."""
@@ -102,13 +104,14 @@ def tidy(text: str) -> str:
     text = ROW_SPACE.sub(r"\\\\", text).replace("\\\\[", "\\\\ [") if r"\\" in text else text
     text = text.replace("...", r"\ldots ").replace("…", r"\ldots ").replace("np.", "").replace("math.", "")
     text = BOXED.sub("", text) if "box" in text else text
+    text = MARKED_GROUP.sub("", text).replace("{,}", ",") if "{,}" in text or "\\!" in text else text
     text = text.replace(r"\$", "\uff04").replace("$", " ").replace("\uff04", r"\$")
     text = text.replace(r"\(", " ").replace(r"\)", " ").replace(r"\[", " ").replace(r"\]", " ")
     if "\\" in text:
         text = FONT.sub(lambda m: f" {m[1]} " if m[1] else " ", CIRCLED.sub(lambda m: rf"\textcircled{{{m[1]}}}", text))
         text = ROUNDED.sub(r"\1", COLOUR.sub(" ", text))
         text = text if "\\begin" in text else BROKEN.sub(r"\\", text)
-        text = re.sub(r",\s*\\!\s*|\{,\}", ",", MARKED_GROUP.sub("", text))
+        text = re.sub(r",\s*\\!\s*", ",", text)
         text = LAYOUT.sub(" ", SPACE.sub(" ", text.replace(r"\\", "\x01"))).replace("\x01", r"\\")
         text = COMMAND.sub(lambda m: SPELLING.get(m[0], m[0]), text)
         text = NUMBER_SET.sub(r" \\mathbb{\1}", ORDINAL.sub("", text))

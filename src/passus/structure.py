@@ -229,7 +229,7 @@ class Parser:
         return self.many(repeating(text))
 
     def modulo(self, text: str, modulus: int) -> Answer:
-        if modulus < 2 or "=" not in text:
+        if modulus < 2:
             raise Unknown("a congruence of something else")
         found = self.many(text)
         names, residues = set(), set()
@@ -762,8 +762,9 @@ FOR_ALL = re.compile(
     r"\s*[a-z]?\s*(?:\\in\s*\\mathbb\s*\{?\s*[A-Z]\s*\}?\s*(?:\^\S{1,4}|_\S{1,6})?)?\s*"
 )
 EVERY = re.compile(
-    r"(?<=\S)[\s,]*(?:\x02|(?<=\s)),?\s*(?:for|where|with) (?:all|any|every|some|each|arbitrary)(?: [a-z]{1,12}){0,3}"
-    r"\x03?\s*(?:[a-z]\s*)?\.?\s*$"
+    r"(?<=\S)[\s,]*(?:\x02|(?<=\s)),?\s*(?:for|where|with) (?:all|any|every|some|each|arbitrary)"
+    r"(?: (?:real|complex|rational|positive|negative|nonnegative|non-negative|natural|whole|integers?|numbers?|reals|"
+    r"constants?|values?|of|[a-z])){0,4}\x03?\s*(?:[a-z]\s*)?\.?\s*$"
 )
 """`... for all real t` after a formula with letters."""
 SENTENCE = re.compile(r"(?:the|so|thus|therefore)\b.{0,200}\b(?:is|are)\b:?\s+(?P<rest>.{1,200})", re.I | re.S)

@@ -30,11 +30,13 @@ SCALES = {
 }
 HEDGES = frozenset(
     """or and not maybe about approximately roughly otherwise if when except plus minus half perhaps but possibly
-    unless is are was were has have be being isn't aren't wrong incorrect false true too below above under over
-    negative positive inverse doubled tripled halved squared cubed factorial halves thirds quarters tenths
-    hundredths fifths sixths sevenths eighths ninths elevenths twelfths thousandths fourths fifth sixth seventh
-    eighth ninth tenth tens scores unknown impossible undefined remainder mod modulo more less fewer least most""".split()
+    unless is are was were has have be being isn't aren't wrong incorrect too below above under doubled tripled
+    halved squared cubed factorial halves thirds quarters tenths hundredths fifths sixths sevenths eighths
+    ninths elevenths twelfths thousandths fourths fifth sixth seventh eighth ninth tenth tens scores unknown
+    impossible undefined remainder mod modulo more less fewer least most over""".split()
 )
+LEFT_HANGING = frozenset({"positive", "negative", "true", "false", "inverse"})
+"""`4 positive integers` are 4, `4 negative` is not."""
 LIMITED = frozenset(
     """or but only if unless except when wait idea maybe otherwise sometimes however although though possibly probably
     sure clue yet""".split()
@@ -89,6 +91,8 @@ def is_unit(tail: str, head: str, raw: str) -> bool:
     if wrapped and word.startswith("("):  # a remark, unless it takes something back
         return not HEDGED_REMARK.match(word)
     if word.lower() in HEDGES or any(w in HEDGES for w in word.lower().split()) or re.search(r"\d", word):
+        return False
+    if word.lower().split()[-1:] and word.lower().split()[-1] in LEFT_HANGING:
         return False
     if wrapped:
         return bool(re.search(r"\d|\\pi|\x03", head))
