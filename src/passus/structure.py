@@ -14,7 +14,7 @@ from passus.notation import (
     tidy,
     without_text,
 )
-from passus.units import scaled_words, without_units
+from passus.units import HEDGES, scaled_words, without_units
 from passus.value import constant, decimal_logarithm, equal, exact, symbols
 
 LONGEST = 4096
@@ -772,8 +772,7 @@ LEADING = re.compile(
     r"^(?:so |thus |hence |therefore,? )?(?:the )?(?:final |correct )?(?:answer|result|value|solution)s?(?: is| are|:)\s*:?\s*",
     re.I,
 )
-PREFACE = re.compile(r"(?!.*(?:\bnot\b|n't|\bno\b))(?:the )?[a-z ']{1,60}(?::| is| are| equals)", re.I)
-"""`Minimum value:`, `The minimum is`."""
+PREFACE = re.compile(r"([a-z ]{1,60})(?::| is| are| equals)", re.I)
 LEADING_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox)\s*\{([^{}]{0,80})\}\s*")
 ALL_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox|textrm)\s*\{([^{}]*)\}")
 OCR_DECIMAL = re.compile(r"(-?\d+)\. (\d+)")
@@ -783,11 +782,17 @@ def opened(text: str) -> str:
     """Without text macros or a preface around the whole."""
     match = ALL_TEXT.fullmatch(stripped(text))
     text = match[1] if match else text
-    if (lead := LEADING_TEXT.match(text)) and (LEADING.fullmatch(lead[1].strip()) or PREFACE.fullmatch(lead[1].strip())):
+    if (lead := LEADING_TEXT.match(text)) and (LEADING.fullmatch(lead[1].strip()) or is_preface(lead[1].strip())):
         text = text[lead.end() :]
     text = LEADING.sub("", text)
     match = OCR_DECIMAL.fullmatch(stripped(text))
     return f"{match[1]}.{match[2]}" if match else text
+
+
+def is_preface(text: str) -> bool:
+    """`Minimum value:`, `The minimum is`; not `At most:`."""
+    match = PREFACE.fullmatch(text)
+    return bool(match) and not {*match[1].lower().split()} & (HEDGES | {"no", "than", "between", "never"})  # type: ignore[index]
 
 
 def words(text: str) -> Words:
