@@ -33,6 +33,8 @@ UNICODE = str.maketrans(
 
 RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "01234567890123456789")
 SLASHED = re.compile(r"([⁰¹²³⁴-⁹]{1,6})[⁄/]([₀-₉]{1,6})")
+SPACES = re.compile(r"\s{3,}")
+"""Collapsed first: patterns with several optional spaces would try every way to divide a long run of them."""
 LAYOUT = re.compile(
     r"\\(?:left|right|displaystyle|textstyle|scriptstyle|limits|nolimits|bigl|bigr|Bigl|Bigr|biggl|biggr|big|Big|bigg|Bigg|hfill|noindent"
     r"|rm|bf|it|hline|centering|phantom|strut|allowbreak|underline"
@@ -97,10 +99,8 @@ def tidy(text: str) -> str:
         SLASHED.sub(lambda m: rf"\frac{{{m[1].translate(RAISED)}}}{{{m[2].translate(RAISED)}}}", text)
         .translate(UNICODE)
         .replace("\x00", "")
-        .replace("\text{", "\\text{")
-        .replace("\frac", "\\frac")
-        .replace(r"\cr", r"\\")
     )
+    text = SPACES.sub("  ", text).replace("\text{", "\\text{").replace("\frac", "\\frac").replace(r"\cr", r"\\")
     text = ROW_SPACE.sub(r"\\\\", text).replace("\\\\[", "\\\\ [") if r"\\" in text else text
     text = text.replace("...", r"\ldots ").replace("…", r"\ldots ").replace("np.", "").replace("math.", "")
     text = BOXED.sub("", text) if "box" in text else text

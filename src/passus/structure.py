@@ -619,19 +619,27 @@ NAME = re.compile(
 VARIABLE = re.compile(r"\(?\s*[A-Za-z](?:_\{?\w\}?)?(?:\s*,\s*[A-Za-z](?:_\{?\w\}?)?){0,5}\s*\)?")
 ITEMS = re.compile(r"(?:\(\s*[1-9]\s*\)[\s,]*){2,9}|(?:\\textcircled\{[1-9]\}[\s,]*){1,9}")
 WORDY = re.compile(
-    r"(?:\x02[^\x03]{0,60}\x03\s*|[A-Za-z\s]{1,40})|\|?[A-Z]{1,4}\|?|m?\s*\\angle[\sA-Z_0-9{}]{1,14}|\[\s*[A-Z]{3,8}\s*\]|[A-Za-z]\s*\^\s*\{?\s*-\s*1\s*\}?\s*\(\s*[a-z]\s*\)|\(\s*[a-z]\s*\\circ\s*[a-z]\s*\)\s*\(\s*\w\s*\)|[a-z]\s*\(\s*[a-z]\s*\(\s*\w\s*\)\s*\)|\\frac\s*\{\s*d\s*[a-z]\s*\}\s*\{\s*d\s*[a-z]\s*\}|[A-Za-z](?:_\{?\w\}?)?'{0,2}\(-?\d{1,5}\)|[A-Z]\s*[A-Z](?:_\d)?|\([a-z](?:_\{?\w\}?)?(?:,\s*[a-z](?:_\{?\w\}?)?)+\)"
+    r"(?:\x02[^\x03]{0,60}\x03\s*|[A-Za-z\s]{1,40})|\|?[A-Z]{1,4}\|?|[A-Z]\s*[A-Z](?:_\d)?"
+    r"|m?\s*\\angle[\sA-Z_0-9{}]{1,14}|\[\s*[A-Z]{3,8}\s*\]"  # an angle, an area
+    r"|\([a-z](?:_\{?\w\}?)?(?:,\s*[a-z](?:_\{?\w\}?)?)+\)"
+    r"|[A-Za-z]\s*\^\s*\{?\s*-\s*1\s*\}?\s*\(\s*[a-z]\s*\)"  # f^{-1}(x)
+    r"|\(\s*[a-z]\s*\\circ\s*[a-z]\s*\)\s*\(\s*\w\s*\)|[a-z]\s*\(\s*[a-z]\s*\(\s*\w\s*\)\s*\)"  # f(g(x))
+    r"|[A-Za-z](?:_\{?\w\}?)?'{0,2}\(-?\d{1,5}\)"
+    r"|\\frac\s*\{\s*d\s*[a-z]\s*\}\s*\{\s*d\s*[a-z]\s*\}"
 )
 SET_NAME = re.compile(
-    r"^\s*(?=[^=]{0,60}\\(?:cap|cup|complement))(?:[A-Z()\s_{}]|\\(?:cap|cup|complement|backslash)(?![A-Za-z])){3,60}=\s*"
+    r"^\s{0,3}(?=[^=]{0,60}\\(?:cap|cup|complement))(?:[A-Z()\s_{}]|\\(?:cap|cup|complement|backslash)(?![A-Za-z])){3,60}=\s{0,3}"
 )
 """`A \\cap B =` before a set."""
 DERIVATIVE = re.compile(r"\\frac\s*\{\s*d\s*([a-z])\s*\}\s*\{\s*d\s*[a-z]\s*\}")
-CURVE = re.compile(r"^\s*[CEl]\s*(?:_\s*\{?\d\}?)?\s*:\s*(?=[^:<>]*[xy][^:<>]*=[^:<>]*$)")
+CURVE = re.compile(r"^\s{0,3}[CEl]\s{0,3}(?:_\s{0,3}\{?\d\}?)?\s{0,3}:\s{0,3}(?=[^:<>]*[xy][^:<>]*=[^:<>]*$)")
 """`C:` before the equation of a curve."""
-BLANK = re.compile(r"\s*\(\s*([1-9])\s*\)\s*\.?(?=\s*\S)")
-RATIO_WORD = re.compile(r"(?<=\d)\s*\x02to\x03\s*(?=\d)")
-HOLE = re.compile(r"(?<=[R}])\s*-\s*(?=\\\{)")
-POSITIVE = re.compile(r"\\mathbb\s*\{?\s*R\s*\}?\s*(?:(?:\^|_)\s*\{?\s*\+\s*\}?|_\s*\{\s*>\s*0\s*\})")
+BLANK = re.compile(r"\s{0,3}\(\s{0,3}([1-9])\s{0,3}\)\s{0,3}\.?(?=\s{0,3}\S)")
+RATIO_WORD = re.compile(r"(?<=\d)\s{0,3}\x02to\x03\s{0,3}(?=\d)")
+HOLE = re.compile(r"(?<=[R}])\s{0,3}-\s{0,3}(?=\\\{)")
+POSITIVE = re.compile(
+    r"\\mathbb\s{0,3}\{?\s{0,3}R\s{0,3}\}?\s{0,3}(?:(?:\^|_)\s{0,3}\{?\s{0,3}\+\s{0,3}\}?|_\s{0,3}\{\s{0,3}>\s{0,3}0\s{0,3}\})"
+)
 SYMBOLIC = re.compile(r"(?<![A-Za-z\\])[xyzabcnmkt](?![A-Za-z])")
 REAL_LINE = re.compile(r"\\mathbb\s*\{?\s*R\s*\}?|R")
 MATRIX = re.compile(
@@ -736,7 +744,7 @@ def mended(text: str) -> str:
 
 
 MODULO = re.compile(
-    r"\s*\(?\s*(?:\\[pb]?mod(?![A-Za-z])|\x02\(?mod\x03|\bmod\b)\s*\{?\s*\(?\s*(\d{1,6})\s*\)?\s*\}?\s*\)?\s*\x03?\s*$"
+    r"\s{0,3}\(?\s{0,3}(?:\\[pb]?mod(?![A-Za-z])|\x02\(?mod\x03|\bmod\b)\s{0,3}\{?\s{0,3}\(?\s{0,3}(\d{1,6})\s{0,3}\)?\s{0,3}\}?\s{0,3}\)?\s{0,3}\x03?\s{0,3}$"
 )
 PERCENT = re.compile(r"\s*(?:\\?%|percent)\s*$")
 TIME = re.compile(r"\d{1,2}(?::\d\d){0,2}[ap]m", re.I)
@@ -762,9 +770,9 @@ FOR_ALL = re.compile(
     r"\s*[a-z]?\s*(?:\\in\s*\\mathbb\s*\{?\s*[A-Z]\s*\}?\s*(?:\^\S{1,4}|_\S{1,6})?)?\s*"
 )
 EVERY = re.compile(
-    r"(?<=\S)[\s,]*(?:\x02|(?<=\s)),?\s*(?:for|where|with) (?:all|any|every|some|each|arbitrary)"
+    r"(?<=\S)[\s,]{0,4}(?:\x02|(?<=\s)),?\s{0,3}(?:for|where|with) (?:all|any|every|some|each|arbitrary)"
     r"(?: (?:real|complex|rational|positive|negative|nonnegative|non-negative|natural|whole|integers?|numbers?|reals|"
-    r"constants?|values?|of|[a-z])){0,4}\x03?\s*(?:[a-z]\s*)?\.?\s*$"
+    r"constants?|values?|of|[a-z])){0,4}\x03?\s{0,3}(?:[a-z]\s{0,3})?\.?\s{0,3}$"
 )
 """`... for all real t` after a formula with letters."""
 SENTENCE = re.compile(r"(?:the|so|thus|therefore)\b.{0,200}\b(?:is|are)\b:?\s+(?P<rest>.{1,200})", re.I | re.S)

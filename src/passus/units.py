@@ -52,8 +52,8 @@ PLAIN_NUMBER = re.compile(r"-?\s*[\d.,]+(?:/\d+)?\s+")
 
 
 SIGN_UNIT = re.compile(
-    r"(?<=[\d)}\s])\s*(?:\x02?[kM]?\x03?\s*\\Omega|\\mu\s*\x02?[msgAFCLV]\x03?)\s*$"
-    r"|(?<=\\circ)\s*\}?\s*(?:\x02[CF]\x03|[CF])\s*$"
+    r"(?<=[\d)}\s])\s{0,3}(?:\x02?[kM]?\x03?\s{0,3}\\Omega|\\mu\s{0,3}\x02?[msgAFCLV]\x03?)\s{0,3}$"
+    r"|(?<=\\circ)\s{0,3}\}?\s{0,3}(?:\x02[CF]\x03|[CF])\s{0,3}$"
 )
 """Ohms, micrometres, degrees Celsius."""
 
@@ -71,7 +71,9 @@ def without_units(text: str) -> str:
     return text.strip()
 
 
-LETTER_END = re.compile(r"(?:\\(?:text|mathrm|mbox|rm)\s*\{[\s~]*([A-Za-z])[\s.]*\}|(?<=[\d}\s~])([A-Za-z]))\s*\.?\s*$")
+LETTER_END = re.compile(
+    r"(?:\\(?:text|mathrm|mbox|rm)\s{0,3}\{[\s~]*([A-Za-z])[\s.]*\}|(?<=[\d}\s~])([A-Za-z]))\s{0,3}\.?\s{0,3}$"
+)
 
 
 def without_same_letter(answer: str, gold: str) -> tuple[str, str] | None:
