@@ -214,6 +214,7 @@ WHOLE = {
     "empty": "",
     "a box too long": box("7" + " " * 5000),
     "a fake box": "boxed{7}",
+    "a long run of spaces": box("7m" + " " * 1900 + "8"),
     "an escaped box": "\\\\boxed7",
     "gold then more": box("7 or 8"),
     "hedge": "It is 7. Or 8. Perhaps 9.",

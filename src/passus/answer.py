@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 BOX = "\\boxed{"
 BOX_START = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{")
+BARE_BOX = re.compile(r"(?<!\\)\\boxed\s*([A-Z0-9])(?![A-Za-z0-9.,^_{(\\/])|(?<!\\)\\boxed\s+(-?\d{1,20})(?![\d.,^_{(\\/])")
+"""`\\boxed 5`, which boxes what stands next."""
 BRACE = re.compile(r"\\.|[{}]", re.S)
 LONGEST_ANSWER = 2048
 MOST_BOXES = 64
@@ -25,11 +27,12 @@ ANNOUNCED = re.compile(
     r"(?:(?:final|correct|right)?\s*\b(?:answer|choice|option)s?(?:\s+(?:to|of|for)\s[^.:\n]{0,80}?)?"
     r"\s*(?:\*\*)?\s*(?:is|are|:|=|would be|should be)"
     r"(?:\s*(?:equal to|therefore|thus|simply|option|choice|:))*"
-    r"|(?:正确|最终|最后)?(?:答案|选项|结果)(?:是|为|选|应为|应选|:|：)+|故选|应选|(?:所以|因此|综上)?选择?(?=[\s:：]*[(（]?[A-Ha-h](?![a-z])))\s*[:：]?\s*(?:\*\*)?\s*",
+    r"|(?:正确|最终|最后)?(?:答案|选项|结果)(?:是|为|选|应为|应选|:|：|】)+|(?<!不)故选|(?<!不)应选|(?:所以|因此|综上)?(?<!不)(?<!不[应能该])选择?(?=[\s:：]*[(（]?[A-Ha-h](?![a-z])))\s*[:：]?\s*(?:\*\*)?\s*",
     re.I,
 )
 SENTENCE_END = re.compile(r"\n|。|\.(?=\s|$|\*)|；(?=\s*$)|(?:,|，)\s*(?:because|since|which|so|as|因为)\b", re.I)
 HASHES = re.compile(r"####[ \t]*([^\n]{0,400})")
+DISPLAY = re.compile(r"\$\$\s*([^$]{1,400}?)\s*\$\$|\\\[\s*([^$]{1,400}?)\s*\\\]")
 MARKS = " \t\r\n*`\"“”'"
 
 
@@ -38,6 +41,9 @@ def find(output: str) -> Found | None:
     boxed = last_box(output)
     if boxed is not None:
         return Found(boxed, "box")
+    without_braces = BARE_BOX.findall(output[-TAIL:])
+    if without_braces:
+        return Found("".join(without_braces[-1]), "box")
     if BOX_START.search(output[-LONGEST_ANSWER * 2 :]):
         return None  # a box that was opened and never closed: what it was to hold is not known
     return hashes(output) or phrase(output) or bare(output)
@@ -98,6 +104,9 @@ def phrase(output: str) -> Found | None:
     found = None
     for match in ANNOUNCED.finditer(tail):
         rest = tail[match.end() :].lstrip(" \n:：*")
+        if display := DISPLAY.match(rest):
+            found = Found(display[1] or display[2], "phrase")
+            continue
         end = SENTENCE_END.search(rest)
         text = (rest[: end.start()] if end else rest).strip(MARKS)
         if text and len(text) <= BARE:

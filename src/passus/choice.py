@@ -8,11 +8,17 @@ from passus.structure import LEADING
 
 LETTERS = "ABCDEFGHIJ"
 WRAPPED = r"[(\[（【{]?\s*([A-Ja-j])\s*[)\]）】}]?"
-ALONE = re.compile(r"(?:option|choice|answer|选项|选)?\s*" + WRAPPED + r"\s*[.。:：,，]?", re.I)
+ALONE = re.compile(r"(?:option|choice|answer|选项|选)?\s*" + WRAPPED + r"\s*(?:选项|项)?\s*[.。:：,，]?", re.I)
 """`B`, `(B)`, `B.`, `option B`."""
 LED = re.compile(r"(?:option|choice|选项|选)?\s*(?:[(\[（]\s*([A-J])\s*[)\]）]|([A-J])\s*[.):：、．])\s*(?=\S)")
 """`B. the text of the option`."""
 SEVERAL = re.compile(r"[A-Ja-j](?:[\s,，、;；&和与()（）.]|and|or|或)*(?:[A-Ja-j](?:[\s,，、;；&和与()（）.]|and|or|或)*){1,9}")
+EITHER = re.compile(r"\bor\b|或")
+HEDGE = ""
+"""The letters of `B or D`, which chooses neither."""
+WRAPPED_SEVERAL = re.compile(r"(?:\(\s*[A-J]\s*\)\s*(?:[,;&]|and)?\s*){2,9}")
+EXPLAINED = re.compile(r"([A-J])\s*\(([^()]{1,200})\)")
+"""`C (5 m/s)`."""
 RUN = re.compile(r"[A-J]{2,10}")
 SPOKEN = re.compile(r"(?<![A-Za-z])(?:option|choice|选项|选)?\s*[(（]?\s*([A-J])\s*[)）]?(?=[\s.,:;，。、；：)\]]|$)")
 
@@ -32,8 +38,14 @@ def letters(text: str, options: tuple[str, ...] = ()) -> str | None:
     if RUN.fullmatch(bare) and len(set(bare.upper())) == len(bare):
         return "".join(sorted(bare.upper()))
     if SEVERAL.fullmatch(bare):
+        if EITHER.search(bare):
+            return HEDGE
         chosen = sorted(set(re.findall(r"(?<![A-Za-z])[A-Ja-j](?![A-Za-z])|(?<=[A-J])[A-J]", bare)))
         return "".join(sorted({letter.upper() for letter in chosen}))
+    if WRAPPED_SEVERAL.fullmatch(bare):
+        return "".join(sorted(set(re.findall(r"[A-J]", bare))))
+    if (match := EXPLAINED.fullmatch(bare)) and by_text(match[2], options) in (match[1], None):
+        return match[1]
     if match := LED.match(bare):
         return several_led(bare) or (match[1] or match[2])
     return by_text(text, options)
@@ -65,6 +77,8 @@ def spoken(text: str) -> str | None:
     """The letters in the rest of a sentence that announces the answer: `B, since ...`, `(B) and (C)`."""
     head = re.split(r"\b(?:because|since|as|which|not|rather|instead|因为|而)\b", text, maxsplit=1)[0]
     found = SPOKEN.findall(head)
+    if len(set(found)) > 1 and EITHER.search(head):
+        return HEDGE
     return "".join(sorted(set(found))) or None
 
 

@@ -1,17 +1,23 @@
 """Whether two answers are the same, by our own exact rules; None where only math-verify could tell."""
 
+import re
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import permutations
 
 from passus.formula import Node, Unreadable, number
+from passus.notation import separated
 from passus.structure import (
     LONGEST,
     REALS,
+    TIME,
     About,
     Answer,
     Equation,
     Foreign,
     Many,
     Matrix,
+    Modulo,
     Named,
     Order,
     Ratio,
@@ -24,9 +30,14 @@ from passus.structure import (
     parse,
     squeezed,
 )
+from passus.units import LIMITED, without_same_letter
 from passus.value import TooLarge, Undefined, constant, decimal_logarithm, equal, evaluate, exact, operations, point, symbols
 
 ONE = Node("num", (1,))
+TAKEN_BACK = {"yes": LIMITED | {"no", "not", "never"}, "no": LIMITED | {"yes"}}
+"""Words after a Yes or a No that make it something else; others explain it."""
+SEVERAL = re.compile(r"\bboth\b|\border\b")
+"""A remark on a gold of more than one number."""
 
 
 @lru_cache(maxsize=16384)
@@ -43,12 +54,23 @@ def same(answer: str, gold: str, tolerance: float = 0.0) -> bool | None:
 
 def any_reading(answer: str, gold: str, tolerance: float) -> bool | None:
     """Against each of a gold's alternatives (`3/10 ## 0.3`)."""
-    verdicts = [Comparison(tolerance).answers(parse(answer), parse(reading)) for reading in readings(gold)]
+    verdicts = [one_reading(answer, reading, tolerance) for reading in readings(gold)]
     return True if True in verdicts else None if None in verdicts else False
 
 
+def one_reading(answer: str, gold: str, tolerance: float) -> bool | None:
+    """`48,384` is a number, or a list where the gold is one."""
+    verdict = Comparison(tolerance).answers(parse(answer), parse(gold))
+    if verdict is False and (bare := without_same_letter(answer, gold)) is not None:
+        return Comparison(tolerance).answers(parse(bare[0]), parse(bare[1]))
+    if verdict is not False or "," not in answer or not isinstance(parse(gold), Many) or (apart := separated(answer)) == answer:
+        return verdict
+    return Comparison(tolerance).answers(parse(apart), parse(gold))
+
+
 def readings(gold: str) -> list[str]:
-    """The spellings that a gold gives, divided by ##."""
+    """The spellings that a gold gives, divided by ##; one that says so is a list."""
+    gold = separated(gold) if SEVERAL.search(gold) else gold
     if "#" not in gold:
         return [gold]
     return [part for part in gold.replace("\\#", "#").replace("# #", "##").split("##") if part.strip()]
@@ -73,6 +95,10 @@ class Comparison:
             return True
         if isinstance(mine, About) or isinstance(gold, About):
             return self.about(mine, gold)
+        if chain(mine) and isinstance(gold, Many | Sequence):
+            mine = spread(Many((mine,)))
+        if isinstance(mine, Modulo) or isinstance(gold, Modulo):
+            return self.congruent(mine, gold)
         if isinstance(mine, Words) or isinstance(gold, Words):
             return self.words(mine, gold)
         if isinstance(mine, Foreign) or isinstance(gold, Foreign):
@@ -85,17 +111,35 @@ class Comparison:
         """Either side of the sign will do, but who writes both must have both right."""
         if isinstance(mine, About) and isinstance(gold, About):
             return self.in_order((mine.exact, mine.rounded), (gold.exact, gold.rounded))
+        if isinstance(mine, About) and not nearly(mine):
+            return False
         mines = (mine.exact, mine.rounded) if isinstance(mine, About) else (mine,)
         golds = (gold.exact, gold.rounded) if isinstance(gold, About) else (gold,)
         return any(self.structures(m, g) for m in mines for g in golds)
 
+    def congruent(self, mine: Answer, gold: Answer) -> bool | None:
+        """The same residues of the same modulus; for a gold of one residue the number alone will do."""
+        if isinstance(gold, Modulo) and isinstance(mine, Value):
+            return not gold.names and {exact(mine.node)} == gold.residues
+        if not (isinstance(mine, Modulo) and isinstance(gold, Modulo)):
+            return False
+        return mine.modulus == gold.modulus and mine.names == gold.names and mine.residues == gold.residues
+
     def words(self, mine: Answer, gold: Answer) -> bool | None:
         if not (isinstance(mine, Words) and isinstance(gold, Words)):
-            return False
-        if mine.text == gold.text:
+            return any(clock(one) == clock(other) != "" for one, other in ((mine, gold), (gold, mine)))
+        if run_together(mine.text) == run_together(gold.text):
             return bool(mine.text)
         first, second = mine.text.split(), gold.text.split()
-        return bool(first and second) and first[0] == second[0] in ("yes", "no") and min(len(first), len(second)) == 1
+        if (
+            not first
+            or not second
+            or first[0] != second[0]
+            or first[0] not in ("yes", "no")
+            or min(len(first), len(second)) > 1
+        ):
+            return False
+        return not TAKEN_BACK[first[0]] & {*first[1:], *second[1:]}
 
     def named(self, mine: Answer, gold: Answer) -> bool | None:
         if isinstance(mine, Named) and isinstance(gold, Named):
@@ -154,7 +198,9 @@ class Comparison:
             return ends[0] == ends[1]
         mine, gold = renamed(mine, gold)
         try:
-            return equal(mine, gold) or other_logarithm(mine, gold) or self.near(mine, gold)
+            return (
+                any(equal(one, gold) for one in renumbered(mine, gold)) or other_logarithm(mine, gold) or self.near(mine, gold)
+            )
         except TooLarge:
             return same_tower(mine, gold)
         except Undefined:
@@ -200,6 +246,8 @@ class Comparison:
     def many(self, mine: Many, gold: Many) -> bool | None:
         if "parts" in (mine.kind, gold.kind):
             return self.in_order(mine.items, gold.items)
+        if len(mine.items) != len(gold.items):
+            mine, gold = spread(mine), spread(gold)
         named = [{i.name: i.inner for i in side.items if isinstance(i, Named)} for side in (mine, gold)]
         if len(named[0]) == len(mine.items) == len(named[1]) == len(gold.items) and named[0].keys() == named[1].keys():
             return self.in_order(tuple(named[0].values()), tuple(named[1][name] for name in named[0]))
@@ -219,12 +267,13 @@ class Comparison:
         many, other = (mine, gold) if isinstance(mine, Many) else (gold, mine)
         if not isinstance(many, Many) or not isinstance(other, Sequence) or (other.opening, other.closing) != ("(", ")"):
             return False
+        many = spread(many) if len(many.items) < len(other.items) else many
         names = [item.name for item in many.items if isinstance(item, Named)]
         if len(names) != len(many.items) or len(set(names)) < len(names):
             return False
-        ordered = sorted(many.items, key=lambda item: item.name if isinstance(item, Named) else "")
+        ordered = sorted(many.items, key=lambda item: item.name.lstrip("\\") if isinstance(item, Named) else "")
         items = tuple(item.inner for item in ordered if isinstance(item, Named))
-        return self.in_order(items, other.items) if many is mine else self.in_order(other.items, items)
+        return self.in_order(items, other.items) if isinstance(mine, Many) else self.in_order(other.items, items)
 
     def matrices(self, mine: Matrix, gold: Matrix) -> bool | None:
         if [len(row) for row in mine.rows] != [len(row) for row in gold.rows]:
@@ -258,6 +307,31 @@ class Comparison:
                 return False
             ratios.append(top / bottom)
         return all(abs(ratio - ratios[0]) < 1e-30 * abs(ratios[0]) for ratio in ratios)
+
+
+def chain(answer: Answer) -> bool:
+    return isinstance(answer, Named) and isinstance(answer.inner, Named)
+
+
+def spread(many: Many) -> Many:
+    """`y = z = 1` in a list as y = 1 and z = 1."""
+    items: list[Answer] = []
+    for item in many.items:
+        names: list[str] = []
+        while isinstance(item, Named):
+            names.append(item.name)
+            item = item.inner
+        items += [Named(name, item) for name in names] or [item]
+    return Many(tuple(items), many.kind)
+
+
+def nearly(about: About) -> bool:
+    """Whether the rounded value is one of the exact one, as far as both are numbers."""
+    sides = about.exact, about.rounded
+    if not all(isinstance(side, Value) and not symbols(side.node) and not endless(side.node) for side in sides):
+        return True
+    first, second = (constant(side.node) for side in sides if isinstance(side, Value))
+    return bool(abs(first - second) <= abs(first) / 10)
 
 
 def compatible(mine: str, gold: str) -> bool:
@@ -315,6 +389,21 @@ def between(items: tuple[Answer, ...]) -> Answer | None:
     return None
 
 
+def run_together(text: str) -> str:
+    """Prose without the spaces inside its formulas; those between numbers stay."""
+    return re.sub(r"(?<!\d) | (?!\d)", "", text)
+
+
+def clock(answer: Answer) -> str:
+    """`8:34 p.m.` and 8:34 as one, else nothing: a time of day without its half is taken for the right one."""
+    if isinstance(answer, Words):
+        return answer.text[:-2] if TIME.fullmatch(answer.text) else ""
+    if not isinstance(answer, Ratio):
+        return ""
+    parts = [part.node.args[0] if isinstance(part, Value) and part.node.op == "num" else None for part in answer.parts]
+    return ":".join(f"{part:02}" if at else str(part) for at, part in enumerate(int(p) for p in parts if p is not None))
+
+
 def as_quotient(answer: Answer) -> Answer:
     if isinstance(answer, Ratio) and len(answer.parts) == 2 and all(isinstance(part, Value) for part in answer.parts):
         return Value(Node("div", tuple(part.node for part in answer.parts)))  # type: ignore[union-attr]
@@ -353,6 +442,32 @@ def renamed(mine: Node, gold: Node) -> tuple[Node, Node]:
     first, second = symbols(mine), symbols(gold)
     pairs = {name: name.swapcase() for name in first - second if name[0] in "cCkK" and name.swapcase() in second - first}
     return (substituted(mine, pairs), gold) if pairs else (mine, gold)
+
+
+def renumbered(mine: Node, gold: Node) -> Iterator[Node]:
+    """As it stands, then with its constants of integration in the gold's order: C_1 and C_2 are free, and so is + C."""
+    yield mine
+    ours, theirs = (sorted(name for name in symbols(node) if CONSTANT.fullmatch(name)) for node in (mine, gold))
+    if (
+        not ours
+        or len(ours) != len(theirs)
+        or len(ours) > 4
+        or not symbols(gold) - set(theirs) == symbols(mine) - set(ours) != set()
+    ):
+        return
+    if {name.lower() for name in ours} == {name.lower() for name in theirs} and all("_" in name for name in ours):
+        for order in permutations(theirs):
+            yield substituted(mine, dict(zip(ours, order, strict=True)))
+    elif len(ours) == 1 and added(ours[0], mine) and added(theirs[0], gold):
+        yield substituted(mine, {ours[0]: theirs[0]})
+
+
+def added(name: str, node: Node) -> bool:
+    """Whether it is a term by itself beside a function."""
+    return node.op == "add" and Node("sym", (name,)) in node.args and len(symbols(node)) > 1
+
+
+CONSTANT = re.compile(r"[cCkK](?:_\d)?")
 
 
 def substituted(node: Node, names: dict[str, str]) -> Node:

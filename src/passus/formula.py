@@ -466,6 +466,11 @@ CLOSERS = frozenset(
         "ldots",
     }
 )
+FURTHER = frozenset(
+    """sum prod int iint iiint oint lim frac over choose sqrt binom pi cdot times begin end text textbf mathrm operatorname
+    mathbf det infty emptyset lfloor lceil tag label because""".split()
+)
+"""What math-verify works out beyond this reader."""
 
 
 def number(token: str) -> Node:

@@ -16,8 +16,8 @@ from passus import answer as answers
 from passus import choice
 from passus.answer import BOX, LONGEST_ANSWER, last_box
 from passus.equality import readings, same
-from passus.formula import Unreadable
-from passus.notation import tidy
+from passus.formula import CLOSERS, FUNCTIONS, FURTHER, GREEK, WRAPPERS, Unreadable
+from passus.notation import COMMAND, tidy
 from passus.structure import Foreign, Value, Words, parse, squeezed
 from passus.units import HEDGES
 from passus.value import exact
@@ -166,11 +166,21 @@ def verified(items: list[Undecided]) -> list[Grade]:
     return grades
 
 
+COMPUTED = frozenset("\\" + name for name in (FUNCTIONS | GREEK | WRAPPERS | CLOSERS | FURTHER) - {"ldots", "approx"})
+"""Commands that math-verify works out; of `5 \\sim 6` it would take the 5."""
+LIMIT = re.compile(r"\\lim\s*_\s*\{[^{}]{0,40}\}")
+UNBOUNDED = re.compile(r"\\(?:sum|prod|lim)(?![A-Za-z])(?!\s*(?:\\limits\s*)?_)")
+
+
 def hedged(extracted: str, gold: str) -> bool:
     """More said than the gold says: math-verify takes the last formula and would not mind."""
-    extracted, gold = tidy(extracted), tidy(gold)
+    extracted, gold = LIMIT.sub(r"\\lim_", tidy(extracted)), LIMIT.sub(r"\\lim_", tidy(gold))
     more = extracted.count(",") > gold.count(",") or len(extracted) > 4 * len(gold) + 40
-    return more or any(word in HEDGES for word in re.findall(r"[a-z]+", extracted.lower()) if word not in gold.lower())
+    if set(COMMAND.findall(extracted)) - set(COMMAND.findall(gold)) - COMPUTED or UNBOUNDED.search(extracted):
+        return True
+    return more or any(
+        word in HEDGES for word in re.findall(r"[a-z]+", COMMAND.sub(" ", extracted).lower()) if word not in gold.lower()
+    )
 
 
 def same_by_rules(extracted: str, gold: str, rule: Rule) -> bool | None:

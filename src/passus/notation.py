@@ -12,7 +12,7 @@ UNICODE = str.maketrans(
         "≈": r"\approx ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "±": r"\pm ", "∓": r"\mp ", "°": r"^\circ ",
         "∅": r"\emptyset ",
         "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "²": "^{2}", "³": "^{3}", "⁴": "^{4}", "½": r"\frac{1}{2}", "¼": r"\frac{1}{4}",
-        "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}", "，": ",", "、": ",", "；": ";", "：": ":",
+        "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}", "，": ", ", "、": ", ", "；": ";", "：": ":", "∶": ":",
         "（": "(", "）": ")",
         "［": "[", "］": "]", "｛": "{", "｝": "}", "＝": "=", "＋": "+", "－": "-", "＜": "<", "＞": ">", "％": "%",
         "．": ".", "／": "/",
@@ -21,6 +21,9 @@ UNICODE = str.maketrans(
         "\u3000": " ", "\u200b": "",
         "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "λ": r"\lambda ", "ω": r"\omega ", "μ": r"\mu ", "σ": r"\sigma ",
         "φ": r"\phi ", "γ": r"\gamma ", "δ": r"\delta ", "ρ": r"\rho ", "τ": r"\tau ",
+        **{sign: f"^{{{i}}}" for i, sign in enumerate("⁰¹", start=0)},
+        **{chr(0x2074 + i): f"^{{{i + 4}}}" for i in range(1, 6)},
+        **{chr(0x2080 + i): f"_{{{i}}}" for i in range(10)},
         **{chr(0x2460 + i): rf"\textcircled{{{i + 1}}}" for i in range(9)},
         **{chr(0xFF10 + i): str(i) for i in range(10)},
         **{chr(0xFF21 + i): chr(65 + i) for i in range(26)},
@@ -28,16 +31,20 @@ UNICODE = str.maketrans(
     }
 )  # fmt: skip
 
+RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "01234567890123456789")
+SLASHED = re.compile(r"([⁰¹²³⁴-⁹]{1,6})[⁄/]([₀-₉]{1,6})")
+SPACES = re.compile(r"\s{3,}")
+"""Collapsed first: patterns with several optional spaces would try every way to divide a long run of them."""
 LAYOUT = re.compile(
     r"\\(?:left|right|displaystyle|textstyle|scriptstyle|limits|nolimits|bigl|bigr|Bigl|Bigr|biggl|biggr|big|Big|bigg|Bigg|hfill|noindent"
     r"|rm|bf|it|hline|centering|phantom|strut|allowbreak|underline"
-    r"|tiny|small|normalsize|large|Large|LARGE|huge|Huge|checkmark|blacksquare|square|qed|Box)(?![A-Za-z])\.?"
+    r"|tiny|small|normalsize|large|Large|LARGE|huge|Huge|checkmark|blacksquare|square|qed|Box|middle|therefore|notag|nonumber)(?![A-Za-z])\.?"
 )
 COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}]{0,30}\}")
 ROUNDED = re.compile(r"\(\s*((?:\\approx|\\thickapprox)[^()]{1,40})\)\s*$")
 """A rounded value in brackets after the exact one."""
 FONT = re.compile(
-    r"\\(?:boldsymbol|bm|mathbf|mathit|mathcal|mathsf|mathscr|textit|textup|emph|pmb)\s*(?:\{\s*([A-Za-z])\s*\})?"
+    r"\\(?:boldsymbol|bm|mathbf|mathit|mathcal|mathsf|mathscr|textit|textup|emph|pmb)(?![A-Za-z])\s*(?:\{\s*([A-Za-z])\s*\})?"
 )
 ROW_SPACE = re.compile(r"\\\\\s*\[\s*-?[\d.]{1,6}\s*(?:pt|em|ex|mm|cm)\s*\]")
 BROKEN = re.compile(r"\\\\(?=(?:frac|dfrac|circ|pi|sqrt|text|left|right|cdot|times|infty)(?![a-z]))")
@@ -57,46 +64,57 @@ SPELLING = {
     r"\arctg": r"\arctan", r"\lvert": "|", r"\rvert": "|", r"\vert": "|", r"\mid": "|", r"\div": "/", r"\colon": ":",
     r"\lparen": "(",
     r"\rparen": ")", r"\degree": r"^\circ ", r"\R": r"\mathbb{R}", r"\thickapprox": r"\approx", r"\simeq": r"\approx",
-    r"\doteq": r"\approx", r"\equiv": "=", r"\land": ",", r"\lor": ",", r"\wedge": ",", r"\vee": ",",
+    r"\doteq": r"\approx", r"\equiv": "=", r"\land": " and ", r"\lor": " or ", r"\wedge": " and ", r"\vee": " or ",
     r"\overrightarrow": r"\vec", r"\overline": r"\overline", r"\widehat": r"\hat", r"\bullet": r"\cdot", r"\ast": r"\cdot",
     r"\setminus": r"\backslash", r"\smallsetminus": r"\backslash", r"\implies": r"\Rightarrow",
 }  # fmt: skip
 COMMAND = re.compile(r"\\[A-Za-z]+")
 PRIMES = re.compile(r"\^\s*(?:\{\s*)?((?:\\prime\s*)+)(?:\})?")
 REPEATING = re.compile(r"(?<!\d)(\d{0,20})\.(\d{0,20})(?:\\overline|\\dot|\\bar)\s*\{(\d{1,20})\}")
+DOTTED = re.compile(r"(?<=[\d.])\\dot\s*\{?\s*(\d)\s*\}?(?:(\d{0,20})\\dot\s*\{?\s*(\d)\s*\}?)?")
+"""A cycle marked by dots over its first and its last digit."""
+ORDINAL = re.compile(
+    r"(?<=\d)\s*\^\s*(?:\{?\s*\\(?:text|mathrm|textrm)\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}?|\{\s*(?:st|nd|rd|th)\s*\})"
+)
+NUMBER_SET = re.compile(r"(?<=\\in)\s*([ZNRQ])(?![A-Za-z])")
+MARKED_GROUP = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*)(?=\d{3}(?!\d))")
+"""A comma set so that it can only be a thousands separator."""
 GROUPED = re.compile(r"(?<![\d.,_])([1-9]\d{0,2})((?:(?:,|\{,\})\d{3})+)(?![\d]|,\d)")
 SPACED_DIGITS = re.compile(r"(?<![\d.])(\d{1,3})((?: \d{3})+)(?! ?\d)")
 ONE_UNIT = r"\{\s*\\(?:text|mathrm|mbox)\s*\{[^{}]{1,15}\}\s*(?:\^\s*\{?\d\}?)?\s*\}"
 UNIT_FRACTION = re.compile(rf"\\frac\s*{ONE_UNIT}\s*{ONE_UNIT}\s*$")
 REMARK = re.compile(r"(?<=\S)\s*\((?=[^()]*[一-龥])[^()]{1,80}\)\s*$")
 """A remark in Chinese after the answer."""
-CURRENCY = re.compile(r"\\\$|[£€¥]|(?<![A-Za-z])(?:USD|RMB|EUR|Rs\.?)(?![A-Za-z])")
+CURRENCY = re.compile(r"(?:US)?\\\$|[£€¥￥¢]|\\(?:pounds|euro|yen)(?![A-Za-z])|(?<![A-Za-z])(?:USD|RMB|EUR|Rs\.?)(?![A-Za-z])")
 
 UNIT_LETTERS = frozenset("mgsNJVAWKLCTh")
+JOINED_UNIT = re.compile(r"([A-Za-z]{1,20}),? (and|or)")
+"""The text between the numbers of `6 m and 16 m`."""
 JOINERS = frozenset({"and", "or", "and/or", ", and", ", or", "&", "和", "或", "与", "或者", "OR", "AND", "Or", "And"})
 
 
 def tidy(text: str) -> str:
     """Layout out, unicode and synonyms to one spelling; what is said stays."""
     text = (
-        text.translate(UNICODE)
+        SLASHED.sub(lambda m: rf"\frac{{{m[1].translate(RAISED)}}}{{{m[2].translate(RAISED)}}}", text)
+        .translate(UNICODE)
         .replace("\x00", "")
-        .replace("\text{", "\\text{")
-        .replace("\frac", "\\frac")
-        .replace(r"\cr", r"\\")
     )
+    text = SPACES.sub("  ", text).replace("\text{", "\\text{").replace("\frac", "\\frac").replace(r"\cr", r"\\")
     text = ROW_SPACE.sub(r"\\\\", text).replace("\\\\[", "\\\\ [") if r"\\" in text else text
     text = text.replace("...", r"\ldots ").replace("…", r"\ldots ").replace("np.", "").replace("math.", "")
     text = BOXED.sub("", text) if "box" in text else text
+    text = MARKED_GROUP.sub("", text).replace("{,}", ",") if "{,}" in text or "\\!" in text else text
     text = text.replace(r"\$", "\uff04").replace("$", " ").replace("\uff04", r"\$")
     text = text.replace(r"\(", " ").replace(r"\)", " ").replace(r"\[", " ").replace(r"\]", " ")
     if "\\" in text:
         text = FONT.sub(lambda m: f" {m[1]} " if m[1] else " ", CIRCLED.sub(lambda m: rf"\textcircled{{{m[1]}}}", text))
         text = ROUNDED.sub(r"\1", COLOUR.sub(" ", text))
         text = text if "\\begin" in text else BROKEN.sub(r"\\", text)
-        text = re.sub(r",\s*\\!\s*|\{,\}", ",", text)
+        text = re.sub(r",\s*\\!\s*", ",", text)
         text = LAYOUT.sub(" ", SPACE.sub(" ", text.replace(r"\\", "\x01"))).replace("\x01", r"\\")
         text = COMMAND.sub(lambda m: SPELLING.get(m[0], m[0]), text)
+        text = NUMBER_SET.sub(r" \\mathbb{\1}", ORDINAL.sub("", text))
         text = PRIMES.sub(lambda m: "'" * m[1].count("prime"), text)
         if (match := SMALL_COLUMN.search(text)) and match[0] != text.strip():
             text = SMALL_COLUMN.sub(lambda m: rf"\binom{{{m[1]}}}{{{m[2]}}}", text)
@@ -117,16 +135,40 @@ def _open(match: re.Match[str]) -> str:
     if not word or word == "percent":
         return r"\%" if word else " "
     if word in JOINERS:
-        return " , "
+        return f" {_joiner(word)} "
+    if (both := JOINED_UNIT.fullmatch(word)) is not None:
+        return f" \x02{both[1]}\x03 {_joiner(both[2])} "
     if len(word) == 1 and content == word and word not in UNIT_LETTERS:
         return word
     return f" \x02{word}\x03 "
 
 
+BRACKET = re.compile(r"\\[{}]|\\langle|\\rangle|[()\[\]]")
+OPENING = frozenset({"(", "[", "\\{", "\\langle"})
+
+
+def _joiner(word: str) -> str:
+    return "or" if "or" in word.lower() or "或" in word else "and"
+
+
 def digits_joined(text: str) -> str:
-    """`1,234,567`, `1{,}234` and `10 080` as plain digits."""
-    text = GROUPED.sub(lambda m: m[1] + re.sub(r"\D", "", m[2]), text)
-    return SPACED_DIGITS.sub(lambda m: m[1] + m[2].replace(" ", ""), text)
+    """`1,234,567` and `10 080` as plain digits; inside brackets a comma divides, as in the point (20,100)."""
+    kept, depth, start = [], 0, 0
+    for match in BRACKET.finditer(text):
+        kept += [text[start : match.start()] if depth else _ungrouped(text[start : match.start()]), match[0]]
+        depth += 1 if match[0] in OPENING else -1
+        start = match.end()
+    kept.append(text[start:] if depth else _ungrouped(text[start:]))
+    return SPACED_DIGITS.sub(lambda m: m[1] + m[2].replace(" ", ""), "".join(kept))
+
+
+def _ungrouped(text: str) -> str:
+    return GROUPED.sub(lambda m: m[1] + re.sub(r"\D", "", m[2]), text)
+
+
+def separated(text: str) -> str:
+    """The other reading of `48,384`: two numbers."""
+    return re.sub(r"(?<=\d),(?=\d)", ", ", text)
 
 
 def repeating(text: str) -> str:
@@ -139,9 +181,13 @@ def repeating(text: str) -> str:
         top = int(whole + fixed) * (10 ** len(cycle) - 1) + int(cycle)
         return rf"(\frac{{{top}}}{{{nines}}})"
 
-    return REPEATING.sub(fraction, text) if "." in text else text
+    if "." not in text:
+        return text
+    return REPEATING.sub(fraction, DOTTED.sub(lambda m: rf"\overline{{{m[1]}{m[2] or ''}{m[3] or ''}}}", text))
 
 
+ARTICLE = re.compile(r"(?<![\w(,+\-*/^=<>])(?<![,(] )(?:the|an?)\s+(?=[^\W\d_]{2})")
+"""Not the a of the point (0, a)."""
 NOT_WORD = re.compile(r"(?:(?<!\d)\.|\.(?!\d)|[^\w+\-*/^=<>|%\[\].])+")
 
 
@@ -149,5 +195,4 @@ def plain_words(text: str) -> str:
     """Prose for comparison: case, punctuation, articles and LaTeX's wrapping do not count."""
     text = TEXT_MACRO.sub(lambda m: " " + m[1] + " ", tidy(text))
     text = text.replace("\x02", " ").replace("\x03", " ").replace("\\", " ").lower()
-    words = NOT_WORD.sub(" ", text).split()
-    return " ".join(w for w in words if w not in ("the", "a", "an")) if len(words) > 1 else " ".join(words)
+    return " ".join(NOT_WORD.sub(" ", ARTICLE.sub("", text)).split())

@@ -14,8 +14,8 @@ from passus.notation import (
     tidy,
     without_text,
 )
-from passus.units import scaled_words, without_units
-from passus.value import constant, decimal_logarithm, equal, symbols
+from passus.units import HEDGES, scaled_words, without_units
+from passus.value import constant, decimal_logarithm, equal, exact, symbols
 
 LONGEST = 4096
 MOST_PARTS = 120
@@ -122,7 +122,32 @@ class About:
     rounded: "Answer"
 
 
-Answer = Value | Words | Foreign | Sequence | Many | Union | Without | Matrix | Named | Equation | Order | Based | Ratio | About
+@dataclass(frozen=True)
+class Modulo:
+    """`n \\equiv 1, 5 \\pmod 6`."""
+
+    names: frozenset[str]
+    residues: frozenset[int]
+    modulus: int
+
+
+Answer = (
+    Value
+    | Words
+    | Foreign
+    | Sequence
+    | Many
+    | Union
+    | Without
+    | Matrix
+    | Named
+    | Equation
+    | Order
+    | Based
+    | Ratio
+    | About
+    | Modulo
+)
 
 INFINITY = Node("sym", ("\\infty",))
 MINUS_INFINITY = Node("neg", (INFINITY,))
@@ -189,14 +214,34 @@ class Parser:
         text = stripped(text)
         if plain_words(text) in PHRASES:
             return PHRASES[plain_words(text)]
-        text = FOR_ALL.sub(lambda m: m["rest"], without_text(CURRENCY.sub(" ", text)))
-        if TIME.fullmatch(said := re.sub(r"[\x02\x03]", "", text).strip()):
-            return Words(re.sub(r"[\s.]", "", said).lower())
+        text = FOR_ALL.sub(lambda m: m["rest"], without_text(CURRENCY.sub(" ", SET_NAME.sub("", text))))
+        text = CURVE.sub("", RATIO_WORD.sub(":", text))
+        if TIME.fullmatch(said := re.sub(r"[\x02\x03\s.]", "", text)):
+            return Words(said.lower().replace(":00", ""))
+        if (congruent := MODULO.search(text)) is not None:
+            return self.modulo(text[: congruent.start()], int(congruent[1]))
         if (qualified := QUALIFIED.search(text)) and re.search(r"[A-Za-z]", text[: qualified.start()]):
             text = text[: qualified.start()]
+        if (every := EVERY.search(text)) and re.search(r"(?<![A-Za-z\\])[a-z](?![A-Za-z])", text[: every.start()]):
+            text = text[: every.start()]
         if ITEMS.fullmatch(text):  # ①③④, the statements that hold
             return Many(tuple(Words(f"item {item}") for item in re.findall(r"\d", text)), "set")
         return self.many(repeating(text))
+
+    def modulo(self, text: str, modulus: int) -> Answer:
+        if modulus < 2:
+            raise Unknown("a congruence of something else")
+        found = self.many(text)
+        names, residues = set(), set()
+        for item in found.items if isinstance(found, Many) else (found,):
+            for part in flat(item):
+                names |= {part.name} if isinstance(part, Named) else set()
+                value = part.inner if isinstance(part, Named) else part
+                rational = exact(value.node) if isinstance(value, Value) else None
+                if rational is None or rational.denominator != 1:
+                    raise Unknown("a congruence of something else")
+                residues.add(rational.numerator % modulus)
+        return Modulo(frozenset(names), frozenset(residues), modulus)
 
     def count(self) -> None:
         self.parts += 1
@@ -213,25 +258,31 @@ class Parser:
             self.depth -= 1
 
     def _many(self, text: str) -> Answer:
-        text = digits_joined(unwrapped(stripped(text)))
+        text = joined(digits_joined(unwrapped(stripped(text))))
         pieces = split(text, ";")
         if len(pieces) > 1:
-            return Many(tuple(self.many(piece) for piece in pieces), "parts")
-        pieces = split(JOINING.sub(" , ", text), ",")
+            return Many(tuple(self.many(unlabelled(piece, at + 1)) for at, piece in enumerate(pieces)), "parts")
+        pieces = split(text, ",")
         if len(pieces) > 1:
             return self.listed(pieces)
         return self.one(text)
 
     def listed(self, pieces: list[str]) -> Answer:
         items = tuple(self.one(piece) for piece in pieces)
+        either = any(piece.startswith(OR) for piece in pieces)
         orders = [interval(item) for item in items]
         if all(isinstance(item, Order) for item in items) and all(orders):
-            ranges = tuple(one for one in orders if one)
-            return between(ranges) or Union(ranges)
-        flat = tuple(
-            part for item in items for part in (item.items if isinstance(item, Many) and item.kind == "list" else (item,))
-        )
-        return Many(flat)
+            return self.ranges(tuple(one for one in orders if one), either, any(piece.startswith(AND) for piece in pieces))
+        if either and len({item.name for item in items if isinstance(item, Named)}) == len(items):
+            raise Unreadable("one thing or another")
+        return Many(tuple(part for item in items for part in flat(item)))
+
+    def ranges(self, ranges: tuple[Sequence, ...], either: bool, both: bool) -> Answer:
+        """Conditions: `or` unites them; a comma does so too where they cannot hold together, and `and` may not."""
+        common = None if either else between(ranges)
+        if common is None and both and opposite(ranges):
+            raise Unreadable("conditions that exclude each other")
+        return common or Union(ranges)
 
     def one(self, text: str) -> Answer:
         self.count()
@@ -241,6 +292,8 @@ class Parser:
         text = POINT.sub("", text) if POINT.match(text) else text
         if text in ("\\ldots", "\\cdots", "\\dots"):
             return Value(Node("sym", ("\\ldots",)))
+        if text.startswith("\\pm") and isinstance(point := self.bracketed(text[3:].strip()), Sequence):
+            return Many((point, negated(point)))
         for reader in (self.united, self.related, self.bracketed, self.matrix, self.based, self.ratio):
             found = reader(text)
             if found is not None:
@@ -281,14 +334,14 @@ class Parser:
             raise Unreadable("too long a chain of equations")
         if not right:
             raise Unreadable("nothing after the equals sign")
-        name = re.sub(r"[\s{}]|\x02|\x03", "", left)
+        name = re.sub(r"[\s{}]|\x02|\x03", "", DERIVATIVE.sub(r"\1'", left))
         if not left:
             return self.many(right)
         if len(pieces) > 2 and not NAME.fullmatch(left) and SYMBOLIC.search(left):
             raise Unreadable("a chain of equations")
         if NAME.fullmatch(left) or WORDY.fullmatch(left):
             inner = self.many(right) if len(pieces) == 2 else self.equation(pieces[1:])
-            if name[0] == "(" and isinstance(inner, Value):
+            if name[0] == "(" and "\\circ" not in name and isinstance(inner, Value):
                 raise Unreadable("a tuple that is one number")
             return Named(name, inner, self.as_equation(left, right))
         if PROSE.search(re.sub(r"\\[A-Za-z]+", " ", left)):
@@ -340,7 +393,9 @@ class Parser:
         pieces = split(text, "\\cup")
         if len(pieces) > 1:
             return Union(tuple(self.one(piece) for piece in pieces))
-        pieces = split(text, "\\backslash")
+        pieces = split(HOLE.sub(r"\\backslash ", text), "\\backslash")
+        if POSITIVE.fullmatch(text):
+            return Sequence("(", (Value(number("0")), Value(INFINITY)), ")")
         if len(pieces) == 2 and REAL_LINE.fullmatch(pieces[0].strip()):
             inner = self.one(pieces[1])
             return Without(inner.items if isinstance(inner, Many) else (inner,))
@@ -368,11 +423,10 @@ class Parser:
                 if len(pieces) == 1 and "=" in inner:
                     return self.one(inner)
                 if len(pieces) > 1:
-                    return Sequence(
-                        "(" if opening == "\\langle" else opening,
-                        tuple(self.one(p) for p in pieces),
-                        ")" if opening == "\\langle" else closing,
-                    )
+                    items = tuple(self.one(p) for p in pieces)
+                    if (opening, closing) == ("(", ")") and (inner.count("\\pm") == 1 or "\\mp" in inner):
+                        return both_signs(items)
+                    return Sequence("(" if opening == "\\langle" else opening, items, ")" if opening == "\\langle" else closing)
         return None
 
     def set(self, inner: str) -> Answer:
@@ -384,7 +438,7 @@ class Parser:
                 return self.condition(condition)
         if not inner:
             return EMPTY
-        return Many(tuple(self.one(piece) for piece in split(JOINING.sub(" , ", inner), ",")), "set")
+        return Many(tuple(self.one(piece) for piece in split(joined(inner), ",")), "set")
 
     def condition(self, text: str) -> Answer:
         found = self.many(text)
@@ -453,6 +507,32 @@ class Parser:
         return expanded(node) or Value(node, bool(percent))
 
 
+def unlabelled(piece: str, number: int) -> str:
+    """Without the (2) before the second of several parts."""
+    label = BLANK.match(piece)
+    return piece[label.end() :] if label and label[1] == str(number) else piece
+
+
+def flat(item: Answer) -> tuple[Answer, ...]:
+    """The values of `x = \\pm 2` in a list, one by one."""
+    if isinstance(item, Named) and isinstance(item.inner, Many) and item.inner.kind == "list":
+        return tuple(Named(item.name, part) for part in item.inner.items)
+    return item.items if isinstance(item, Many) and item.kind == "list" else (item,)
+
+
+def both_signs(items: tuple[Answer, ...]) -> Answer:
+    """The two points of (4 \\pm 1, 8)."""
+    upper, lower = (tuple(i.items[at] if isinstance(i, Many) and len(i.items) == 2 else i for i in items) for at in (0, 1))
+    return Sequence("(", items, ")") if upper == lower else Many((Sequence("(", upper, ")"), Sequence("(", lower, ")")))
+
+
+def negated(point: Sequence) -> Sequence:
+    if not all(isinstance(item, Value) for item in point.items):
+        raise Unreadable("a sign before something else")
+    items = tuple(Value(Node("neg", (item.node,))) for item in point.items if isinstance(item, Value))
+    return Sequence(point.opening, items, point.closing)
+
+
 def scaled(cells: tuple[tuple[Answer, ...], ...], factor: Node) -> Matrix:
     def times(cell: Answer) -> Answer:
         if not isinstance(cell, Value):
@@ -501,19 +581,36 @@ def interval(answer: Answer) -> Sequence | None:
 
 def between(ranges: tuple[Sequence, ...]) -> Sequence | None:
     """x > 1 and x < 5 are one interval, while x < 1 and x > 5 are two."""
+    if (bounds := opposite(ranges)) is None:
+        return None
+    (low, above), (high, below) = (bounds[0].items[0], bounds[0].opening), (bounds[1].items[1], bounds[1].closing)
+    ordered = constant(low.node) < constant(high.node)  # type: ignore[union-attr]
+    return Sequence(above, (low, high), below) if ordered else None
+
+
+def opposite(ranges: tuple[Sequence, ...]) -> tuple[Sequence, Sequence] | None:
+    """One range without an upper end and one without a lower, both of numbers."""
     lows = [one for one in ranges if one.items[1] == Value(INFINITY)]
     highs = [one for one in ranges if one.items[0] == Value(MINUS_INFINITY)]
     if len(ranges) != 2 or len(lows) != 1 or len(highs) != 1:
         return None
-    low, high = lows[0].items[0], highs[0].items[1]
-    if not isinstance(low, Value) or not isinstance(high, Value) or symbols(low.node) | symbols(high.node):
+    ends = lows[0].items[0], highs[0].items[1]
+    if not all(isinstance(end, Value) and not symbols(end.node) for end in ends):
         return None
-    ordered = constant(low.node) < constant(high.node)
-    return Sequence(lows[0].opening, (low, high), highs[0].closing) if ordered else None
+    return lows[0], highs[0]
 
 
+def joined(text: str) -> str:
+    """`and` and `or` as commas that remember which they were."""
+    return JOINING.sub(
+        lambda m: m[0] if m["kept"] else f" ,{OR} " if "or" in m[0].lower() or "或" in m[0] else f" ,{AND} ", text
+    )
+
+
+OR, AND = "\x04", "\x05"
 JOINING = re.compile(
     r"(?<![A-Za-z\\])(?:and|or|OR|和|或|与)(?![A-Za-z])|\\(?:and|or|cap)(?![A-Za-z])|\x02(?:,? ?and|,? ?or)\x03"
+    r"|(?P<kept>\x02[^\x03]*\x03)"
 )
 NAME = re.compile(
     r"\(?\s*(?:\\?[A-Za-z]+|\\(?:vec|hat|bar|overline|mathbb)\s*\{?[A-Za-z]+\}?)\s*(?:_\s*(?:\{[^{}]*\}|[A-Za-z0-9]))?'*\s*"
@@ -522,7 +619,26 @@ NAME = re.compile(
 VARIABLE = re.compile(r"\(?\s*[A-Za-z](?:_\{?\w\}?)?(?:\s*,\s*[A-Za-z](?:_\{?\w\}?)?){0,5}\s*\)?")
 ITEMS = re.compile(r"(?:\(\s*[1-9]\s*\)[\s,]*){2,9}|(?:\\textcircled\{[1-9]\}[\s,]*){1,9}")
 WORDY = re.compile(
-    r"(?:\x02[^\x03]{0,60}\x03\s*|[A-Za-z\s]{1,40})|\|?[A-Z]{1,4}\|?|\\angle[\sA-Z_0-9{}]{1,14}|[A-Z]\s*[A-Z](?:_\d)?|\([a-z](?:_\{?\w\}?)?(?:,\s*[a-z](?:_\{?\w\}?)?)+\)"
+    r"(?:\x02[^\x03]{0,60}\x03\s*|[A-Za-z\s]{1,40})|\|?[A-Z]{1,4}\|?|[A-Z]\s*[A-Z](?:_\d)?"
+    r"|m?\s*\\angle[\sA-Z_0-9{}]{1,14}|\[\s*[A-Z]{3,8}\s*\]"  # an angle, an area
+    r"|\([a-z](?:_\{?\w\}?)?(?:,\s*[a-z](?:_\{?\w\}?)?)+\)"
+    r"|[A-Za-z]\s*\^\s*\{?\s*-\s*1\s*\}?\s*\(\s*[a-z]\s*\)"  # f^{-1}(x)
+    r"|\(\s*[a-z]\s*\\circ\s*[a-z]\s*\)\s*\(\s*\w\s*\)|[a-z]\s*\(\s*[a-z]\s*\(\s*\w\s*\)\s*\)"  # f(g(x))
+    r"|[A-Za-z](?:_\{?\w\}?)?'{0,2}\(-?\d{1,5}\)"
+    r"|\\frac\s*\{\s*d\s*[a-z]\s*\}\s*\{\s*d\s*[a-z]\s*\}"
+)
+SET_NAME = re.compile(
+    r"^\s{0,3}(?=[^=]{0,60}\\(?:cap|cup|complement))(?:[A-Z()\s_{}]|\\(?:cap|cup|complement|backslash)(?![A-Za-z])){3,60}=\s{0,3}"
+)
+"""`A \\cap B =` before a set."""
+DERIVATIVE = re.compile(r"\\frac\s*\{\s*d\s*([a-z])\s*\}\s*\{\s*d\s*[a-z]\s*\}")
+CURVE = re.compile(r"^\s{0,3}[CEl]\s{0,3}(?:_\s{0,3}\{?\d\}?)?\s{0,3}:\s{0,3}(?=[^:<>]*[xy][^:<>]*=[^:<>]*$)")
+"""`C:` before the equation of a curve."""
+BLANK = re.compile(r"\s{0,3}\(\s{0,3}([1-9])\s{0,3}\)\s{0,3}\.?(?=\s{0,3}\S)")
+RATIO_WORD = re.compile(r"(?<=\d)\s{0,3}\x02to\x03\s{0,3}(?=\d)")
+HOLE = re.compile(r"(?<=[R}])\s{0,3}-\s{0,3}(?=\\\{)")
+POSITIVE = re.compile(
+    r"\\mathbb\s{0,3}\{?\s{0,3}R\s{0,3}\}?\s{0,3}(?:(?:\^|_)\s{0,3}\{?\s{0,3}\+\s{0,3}\}?|_\s{0,3}\{\s{0,3}>\s{0,3}0\s{0,3}\})"
 )
 SYMBOLIC = re.compile(r"(?<![A-Za-z\\])[xyzabcnmkt](?![A-Za-z])")
 REAL_LINE = re.compile(r"\\mathbb\s*\{?\s*R\s*\}?|R")
@@ -549,7 +665,7 @@ BASE_WORDS = {
 }
 BASED = re.compile(
     r"\(?\s*\x02?(?P<digits>-?\s*[0-9A-Fa-f.][0-9A-Fa-f,.\s]*)\x03?\s*\)?\s*"
-    r"(?:_\s*\{?\s*\(?|(?:in\s+)?\x02?(?:in )?base[\s-]*\x03?\s*)(?:\x02?(?P<word>"
+    r"(?:_\s*\{?\s*\(?(?:\s*\x02base\x03\s*)?|\(?\s*(?:in\s+)?\x02?\(?(?:in )?base[\s-]*\x03?\s*)(?:\x02?(?P<word>"
     + "|".join(BASE_WORDS)
     + r")\x03?|(?P<base>\d{1,2}))\s*\)?\s*\}?\x03?",
     re.I,
@@ -627,14 +743,17 @@ def mended(text: str) -> str:
     return "".join(kept) + "}" * min(depth, 20)
 
 
+MODULO = re.compile(
+    r"\s{0,3}\(?\s{0,3}(?:\\[pb]?mod(?![A-Za-z])|\x02\(?mod\x03|\bmod\b)\s{0,3}\{?\s{0,3}\(?\s{0,3}(\d{1,6})\s{0,3}\)?\s{0,3}\}?\s{0,3}\)?\s{0,3}\x03?\s{0,3}$"
+)
 PERCENT = re.compile(r"\s*(?:\\?%|percent)\s*$")
-TIME = re.compile(r"\d{1,2}(?::\d\d)?\s*[ap]\s?\.?m\.?", re.I)
+TIME = re.compile(r"\d{1,2}(?::\d\d){0,2}[ap]m", re.I)
 PROSE = re.compile(r"(?<![A-Za-z\\])(?!(?:sin|cos|tan|log|sqrt|exp|mod|min|max)(?![A-Za-z]))[A-Za-z]{3,}")
 BRACES = re.compile(r"\\.|[{}]|[^{}\\]+|\\", re.S)
 
 
 def stripped(text: str) -> str:
-    text = text.strip().strip(":").strip()
+    text = text.strip(" \t\r\n:" + OR + AND)
     while text.endswith((".", ",")) and not text.endswith("..."):
         text = text[:-1].rstrip()
     return text
@@ -642,7 +761,7 @@ def stripped(text: str) -> str:
 
 QUALIFIED = re.compile(
     r"[\s,;]{0,4}(?:\(\s{0,4})?(?:\x02[a-z ]{0,30}\x03\s{0,4})?(?<![A-Za-z\\])[a-z](?:\s{0,4},\s{0,4}[a-z])?\s{0,4}\\in\s{0,4}"
-    r"\\?(?:mathbb)?\s{0,4}\{?\s{0,4}[ZN]\s{0,4}\}?\s{0,4}(?:\^\s?\{?[+*]\}?|_\s?\{?[+*]\}?)?\s{0,4}\)?\s{0,4}$"
+    r"\\?(?:mathbb)?\s{0,4}\{?\s{0,4}[ZNRQ]\s{0,4}\}?\s{0,4}(?:\^\s?\{?[+*]\}?|_\s?\{?[+*]\}?)?\s{0,4}\)?\s{0,4}$"
 )
 """`..., k in Z` after a formula with k."""
 FOR_ALL = re.compile(
@@ -650,11 +769,18 @@ FOR_ALL = re.compile(
     r"(?:\\forall|\x02for (?:all|any|every)(?: real numbers?| reals?| integers?| positive integers?)?\x03)"
     r"\s*[a-z]?\s*(?:\\in\s*\\mathbb\s*\{?\s*[A-Z]\s*\}?\s*(?:\^\S{1,4}|_\S{1,6})?)?\s*"
 )
+EVERY = re.compile(
+    r"(?<=\S)[\s,]{0,4}(?:\x02|(?<=\s)),?\s{0,3}(?:for|where|with) (?:all|any|every|some|each|arbitrary)"
+    r"(?: (?:real|complex|rational|positive|negative|nonnegative|non-negative|natural|whole|integers?|numbers?|reals|"
+    r"constants?|values?|of|[a-z])){0,4}\x03?\s{0,3}(?:[a-z]\s{0,3})?\.?\s{0,3}$"
+)
+"""`... for all real t` after a formula with letters."""
 SENTENCE = re.compile(r"(?:the|so|thus|therefore)\b.{0,200}\b(?:is|are)\b:?\s+(?P<rest>.{1,200})", re.I | re.S)
 LEADING = re.compile(
     r"^(?:so |thus |hence |therefore,? )?(?:the )?(?:final |correct )?(?:answer|result|value|solution)s?(?: is| are|:)\s*:?\s*",
     re.I,
 )
+PREFACE = re.compile(r"([a-z ]{1,60})(?::| is| are| equals)", re.I)
 LEADING_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox)\s*\{([^{}]{0,80})\}\s*")
 ALL_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox|textrm)\s*\{([^{}]*)\}")
 OCR_DECIMAL = re.compile(r"(-?\d+)\. (\d+)")
@@ -664,11 +790,17 @@ def opened(text: str) -> str:
     """Without text macros or a preface around the whole."""
     match = ALL_TEXT.fullmatch(stripped(text))
     text = match[1] if match else text
-    if (lead := LEADING_TEXT.match(text)) and LEADING.fullmatch(lead[1].strip()):
+    if (lead := LEADING_TEXT.match(text)) and (LEADING.fullmatch(lead[1].strip()) or is_preface(lead[1].strip())):
         text = text[lead.end() :]
     text = LEADING.sub("", text)
     match = OCR_DECIMAL.fullmatch(stripped(text))
     return f"{match[1]}.{match[2]}" if match else text
+
+
+def is_preface(text: str) -> bool:
+    """`Minimum value:`, `The minimum is`; not `At most:`."""
+    match = PREFACE.fullmatch(text)
+    return bool(match) and not {*match[1].lower().split()} & (HEDGES | {"no", "than", "between", "never"})  # type: ignore[index]
 
 
 def words(text: str) -> Words:

@@ -30,9 +30,18 @@ SCALES = {
 }
 HEDGES = frozenset(
     """or and not maybe about approximately roughly otherwise if when except plus minus half perhaps but possibly
-    unless squared cubed factorial halves thirds quarters tenths hundredths remainder mod modulo more less fewer least
-    most""".split()
+    unless is are was were has have be being isn't aren't wrong incorrect too below above under doubled tripled
+    halved squared cubed factorial halves thirds quarters tenths hundredths fifths sixths sevenths eighths
+    ninths elevenths twelfths thousandths fourths fifth sixth seventh eighth ninth tenth tens scores unknown
+    impossible undefined remainder mod modulo more less fewer least most over""".split()
 )
+LEFT_HANGING = frozenset({"positive", "negative", "true", "false", "inverse"})
+"""`4 positive integers` are 4, `4 negative` is not."""
+LIMITED = frozenset(
+    """or but only if unless except when wait idea maybe otherwise sometimes however although though possibly probably
+    sure clue yet""".split()
+)
+"""After a yes or a no they make it something else."""
 
 HEDGED_REMARK = re.compile(r"\(\s*(?:or|and|maybe|perhaps|possibly|not|but|approx|about|roughly)", re.I)
 UNIT_END = re.compile(
@@ -42,8 +51,16 @@ NUMERIC_HEAD = re.compile(r"[\d)}!]\s*$|\\pi\s*$|\\circ\s*$|%\s*$")
 PLAIN_NUMBER = re.compile(r"-?\s*[\d.,]+(?:/\d+)?\s+")
 
 
+SIGN_UNIT = re.compile(
+    r"(?<=[\d)}\s])\s{0,3}(?:\x02?[kM]?\x03?\s{0,3}\\Omega|\\mu\s{0,3}\x02?[msgAFCLV]\x03?)\s{0,3}$"
+    r"|(?<=\\circ)\s{0,3}\}?\s{0,3}(?:\x02[CF]\x03|[CF])\s{0,3}$"
+)
+"""Ohms, micrometres, degrees Celsius."""
+
+
 def without_units(text: str) -> str:
     """`15 \\text{ cm}^2`, `45 mph`, `18 apples`: the number alone. A single letter counts as a unit only after a space."""
+    text = SIGN_UNIT.sub(lambda m: "}" if "}" in m[0] else "", text) if "\\" in text and text[:1] in "-0123456789." else text
     for _ in range(6):
         match = UNIT_END.search(text)
         if not match or not (head := text[: match.start()].rstrip(" *.") if match.start() else ""):
@@ -54,6 +71,21 @@ def without_units(text: str) -> str:
     return text.strip()
 
 
+LETTER_END = re.compile(
+    r"(?:\\(?:text|mathrm|mbox|rm)\s{0,3}\{[\s~]*([A-Za-z])[\s.]*\}|(?<=[\d}\s~])([A-Za-z]))\s{0,3}\.?\s{0,3}$"
+)
+
+
+def without_same_letter(answer: str, gold: str) -> tuple[str, str] | None:
+    """72.6m and 72.6 \\text{ m} without the unit that both end in."""
+    mine, right = LETTER_END.search(answer.strip("$ ")), LETTER_END.search(gold.strip("$ "))
+    if mine is None or right is None or (mine[1] or mine[2]) != (right[1] or right[2]):
+        return None
+    if (mine[1] or mine[2]) not in UNIT_LETTERS:
+        return None
+    return answer.strip("$ ")[: mine.start()], gold.strip("$ ")[: right.start()]
+
+
 def is_unit(tail: str, head: str, raw: str) -> bool:
     tail = re.sub(r"\^.*$", "", tail, flags=re.S).strip(" .\n/")
     wrapped = tail.startswith("\x02")
@@ -61,6 +93,8 @@ def is_unit(tail: str, head: str, raw: str) -> bool:
     if wrapped and word.startswith("("):  # a remark, unless it takes something back
         return not HEDGED_REMARK.match(word)
     if word.lower() in HEDGES or any(w in HEDGES for w in word.lower().split()) or re.search(r"\d", word):
+        return False
+    if word.lower().split()[-1:] and word.lower().split()[-1] in LEFT_HANGING:
         return False
     if wrapped:
         return bool(re.search(r"\d|\\pi|\x03", head))

@@ -86,6 +86,9 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction | None:
 def _root(base: Fraction, exponent: Fraction) -> Fraction | None:
     """9^{1/2} is 3 and 8^{2/3} is 4, exactly; None where the root is no fraction."""
     degree = exponent.denominator
+    if base < 0 and degree % 2 and degree <= 64:  # the real root, as answers mean it
+        root = _root(-base, exponent)
+        return root if root is None or exponent.numerator % 2 == 0 else -root
     if base < 0 or degree > 64:
         return None
     top, bottom = _whole_root(base.numerator, degree), _whole_root(base.denominator, degree)
@@ -290,6 +293,9 @@ def _value(node: Node, place: dict[str, Any], context: Any) -> Any:
         return _symbol(node.args[0], place, context)
     if node.op in ("pm", "mp"):
         raise Unreadable("plus-minus in a value")
+    if node.op == "pow" and (power := _odd_root(node.args[1])) is not None:
+        root = _real_root(context, _value(node.args[0], place, context), context.mpf(power.denominator))
+        return _to_power(context, root, power.numerator)
     if node.op in TRIGONOMETRY and node.args[0].op == "deg":
         return NUMERIC[node.op](context, _value(node.args[0].args[0], place, context) * context.pi / 180)
     values = [_value(arg, place, context) for arg in node.args]
@@ -304,6 +310,14 @@ def _value(node: Node, place: dict[str, Any], context: Any) -> Any:
         if isinstance(problem, Unreadable):
             raise
         raise Undefined(str(problem)[:80]) from problem
+
+
+def _odd_root(exponent: Node) -> Fraction | None:
+    """The 2/3 of (-8)^{2/3}, which is taken of the real root; None for other exponents."""
+    if exponent.op != "div" or any(part.op != "num" for part in exponent.args):
+        return None
+    power = exact(exponent)
+    return power if power is not None and 1 < power.denominator < 100 and power.denominator % 2 else None
 
 
 def _symbol(name: str, place: dict[str, Any], context: Any) -> Any:
