@@ -1,52 +1,43 @@
 """Every gold of the benchmarks that are on this machine: right when repeated, wrong when changed."""
 
-import json
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from passus import benchmarks, dataset
+from passus.benchmark import Benchmark
 from passus.grading import MATH, Grade, Rule, Verdict, check_gold, grade_all, guarded
 from passus.structure import Based, Foreign, Many, Matrix, Named, Sequence, Union, Value, mended, parse, split
 from passus.value import exact
 
-DATA = Path(os.environ.get("PASSUS_DATA") or Path(__file__).parents[2] / "shared" / "benchmarks")
-FILES = sorted(DATA.glob("*.jsonl"))
-pytestmark = pytest.mark.skipif(not FILES, reason=f"no benchmark data in {DATA}; PASSUS_DATA says where it is")
-CHOICE_FILES = {"gaokao_bench_biology", "gaokao_bench_chemistry", "gaokao_bench_physics"}
-JUDGED = {"chatglm_math"}
+ROWS = [row for row in (*benchmarks.BENCHMARKS, *benchmarks.TRAINING) if row.files]
+pytestmark = pytest.mark.usefixtures("real_data")
 SENTENCE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{4,}|\\in(?![a-z])|binom|approx|[=#一-龥]")
 UNIT = re.compile(r"\\text|\\mathrm|\\mbox|\\textbf|cm|[a-z]{3,}\^")
 
 
-def golds(path: Path) -> list[tuple[str, Rule]]:
-    found = []
-    for line in path.read_text().split("\n"):  # splitlines would cut at signs inside a problem
-        if not line:
-            continue
-        row = json.loads(line)
-        choice = "choices" in row or row.get("type") == "mcq" or path.stem in CHOICE_FILES
-        found.append((row["answer"], Rule("choice", tuple(row.get("choices", ()))) if choice else MATH))
-    return list(dict.fromkeys(found))
+def golds(row: Benchmark) -> list[tuple[str, Rule]]:
+    """As items have them, without those that a judge compares."""
+    ruled = [item for item in dataset.items_of(row) if item.rule.kind != "judge"]
+    return list(dict.fromkeys((item.gold, item.rule) for item in ruled))
 
 
 def said(answer: str) -> str:
     return f"Adding both sides gives the result, so the answer is $\\boxed{{{answer}}}$."
 
 
-@pytest.mark.parametrize("path", [f for f in FILES if f.stem not in JUDGED], ids=lambda path: path.stem)
-def test_a_gold_in_a_box_is_correct(path):
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_gold_in_a_box_is_correct(row):
     """Repeated as it stands, its stray braces mended. A gold of several boxes or of a whole proof is not an answer in a box."""
     items = [
-        (gold, rule) for gold, rule in golds(path) if gold.count("\\boxed") < 2 and len(gold) < 2000 and not gold.endswith("\\")
+        (gold, rule) for gold, rule in golds(row) if gold.count("\\boxed") < 2 and len(gold) < 2000 and not gold.endswith("\\")
     ]
     outputs = [said(mended(gold)) for gold, _ in items]
     grades = grade_all(outputs, [gold for gold, _ in items], [rule for _, rule in items], [False] * len(items))
     wrong = [(gold, one) for (gold, _), one in zip(items, grades, strict=True) if one.verdict is not Verdict.CORRECT]
     assert wrong == []
-    assert len(items) >= 0.99 * len(golds(path))
+    assert len(items) >= 0.99 * len(golds(row))
 
 
 def changed(gold: str) -> Iterator[str]:
@@ -82,7 +73,7 @@ def plain(answer) -> bool:
 
 def test_a_changed_gold_is_not():
     accepted, tried = [], 0
-    for gold in dict.fromkeys(gold for path in FILES if path.stem not in JUDGED for gold, rule in golds(path) if rule is MATH):
+    for gold in dict.fromkeys(gold for row in ROWS for gold, rule in golds(row) if rule == MATH):
         if UNIT.search(gold) or SENTENCE.search(gold) or not plain(parse(gold)):
             continue
         for other in changed(gold):
@@ -94,17 +85,17 @@ def test_a_changed_gold_is_not():
 
 
 def test_another_choice_is_not():
-    for path in FILES:
-        for gold, rule in golds(path):
+    for row in ROWS:
+        for gold, rule in golds(row):
             if rule.kind == "choice":
                 other = "B" if gold != "B" else "C"
                 one = guarded(said(other), gold, cut=False, rule=rule)
-                assert isinstance(one, Grade) and one.verdict is Verdict.WRONG, (path.stem, gold)
+                assert isinstance(one, Grade) and one.verdict is Verdict.WRONG, (row.name, gold)
 
 
 def test_few_golds_are_beyond_the_rules():
     """What check_gold reports, in all files together: proofs, sums, integrals, definitions by cases."""
-    every = [(gold, rule) for path in FILES if path.stem not in JUDGED for gold, rule in golds(path)]
+    every = [pair for row in ROWS for pair in golds(row)]
     told = [gold for gold, rule in every if check_gold(gold, rule)]
     assert len(told) < 0.06 * len(every)
-    assert sum(isinstance(parse(gold), Foreign) for gold, rule in every if rule is MATH) < 0.04 * len(every)
+    assert sum(isinstance(parse(gold), Foreign) for gold, rule in every if rule == MATH) < 0.04 * len(every)

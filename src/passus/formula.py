@@ -362,7 +362,10 @@ class Reader:
         if name == "frac":
             return Node("div", (self.argument(), self.argument()))
         if name == "binom":
-            return Node("binom", (self.argument(), self.argument()))
+            top, bottom = self.argument(), self.argument()
+            if "neg" in (top.op, bottom.op):
+                raise Unreadable("a column that is written as a binomial")
+            return Node("binom", (top, bottom))
         if name == "sqrt":
             return self.root()
         if name in PAIRS:
