@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from passus import cli, compare, finding
+from passus import cli, compare, finding, stats
 from passus.errors import UsageError
 from passus.record import RunFolder
 from small import small_config
@@ -34,6 +34,7 @@ def make_run(path, shifts: dict[str, float], seed: int = 0, items: int = ITEMS, 
 def point(step: int, benchmark: str, correct_QK: np.ndarray) -> dict:
     fixed = {"temperature": 1.0, "ci_low": 0.0, "ci_high": 1.0, "tokens_mean": 5.0, "tokens_p95": 5.0}
     sizes = {"q": len(correct_QK), "k": correct_QK.shape[1], "acc": float(correct_QK.mean())}
+    sizes["se"] = stats.fixed_set_se(correct_QK)
     return {"step": step, "benchmark": benchmark} | fixed | sizes
 
 

@@ -8,7 +8,8 @@ import pytest
 from passus import benchmarks, dataset
 from passus.benchmark import Benchmark
 from passus.grading import MATH, Grade, Rule, Verdict, check_gold, grade_all, guarded
-from passus.structure import Based, Foreign, Many, Matrix, Named, Sequence, Union, Value, mended, parse, split
+from passus.kinds import Based, Foreign, Many, Matrix, Named, Sequence, Union, Value
+from passus.structure import mended, parse, split
 from passus.value import exact
 
 ROWS = [row for row in (*benchmarks.BENCHMARKS, *benchmarks.TRAINING) if row.files]

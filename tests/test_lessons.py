@@ -106,7 +106,7 @@ def test_the_gradient_is_that_of_the_mean_log_likelihood_of_the_lesson_alone(tmp
     """Against transformers' own forward pass: REINFORCE with a reward of 1 for each kept lesson, and nothing of its context."""
     run = prepare(small_config(**TABLES), RunFolder(_new(tmp_path)), lambda: None)
     contexts, written = [[2, 9, 10, 5, 11], [2, 12, 5]], [[11, 12, 1], [13, 14, 15, 16, 1]]
-    kept = [Lesson(n, "", True, True, False, contexts[n], written[n]) for n in range(2)]
+    kept = [Lesson(n, True, True, False, contexts[n], written[n]) for n in range(2)]
     loss = train.add_lessons(run, kept)
     mine = {name: p.grad.clone() for name, p in run.policy.model.named_parameters() if p.grad is not None}
     run.optimizer.zero_grad()

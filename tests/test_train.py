@@ -240,7 +240,8 @@ def test_a_run_whose_last_update_was_skipped_is_finished_all_the_same(tmp_path, 
 
 
 def test_what_the_grader_could_not_judge_teaches_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(train, "grade_all", lambda outputs, *_: [Grade(Verdict.ERROR, None)] * len(outputs))
+    failed = Grade(Verdict.ERROR, None)
+    monkeypatch.setattr(train, "grade_items", lambda judge, items, *_: ([failed] * len(items), {}))
     row = run_small(tmp_path / "arm", train={"steps": 1}).metrics()[0]
     assert row["train/grader_error"] == 1 and row["train/grad_norm"] == 0
 

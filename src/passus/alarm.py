@@ -4,7 +4,7 @@ At every eval point the best three in a row so far are compared with the last th
 of the suite and with the noise of these very items. The bound is such that a run of pure noise raises an alarm in one case of
 twenty, all its eval points together. After an alarm the watch begins anew.
 
-Shapes: T eval points, Q items, K samples an item.
+Shapes: T eval points.
 """
 
 from dataclasses import dataclass
@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from passus import shapes, stats
+from passus import shapes
 from passus.finding import MARGIN
-from passus.grading import Verdict
 from passus.record import RunFolder
 
 WINDOW = 3
@@ -56,18 +55,11 @@ def wanted(folder: RunFolder, after: int) -> list[int]:
 
 
 def watched(folder: RunFolder, after: int) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """The eval points after a step: steps, means, standard errors."""
-    steps = sorted({row["step"] for row in folder.evals() if row["step"] > after})
-    points = [macro_point(folder.read_rows("items", step)) for step in steps]
-    return steps, np.array([mean for mean, _ in points]), np.array([se for _, se in points])
-
-
-def macro_point(rows: list[dict]) -> tuple[float, float]:
-    """Mean accuracy over the benchmarks and temperatures of an eval point, and its standard error on these items."""
-    correct: dict[tuple, dict[int, list[bool]]] = {}
-    for row in rows:
-        of_item = correct.setdefault((row["benchmark"], row["temperature"]), {}).setdefault(row["item"], [])
-        of_item.append(row["verdict"] == Verdict.CORRECT)
-    parts = [np.array(list(items.values()), dtype=float) for items in correct.values()]
-    ses = [max(stats.fixed_set_se(correct_QK), 1 / correct_QK.size) for correct_QK in parts]
-    return float(np.mean([part.mean() for part in parts])), float(np.sqrt(np.square(ses).sum())) / len(parts)
+    """The eval points after a step: steps, means over benchmarks and temperatures, and their standard errors."""
+    by_step: dict[int, list[tuple[float, float]]] = {}
+    for row in folder.evals():
+        if row["step"] > after:
+            by_step.setdefault(row["step"], []).append((row["acc"], row["se"]))
+    parts = [np.array(by_step[step]) for step in sorted(by_step)]
+    se_T = np.array([np.sqrt((part[:, 1] ** 2).sum()) / len(part) for part in parts])
+    return sorted(by_step), np.array([part[:, 0].mean() for part in parts]), se_T

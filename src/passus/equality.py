@@ -6,11 +6,8 @@ from functools import lru_cache
 from itertools import permutations
 
 from passus.formula import Node, Unreadable, number
-from passus.notation import separated
-from passus.structure import (
-    LONGEST,
+from passus.kinds import (
     REALS,
-    TIME,
     About,
     Answer,
     Equation,
@@ -26,14 +23,12 @@ from passus.structure import (
     Value,
     Without,
     Words,
-    interval,
-    parse,
-    squeezed,
 )
+from passus.notation import separated
+from passus.structure import LONGEST, TIME, interval, parse, squeezed
 from passus.units import LIMITED, without_same_letter
 from passus.value import TooLarge, Undefined, constant, decimal_logarithm, equal, evaluate, exact, operations, point, symbols
 
-ONE = Node("num", (1,))
 TAKEN_BACK = {"yes": LIMITED | {"no", "not", "never"}, "no": LIMITED | {"yes"}}
 """Words after a Yes or a No that make it something else; others explain it."""
 SEVERAL = re.compile(r"\bboth\b|\border\b")

@@ -80,6 +80,7 @@ def point(rows: list[dict]) -> dict:
         "acc": accuracy.mean,
         "ci_low": accuracy.low,
         "ci_high": accuracy.high,
+        "se": max(stats.fixed_set_se(correct_QK), 1 / correct_QK.size),
         "pass": {str(k): stats.pass_at_k(correct_QK, k) for k in _powers_of_two(samples)},
         "maj": {str(samples): stats.maj_at_k(answers_QK, correct_QK)},
         "tokens_mean": float(np.mean(tokens)),

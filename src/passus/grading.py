@@ -17,8 +17,9 @@ from passus import choice
 from passus.answer import BOX, LONGEST_ANSWER, last_box
 from passus.equality import readings, same
 from passus.formula import CLOSERS, FUNCTIONS, FURTHER, GREEK, WRAPPERS, Unreadable
+from passus.kinds import Foreign, Value, Words
 from passus.notation import COMMAND, tidy
-from passus.structure import Foreign, Value, Words, parse, squeezed
+from passus.structure import parse, squeezed
 from passus.units import HEDGES
 from passus.value import exact
 

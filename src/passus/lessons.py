@@ -14,8 +14,9 @@ Shapes: D groups, L lessons.
 
 from dataclasses import dataclass, replace
 
-from passus.grading import BOX, Verdict, grade_all
+from passus.grading import BOX, Verdict
 from passus.groups import Groups
+from passus.judge import grade_items
 from passus.method import Method
 from passus.policy import Policy
 from passus.sampler import Prompt, Sampler, SamplingParams
@@ -53,7 +54,6 @@ Take from them what applies, and solve the problem on your own.
 class Lesson:
     group: int
     """Of the step's prompts."""
-    text: str
     kept: bool
     helped: bool
     """The problem was solved with the lesson in front."""
@@ -111,9 +111,9 @@ def teach(policy: Policy, sampler: Sampler, method: Method, used: Groups, params
         [replay if fits else requests[i] for i, (replay, fits) in enumerate(zip(replays, room, strict=True))],
         replace(params, samples=1, stream="replay"),
     )
-    golds, rules = [used.items_D[d].gold for d, *_ in pairs], [used.items_D[d].rule for d, *_ in pairs]
+    items = [used.items_D[d] for d, *_ in pairs]
     answers = policy.answers(solved.tokens, policy.texts(solved.tokens))
-    grades = grade_all(answers, golds, rules, [not finished for finished in solved.finished])
+    grades, _ = grade_items(None, items, answers, [not finished for finished in solved.finished])
     lessons = []
     for i, (d, _wrong, right) in enumerate(pairs):
         helped = room[i] and grades[i].verdict is Verdict.CORRECT
@@ -123,7 +123,7 @@ def teach(policy: Policy, sampler: Sampler, method: Method, used: Groups, params
         if method.lessons == "solution":
             context, tokens = list(used.prompts_D[d].tokens), used.rollout.tokens[right][: len(tokens)]
         kept = whole and (helped or method.lessons == "all")
-        lessons.append(Lesson(d, shown[i], kept, helped, golds[i] in shown[i], context, tokens))
+        lessons.append(Lesson(d, kept, helped, items[i].gold in shown[i], context, tokens))
     plain = [_success(used, d) for d, *_ in pairs]
     cost = sum(len(p.tokens) for p in [*requests, *replays]) + sum(map(len, [*written.tokens, *solved.tokens]))
     return Taught(lessons, groups, groups - len(pairs), sum(plain) / len(plain), cost)

@@ -89,7 +89,10 @@ def in_circles(drawn: Groups, repeats: int) -> float:
 def of_updates(updates: Sequence[Update]) -> dict[str, float | None]:
     """Means over the step's updates. The gap to the sampler is that of the first, before any weight has moved."""
     totals = [update.totals() for update in updates]
-    total = {name: sum(of_update.get(name, 0.0) for of_update in totals) for name in {key: 0 for one in totals for key in one}}
+    total = {
+        name: sum(of_update.get(name, 0.0) for of_update in totals)
+        for name in dict.fromkeys(key for one in totals for key in one)
+    }
     tokens = max(1.0, total["tokens"])
     low, high = total["clipped_low"] / tokens, total["clipped_high"] / tokens
     found = {

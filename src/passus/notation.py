@@ -62,10 +62,10 @@ SPELLING = {
     r"\geq": r"\ge", r"\neq": r"\ne", r"\dbinom": r"\binom", r"\tbinom": r"\binom", r"\lt": "<", r"\gt": ">", r"\lbrace": r"\{",
     r"\rbrace": r"\}", r"\lbrack": "[", r"\rbrack": "]", r"\varnothing": r"\emptyset", r"\tg": r"\tan", r"\ctg": r"\cot",
     r"\arctg": r"\arctan", r"\lvert": "|", r"\rvert": "|", r"\vert": "|", r"\mid": "|", r"\div": "/", r"\colon": ":",
-    r"\lparen": "(",
-    r"\rparen": ")", r"\degree": r"^\circ ", r"\R": r"\mathbb{R}", r"\thickapprox": r"\approx", r"\simeq": r"\approx",
-    r"\doteq": r"\approx", r"\equiv": "=", r"\land": " and ", r"\lor": " or ", r"\wedge": " and ", r"\vee": " or ",
-    r"\overrightarrow": r"\vec", r"\overline": r"\overline", r"\widehat": r"\hat", r"\bullet": r"\cdot", r"\ast": r"\cdot",
+    r"\lparen": "(", r"\rparen": ")", r"\degree": r"^\circ ", r"\R": r"\mathbb{R}", r"\thickapprox": r"\approx",
+    r"\simeq": r"\approx", r"\doteq": r"\approx", r"\equiv": "=", r"\land": " and ", r"\lor": " or ",
+    r"\wedge": " and ", r"\vee": " or ",
+    r"\overrightarrow": r"\vec", r"\widehat": r"\hat", r"\bullet": r"\cdot", r"\ast": r"\cdot",
     r"\setminus": r"\backslash", r"\smallsetminus": r"\backslash", r"\implies": r"\Rightarrow",
 }  # fmt: skip
 COMMAND = re.compile(r"\\[A-Za-z]+")

@@ -153,12 +153,12 @@ class Policy:
         """A text as a turn of the user's, put through the chat template if there is one."""
         if self.chat_template is None:
             return f"{text}\n\n"
-        switch = {} if self.thinking == "default" else {"enable_thinking": self.thinking == "on"}
-        return self._apply([{"role": "user", "content": text}], add_generation_prompt=True, **switch)
+        return self._asked([{"role": "user", "content": text}])
 
     def knows(self, word: str) -> bool:
         """Whether this is a token of its own."""
-        return word in self.tokenizer.get_vocab()
+        token = self.tokenizer.convert_tokens_to_ids(word)  # the whole vocabulary would be a dictionary of 150,000
+        return token is not None and self.tokenizer.convert_ids_to_tokens(token) == word
 
     def _prompt(self, number: int, tokens: list[int], vocabulary: int) -> Prompt:
         bos = self.tokenizer.bos_token_id
@@ -177,8 +177,7 @@ class Policy:
         """A prompt as text, without the start token that a tokenizer adds by itself where there is no chat template."""
         if self.chat_template is None:
             return prompt.plain(item, self.template, self.system)
-        switch = {} if self.thinking == "default" else {"enable_thinking": self.thinking == "on"}
-        return self._apply(self.messages(item), add_generation_prompt=True, **switch)
+        return self._asked(self.messages(item))
 
     def seen(self, item: Item) -> str:
         """A prompt as text with all that the model sees, the start token included."""
@@ -188,6 +187,11 @@ class Policy:
     def messages(self, item: Item) -> list[dict[str, str]]:
         """What the chat template is given."""
         return prompt.messages(item, self.template, self.system)
+
+    def _asked(self, messages: list[dict[str, str]]) -> str:
+        """Up to where the model's turn begins."""
+        switch = {} if self.thinking == "default" else {"enable_thinking": self.thinking == "on"}
+        return self._apply(messages, add_generation_prompt=True, **switch)
 
     def _apply(self, messages: list[dict[str, str]], **given: bool) -> str:
         return self.tokenizer.apply_chat_template(messages, chat_template=self.chat_template, tokenize=False, **given)

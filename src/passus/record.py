@@ -100,6 +100,9 @@ METRICS = {
     "eval/<benchmark>/pass": Metric("share", "pass@k: chance that at least one of k samples is correct, unbiased"),
     "eval/<benchmark>/maj": Metric("share", "maj@k: the most frequent answer of k samples is correct; ties count in part"),
     "eval/<benchmark>/tokens_mean": Metric("tokens", "length of completions"),
+    "eval/<benchmark>/se": Metric(
+        "share", "standard error of the mean over these very items, for what is compared within a run"
+    ),
     "eval/<benchmark>/tokens_p95": Metric("tokens", "95th percentile of length"),
     "eval/<benchmark>/truncated": Metric("share", "completions that the token limit cut off"),
     "eval/<benchmark>/unparseable": Metric("share", "completions that ended without an answer"),

@@ -55,9 +55,15 @@ LONGEST_LOOP, LEAST_LOOP = 64, 24
 
 def loops(tokens: Sequence[int], repeats: int) -> bool:
     """Whether it ends in the same tokens so many times in a row."""
+    if len(tokens) < LEAST_LOOP:
+        return False
     for size in range(1, min(LONGEST_LOOP, len(tokens) // repeats) + 1):
         span = max(repeats * size, LEAST_LOOP)
-        if len(tokens) >= span and all(tokens[-i] == tokens[-i - size] for i in range(1, span - size + 1)):
+        if (
+            tokens[-1] == tokens[-1 - size]
+            and len(tokens) >= span
+            and all(tokens[-i] == tokens[-i - size] for i in range(1, span - size + 1))
+        ):
             return True
     return False
 

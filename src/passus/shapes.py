@@ -29,16 +29,6 @@ def monotone(values_T: np.ndarray, weights_T: np.ndarray | None = None) -> np.nd
     return _pooled(values_RT, weights_RT, whole_R)[0].reshape(np.shape(values_T))
 
 
-def unimodal(values_T: np.ndarray, weights_T: np.ndarray | None = None) -> np.ndarray:
-    """Best fit that first rises and then falls (either part may be empty); values may be [T] or [R, T]."""
-    values_RT, weights_RT = _rows(values_T, weights_T)
-    size = values_RT.shape[1]
-    rising_R = _split_errors(values_RT, weights_RT).argmin(1)  # how many points belong to the rise
-    rise_RT = _pooled(values_RT, weights_RT, rising_R)[0]
-    fall_RT = _pooled(values_RT[:, ::-1], weights_RT[:, ::-1], size - rising_R)[0][:, ::-1]
-    return np.where(np.arange(size) < rising_R[:, None], rise_RT, fall_RT).reshape(np.shape(values_T))
-
-
 def fall_begins(values_T: np.ndarray, se_T: np.ndarray, first: int = 0) -> int:
     """The last point before a fall: where two levels, one after the other, fit best what comes from `first` on."""
     values, weights = np.asarray(values_T, dtype=float)[first:], _positive(se_T, len(values_T))[first:] ** -2.0
@@ -139,21 +129,12 @@ def _positive(se_T: np.ndarray | float, size: int) -> np.ndarray:
 def alarm_statistic(values_T: np.ndarray, se: np.ndarray | float, window: int = 3) -> float:
     """How many standard errors the last `window` evaluations lie below the best earlier `window` in a row.
 
-    NaN while there are fewer than two windows. Compare with alarm_critical: the best of many is high by luck.
+    NaN while there are fewer than two windows. Compare with alarm_bound: the best of many is high by luck.
     """
     values_T = np.asarray(values_T, dtype=float)
     if len(values_T) < 2 * window:
         return float("nan")
     return float(_alarms(values_T[None], _positive(se, len(values_T)), window)[0])
-
-
-@lru_cache
-def alarm_critical(T: int, window: int = 3, level: float = 0.95, seed: int = 0) -> float:
-    """What alarm_statistic stays below with this chance in T evaluations of pure noise."""
-    if 2 * window > T:
-        return float("nan")
-    noise_RT = np.random.default_rng(seed).standard_normal((40_000, T))
-    return float(np.quantile(_alarms(noise_RT, np.ones(T), window), level))
 
 
 @lru_cache

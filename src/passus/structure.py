@@ -3,9 +3,30 @@
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal
 
 from passus.formula import Node, Prose, Unknown, Unreadable, number, read
+from passus.kinds import (
+    EMPTY,
+    INFINITY,
+    MINUS_INFINITY,
+    REALS,
+    About,
+    Answer,
+    Based,
+    Equation,
+    Foreign,
+    Many,
+    Matrix,
+    Modulo,
+    Named,
+    Order,
+    Ratio,
+    Sequence,
+    Union,
+    Value,
+    Without,
+    Words,
+)
 from passus.notation import (
     CURRENCY,
     digits_joined,
@@ -22,145 +43,14 @@ MOST_PARTS = 120
 LONGEST_CHAIN = 10
 
 
-@dataclass(frozen=True)
-class Value:
-    node: Node
-    percent: bool = False
-
-
-@dataclass(frozen=True)
-class Words:
-    text: str
-
-
-@dataclass(frozen=True)
-class Foreign:
-    """Mathematics that formula.py does not read: compared as text, then by math-verify."""
-
-    text: str
-    reason: str
-    broken: bool = False
-    """Not well formed, so nobody else should guess what is meant."""
-
-
-@dataclass(frozen=True)
-class Sequence:
-    """A tuple or an interval: ordered, and the brackets count."""
-
-    opening: str
-    items: tuple["Answer", ...]
-    closing: str
-
-
-@dataclass(frozen=True)
-class Many:
-    """A list or a set."""
-
-    items: tuple["Answer", ...]
-    kind: Literal["list", "set", "parts"] = "list"
-    """Parts are the blanks of one question, divided by semicolons, and keep their order."""
-
-
-@dataclass(frozen=True)
-class Union:
-    items: tuple["Answer", ...]
-
-
-@dataclass(frozen=True)
-class Without:
-    """All real numbers but these."""
-
-    items: tuple["Answer", ...]
-
-
-@dataclass(frozen=True)
-class Matrix:
-    rows: tuple[tuple["Answer", ...], ...]
-
-
-@dataclass(frozen=True)
-class Named:
-    """`x = 5`, `f(x) = 2x`, `(x, y) = (1, 2)`."""
-
-    name: str
-    inner: "Answer"
-    whole: "Equation | None" = None
-
-
-@dataclass(frozen=True)
-class Equation:
-    left: Node
-    right: Node
-
-
-@dataclass(frozen=True)
-class Order:
-    """A chain of < and ≤ from small to large, or one ≠."""
-
-    nodes: tuple[Node, ...]
-    signs: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Based:
-    """Digits in a base other than ten."""
-
-    digits: str
-    base: int
-
-
-@dataclass(frozen=True)
-class Ratio:
-    parts: tuple["Answer", ...]
-
-
-@dataclass(frozen=True)
-class About:
-    """`exact ≈ rounded`."""
-
-    exact: "Answer"
-    rounded: "Answer"
-
-
-@dataclass(frozen=True)
-class Modulo:
-    """`n \\equiv 1, 5 \\pmod 6`."""
-
-    names: frozenset[str]
-    residues: frozenset[int]
-    modulus: int
-
-
-Answer = (
-    Value
-    | Words
-    | Foreign
-    | Sequence
-    | Many
-    | Union
-    | Without
-    | Matrix
-    | Named
-    | Equation
-    | Order
-    | Based
-    | Ratio
-    | About
-    | Modulo
-)
-
-INFINITY = Node("sym", ("\\infty",))
-MINUS_INFINITY = Node("neg", (INFINITY,))
-REALS = Sequence("(", (Value(MINUS_INFINITY), Value(INFINITY)), ")")
-EMPTY = Many((), "set")
-PHRASES: dict[str, "Answer"] = {
+PHRASES: dict[str, Answer] = {
     **dict.fromkeys(["no solution", "no solutions", "no real solution", "no real solutions", "empty set", "none"], EMPTY),
     **dict.fromkeys(["all real numbers", "all reals", "all real number", "all real values", "any real number"], REALS),
     **dict.fromkeys(["infinity", "positive infinity"], Value(INFINITY)),
 }  # fmt: skip
 ONE_WORD = {
     "convergent": "converges", "divergent": "diverges", "dne": "does not exist", "isn't": "is not", "doesn't": "does not",
-    "true": "true", "correct": "true", "monday": "monday", "undefined": "undefined", "impossible": "impossible",
+    "correct": "true",
     "cannot": "not", "degrees": "", "approx": "",
 }  # fmt: skip
 NUMBER_WORDS = {

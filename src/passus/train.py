@@ -27,8 +27,9 @@ from passus.device import to_device
 from passus.display import score
 from passus.errors import PassusError, Stop
 from passus.evaluate import evaluate
-from passus.grading import Grade, Verdict, grade_all
+from passus.grading import Grade, Verdict
 from passus.groups import Groups
+from passus.judge import grade_items
 from passus.lessons import Lesson, Taught
 from passus.method import Tokens, advantages, policy_loss, token_weights
 from passus.metrics import Times, Update
@@ -211,8 +212,7 @@ def sampling(run: Run, step: int) -> SamplingParams:
 def graded(run: Run, rollout: Rollout, texts: Sequence[str], items: Sequence[Item], count: int) -> list[Grade]:
     answers = run.policy.answers(rollout.tokens, texts)
     items_N = [item for item in items for _ in range(count)]
-    golds, rules = [item.gold for item in items_N], [item.rule for item in items_N]
-    return grade_all(answers, golds, rules, [not finished for finished in rollout.finished])
+    return grade_items(None, items_N, answers, [not finished for finished in rollout.finished])[0]
 
 
 def shown_solutions(run: Run, items: Sequence[Item]) -> Rollout:
