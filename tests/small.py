@@ -60,7 +60,7 @@ def record(run: Path) -> dict:
 
     rows = {
         f"{kind}/{path.name}": pyarrow.parquet.read_table(path).to_pylist()
-        for kind in ("items", "samples")
+        for kind in ("items", "readings", "samples")
         for path in sorted((run / kind).glob("*.parquet"))
     }
     last = sorted((run / "checkpoints").glob("step-*"))[-1]
@@ -72,6 +72,7 @@ def record(run: Path) -> dict:
     return {
         "metrics": lines("metrics.jsonl"),
         "evals": lines("evals.jsonl"),
+        "readings": lines("readings.jsonl") if (run / "readings.jsonl").exists() else [],
         "rows": rows,
         "weights": weights,
         "last": last.name,

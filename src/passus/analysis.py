@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from passus import audit, cause, contrast, course, sizes, stats, sweep
+from passus import audit, cause, contrast, course, legibility, sizes, stats, sweep
 from passus.course import Measured
 from passus.curves import Curves
 from passus.finding import Finding, Verdict
@@ -20,11 +20,12 @@ DISCOVERY = 0.05
 
 def analyse(curves: Curves) -> list[Finding]:
     measured = measure(curves)
-    found = [finding for m in measured for finding in course.findings(m)]
-    benchmarks = contrast.comparable(measured)
+    found = [finding for m in measured if m.curve.reader != "control" for finding in course.findings(m)]
+    benchmarks = contrast.comparable([m for m in measured if not m.curve.reader])
+    found += legibility.findings(contrast.comparable([m for m in measured if m.curve.reader]))
     found += contrast.findings(benchmarks) + sizes.findings(benchmarks) + sweep.findings(benchmarks)
     adjust(found)
-    found += cause.findings(measured, found)
+    found += cause.findings([m for m in measured if not m.curve.reader], found)
     return found + audit.findings(curves)
 
 

@@ -29,7 +29,11 @@ def findings(measured: Sequence[Measured], found: Sequence[Finding]) -> list[Fin
     """For every late fall that is supported."""
     by_name = {(m.name, m.curve.benchmark): m for m in measured}
     falls = [one for one in found if one.id == "A3" and one.verdict is Verdict.SUPPORTED]
-    return [cause(by_name[fall.series, fall.benchmark], fall.numbers["before"]) for fall in falls]
+    return [
+        cause(by_name[fall.series, fall.benchmark], fall.numbers["before"])
+        for fall in falls
+        if (fall.series, fall.benchmark) in by_name
+    ]
 
 
 def cause(m: Measured, peak: float) -> Finding:

@@ -4,6 +4,7 @@
     grid      one run or file: accuracy and length, on two axes, a panel each benchmark, and their total
     heatmap   lines as rows, such as models by size: progress along, accuracy as colour
     solved    one run: its items as rows, the share of samples that are correct as colour
+    readers   a line each reader of what a run wrote, a panel each benchmark and writer
 
 Lines are named and coloured by what tells their runs apart: model, tuning, method. Runs that differ by seed alone share one.
 """
@@ -17,11 +18,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from passus.curves import Items, lines_of, names_of, of_runs, origin_of, parameters_in, read_file
+from passus.curves import Items, lines_of, names_of, of_readings, of_runs, origin_of, parameters_in, read_file
 from passus.errors import UsageError, nearest
 from passus.figure import Change, Figure, Mark, Point, Series, Style, line_of
 from passus.files import write_atomic
-from passus.looks import ACCURACY, DASH_LENGTHS, FAMILIES, RAMP, TOKENS, dress, family_in, sizes_of
+from passus.looks import ACCURACY, DASH_LENGTHS, FAMILIES, RAMP, TOKENS, dress, family_in, reader_look, sizes_of
 from passus.record import METRICS, RunFolder, find_runs
 
 X_AXES = {
@@ -52,17 +53,17 @@ def figure(
     references: Sequence[Path] = (),
 ) -> Figure:  # fmt: skip
     """A figure of any kind. Without an x, a heatmap is against the share of the run, all else against step."""
-    if kind not in ("curves", "grid", "heatmap", "solved"):
-        raise UsageError(f"kind = {kind!r}", expected="curves, grid, heatmap or solved")
+    if kind not in ("curves", "grid", "heatmap", "solved", "readers"):
+        raise UsageError(f"kind = {kind!r}", expected="curves, grid, heatmap, solved or readers")
     if references and kind != "curves":
         raise UsageError(f"references in a {kind}", expected="kind = 'curves'")
-    if kind in ("grid", "solved") and y != "accuracy":
+    if kind in ("grid", "solved", "readers") and y != "accuracy":
         raise UsageError(f"y = {y!r} in a {kind}", expected="accuracy", write="kind = 'curves'")
     if kind == "heatmap":
         return heatmap(sources, x or "progress", y, title)
     if kind == "curves":
         return curves(sources, x or "step", y, title, references)
-    return (grid if kind == "grid" else solved)(sources, x or "step", title)
+    return {"grid": grid, "solved": solved, "readers": readers}[kind](sources, x or "step", title)
 
 
 def curves(
@@ -158,6 +159,31 @@ def solved(sources: list[Path], x: str = "step", title: str | None = None) -> Fi
     made.note = f"{samples} samples an item; solved: most of them correct\n"
     made.note += "+ newly solved since the eval before, \N{MINUS SIGN} solved no longer"
     return made
+
+
+def readers(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
+    """Who can answer from what was written: the policy itself, frozen readers, and what is right without the text."""
+    runs, files = _sorted_out(sources)
+    found = of_readings([RunFolder(run) for run in runs])
+    if not found or files:
+        raise UsageError(f"no readers in {', '.join(map(str, sources))}", expected="runs with eval.readers")
+    series = []
+    for curve in found:
+        assert curve.origin is not None
+        along = _along(RunFolder(curve.origin.path), x)
+        points = [
+            Point(where, p.y, p.low, p.high, step=int(p.x)) for p in curve.points if (where := along(int(p.x))) is not None
+        ]
+        series.append(Series(curve.name, curve.benchmark, points, curve.family, style=reader_look(curve)))
+    joined = []
+    for panel, name in dict.fromkeys((s.panel, s.name) for s in series):
+        members = [s for s in series if (s.panel, s.name) == (panel, name)]
+        for n, s in enumerate(members if len(members) > 1 else []):
+            s.line, s.faint, s.name = f"{name} (mean of {len(members)} seeds)", True, f"{name}, run {n + 1}"
+        joined += [*members, _mean(members)] if len(members) > 1 else members
+    note = _note(joined) or f"band: {ITEM_BAND}"
+    note += "\nreaders answer from the policy's reasoning; gray: what the frozen policy says without it"
+    return Figure(title or "", _axis(x), Y_AXES["accuracy"][1], joined, note)
 
 
 def _item_rows(items: Items, panel: str, along: Callable[[int], float | None]) -> tuple[list[Series], list[Change]]:

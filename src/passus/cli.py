@@ -338,7 +338,7 @@ def explain(field: str | None = None) -> int:
 def plot(
     *sources: Path,
     out: Path,
-    kind: Literal["curves", "grid", "heatmap", "solved"] = "curves",
+    kind: Literal["curves", "grid", "heatmap", "solved", "readers"] = "curves",
     x: Literal["step", "tokens", "time", "progress"] | None = None,
     y: str = "accuracy",
     title: str | None = None,
@@ -355,7 +355,7 @@ def plot(
         The figure: .svg, .pdf or .png; .csv for its data.
     kind
         curves: a line a run, a panel a benchmark. grid: accuracy and length of one run, all its benchmarks. heatmap: lines by
-        progress. solved: items by steps, of one run.
+        progress. solved: items by steps, of one run. readers: who can answer from what was written.
     x
         step, tokens, time or progress; step, if not given (a heatmap: progress).
     y

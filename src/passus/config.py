@@ -16,6 +16,12 @@ from passus.prompt import AUTO
 from passus.section import Section
 from passus.tasks import Item, benchmark_name, check_task, expand, suite, training_items
 
+LIVE, FROZEN = "live", "frozen"
+"""Readers by what they are to the policy: itself as it stands, and as it was before training. Others are models by name."""
+NOTHING, ANOTHER = "none", "shuffled"
+CONTROLS = (NOTHING, ANOTHER)
+"""What the frozen policy makes of no text, and of another item's."""
+
 
 class ModelTable(Section):
     base: str
@@ -81,6 +87,17 @@ class RewardTable(Section):
     """`module:function` in TRL's signature, whose value is added; `reward = "module:function"` takes it alone."""
     weight: float = Field(1.0, ge=-1e6, le=1e6)
     """What the function's value is multiplied by."""
+    reader: str = ""
+    """Who answers from the policy's reasoning and is graded in its place: `live` (itself), `frozen` (as it was), or a model."""
+
+    @field_validator("reader")
+    @classmethod
+    def _is_no_control(cls, value: str) -> str:
+        if value in CONTROLS:
+            raise ValueError(
+                f"must be live, frozen or a model: {value} is a control of eval.readers, and tells nothing of a text"
+            )
+        return value
 
 
 class TrainTable(Section):
@@ -131,6 +148,16 @@ class EvalTable(Section):
     """When accuracy falls from its best beyond noise: note it, end there, or go back to the best at half the learning rate."""
     limit: int = Field(0, ge=0)
     """First items of each benchmark only; 0 for all. For trying things out: scores over fewer items are other scores."""
+
+    readers: list[str] = Field([])
+    """Who else answers from the policy's reasoning: `live`, `frozen`, models; `none` and `shuffled` are controls without it."""
+
+    @field_validator("readers")
+    @classmethod
+    def _no_reader_twice(cls, value: list[str]) -> list[str]:
+        if len(set(value)) < len(value):
+            raise ValueError("must name each reader once")
+        return value
 
     @property
     def temperatures(self) -> list[float]:
@@ -189,7 +216,7 @@ class RunTable(Section):
 
 
 class ChartTable(Section):
-    kind: Literal["curves", "grid", "heatmap"] = "curves"
+    kind: Literal["curves", "grid", "heatmap", "readers"] = "curves"
     """`curves`: one line an arm."""
     y: str = "accuracy"
     """`accuracy`, `length`, or any recorded metric by its name."""
@@ -232,6 +259,8 @@ class Config(Section):
                 f"method.name = {self.method.name!r} shows solutions and samples nothing, so there is nothing to correct or "
                 "to draw again: write correction_cap = 0 and rounds = 1"
             )
+        if self.method.loss == "likelihood" and self.reward.reader:
+            raise ValueError(f'reward.reader = {self.reward.reader!r}: {self.method.name} has no rewards; write reader = ""')
         if bool(self.judge.url) != bool(self.judge.model):
             raise ValueError("[judge] has url or model alone: write both, or neither")
         if self.model.targets != ["all-linear"] and "all-linear" in self.model.targets:

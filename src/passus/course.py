@@ -92,6 +92,8 @@ def findings(m: Measured) -> list[Finding]:
         improvement, plateau, degradation, dips, scatter, speed, coupling, stability, early_dip, best_checkpoint, budget,
         solved,
     ]  # fmt: skip
+    if m.curve.reader:  # the length of a reader's answer says nothing
+        asked = [ask for ask in asked if ask not in (coupling, budget)]
     return [found for ask in asked if (found := ask(m)) is not None]
 
 

@@ -57,7 +57,7 @@ class Curriculum:
         """The rates after these groups."""
         followed = list(rates)
         for d, item in enumerate(drawn.items_D):
-            grades = drawn.grades_N[d * drawn.samples : (d + 1) * drawn.samples]
+            grades = drawn.paid_N[d * drawn.samples : (d + 1) * drawn.samples]
             n = self.number_of[item.benchmark, item.index]
             followed[n] = (followed[n] + sum(g.verdict is Verdict.CORRECT for g in grades) / len(grades)) / 2
         return followed

@@ -27,6 +27,8 @@ from passus.files import write_text
 from passus.grading import Verdict
 from passus.record import RunFolder, find_runs
 
+NO_TEXT, OTHER_TEXT = "No text", "Another item's text"
+"""What the controls of readers are called."""
 REFERENCES = Path(__file__).parent / "references"
 """Published curves that come with passus."""
 MOST_POINTS, MOST_ITEMS = 5000, 10_000_000
@@ -91,6 +93,10 @@ class Curve:
     """The run it comes from."""
     temperature: float | None = None
     """Where runs were evaluated at several."""
+    reader: str = ""
+    """Of a reader's answers: `live`, `frozen` or `control`."""
+    family: str = ""
+    """The reader's."""
 
     @property
     def level(self) -> str:
@@ -164,7 +170,9 @@ def load(sources: Sequence[Path]) -> Curves:
                 write=nearest(str(source), [path.stem for path in REFERENCES.glob("*.json")]),
             )
     if runs:
-        read.append(of_runs([RunFolder(path) for path in runs.values()]))
+        folders = [RunFolder(path) for path in runs.values()]
+        read.append(of_runs(folders))
+        read[-1].series += of_readings(folders)
     if not any(curve.points for curves in read for curve in curves.series):
         raise UsageError(f"nothing in {', '.join(map(str, sources))}", expected="runs with eval points, or curve files")
     axes = {(curves.x, curves.y) for curves in read}
@@ -216,6 +224,30 @@ def _of_run(run: RunFolder, origin: Origin, name: str, rows: list[dict], several
     return list(curves.values())
 
 
+def of_readings(runs: Sequence[RunFolder]) -> list[Curve]:
+    """What readers made of the runs' texts: a line a reader, and of several writers each on its own."""
+    origins = [origin_of(run) for run in runs]
+    lines, names = named_lines(origins)
+    writer_of = {origin: name for line, name in zip(lines, names, strict=True) for origin in line}
+    found = []
+    for run, origin in zip(runs, origins, strict=True):
+        rows = run.readings()
+        several = len({row["temperature"] for row in rows}) > 1
+        keys = dict.fromkeys((row["benchmark"], row["temperature"], row["reader"]) for row in rows)
+        for benchmark, temperature, reader in keys:
+            own = [r for r in rows if (r["benchmark"], r["temperature"], r["reader"]) == (benchmark, temperature, reader)]
+            where = f"{benchmark}, read" + (f", temperature {temperature:g}" if several else "")
+            where += f", written by {writer_of[origin]}" if len(lines) > 1 else ""
+            points = [Point(row["step"], row["acc"], row["ci_low"], row["ci_high"]) for row in own]
+            first = own[0]
+            curve = Curve(
+                first["label"], where, points, first["q"], first["k"], None, origin, None, first["kind"], first["family"]
+            )
+            curve.items = items_of(run, benchmark, temperature, [row["step"] for row in own], reader)
+            found.append(_checked(curve))
+    return found
+
+
 def _checked(curve: Curve) -> Curve:
     """In the order of x. What no chart can show is refused."""
     if len(curve.points) > MOST_POINTS:
@@ -235,24 +267,26 @@ def _checked(curve: Curve) -> Curve:
     return curve
 
 
-def items_of(run: RunFolder, benchmark: str, temperature: float, steps: Sequence[int]) -> Items | None:
+def items_of(
+    run: RunFolder, benchmark: str, temperature: float, steps: Sequence[int], reader: str | None = None
+) -> Items | None:
     """None where no rows are kept, or where they do not fit together."""
     import pyarrow.parquet
 
     kept: dict[int, dict[tuple[int, int], tuple[bool, int, bool]]] = {}
     for step in steps:
-        path = run.path / "items" / f"step-{step:06d}.parquet"
+        path = run.path / ("readings" if reader else "items") / f"step-{step:06d}.parquet"
         if not path.exists():
             continue
         try:
-            columns = ["benchmark", "temperature", "item", "sample", "verdict", "tokens"]
+            columns = ["benchmark", "temperature", "item", "sample", "verdict", "tokens", *(["reader"] if reader else [])]
             table = pyarrow.parquet.read_table(path, columns=columns).to_pydict()
         except (pyarrow.ArrowInvalid, OSError) as error:
             raise PassusError(f"{path} cannot be read: {error}", expected="the file as passus wrote it") from None
         kept[step] = {
             (item, sample): (verdict == Verdict.CORRECT, tokens, verdict == Verdict.TRUNCATED)
-            for b, t, item, sample, verdict, tokens in zip(*(table[name] for name in columns), strict=True)
-            if b == benchmark and t == temperature
+            for b, t, item, sample, verdict, tokens, *who in zip(*(table[name] for name in columns), strict=True)
+            if b == benchmark and t == temperature and who in ([], [reader])
         }
     whole = max((len(rows) for rows in kept.values()), default=0)
     kept = {step: rows for step, rows in kept.items() if rows and len(rows) == whole}

@@ -19,6 +19,18 @@ class Groups:
     rollout: Rollout
     texts_N: list[str]
     grades_N: list[Grade]
+    read_N: list[Grade] | None = None
+    """Of a reader's answers, where they are what is paid for."""
+
+    shown_N: list[int] | None = None
+    """How many tokens of each completion the reader's answer can depend on: the others are not learned."""
+    read_tokens: int = 0
+    """What the reader read and wrote, in tokens."""
+
+    @property
+    def paid_N(self) -> list[Grade]:
+        """What rewards are made from."""
+        return self.grades_N if self.read_N is None else self.read_N
 
     @property
     def items_N(self) -> list[Item]:
@@ -31,7 +43,7 @@ class Groups:
 
     def mixed(self) -> list[int]:
         """Groups with right and other answers: those that a comparison can learn from."""
-        right_N = [g.verdict is Verdict.CORRECT for g in self.grades_N]
+        right_N = [g.verdict is Verdict.CORRECT for g in self.paid_N]
         right_D = [sum(right_N[d * self.samples : (d + 1) * self.samples]) for d in range(len(self.items_D))]
         return [d for d, right in enumerate(right_D) if 0 < right < self.samples]
 
@@ -51,6 +63,8 @@ class Groups:
         return Groups(
             self.samples, [self.items_D[d] for d in groups], [self.prompts_D[d] for d in groups], rollout,
             [self.texts_N[n] for n in rows], [self.grades_N[n] for n in rows],
+            None if self.read_N is None else [self.read_N[n] for n in rows],
+            None if self.shown_N is None else [self.shown_N[n] for n in rows], self.read_tokens,
         )  # fmt: skip
 
     def __add__(self, other: "Groups") -> "Groups":
@@ -59,4 +73,6 @@ class Groups:
         return Groups(
             self.samples, self.items_D + other.items_D, self.prompts_D + other.prompts_D, rollout,
             self.texts_N + other.texts_N, self.grades_N + other.grades_N,
+            None if self.read_N is None else self.read_N + (other.read_N or []),
+            None if self.shown_N is None else self.shown_N + (other.shown_N or []), self.read_tokens + other.read_tokens,
         )  # fmt: skip

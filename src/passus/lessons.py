@@ -151,7 +151,7 @@ def _success(used: Groups, d: int) -> float:
 
 def _request(policy: Policy, used: Groups, d: int, wrong: int, right: int) -> Prompt:
     """What the policy is asked to write a lesson from."""
-    question, texts = used.items_D[d].question, used.texts_N
+    question, texts = used.items_D[d].question, {n: policy.unmarked(used.texts_N[n]) for n in (wrong, right)}
     if policy.knows(WHY):
         worked = [texts[n].partition(BOX)[0] for n in (wrong, right)]
         text = f"<q>{question}<wrong>{worked[0]}<right>{worked[1]}{WHY}"
@@ -162,7 +162,7 @@ def _request(policy: Policy, used: Groups, d: int, wrong: int, right: int) -> Pr
 
 def _replay(policy: Policy, used: Groups, d: int, lesson: str) -> Prompt:
     """The problem once more, after the lesson."""
-    item, number = used.items_D[d], used.prompts_D[d].item
+    item, number, lesson = used.items_D[d], used.prompts_D[d].item, policy.unmarked(lesson)
     if policy.knows(WHY):
         return policy.prompt_of(f"<lesson>{lesson}{policy.render(item)}", number)
     return policy.prompts([(number, replace(item, question=NOTES.format(lesson=lesson.strip(), question=item.question)))])[0]

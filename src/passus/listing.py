@@ -68,7 +68,7 @@ def show_item(name: str, number: int, model: str, template: str, system: str, th
     item = items[number]
     console = Console(highlight=False, soft_wrap=True)
     console.print(Text(f"{item.benchmark}, item {item.index} of {len(items)}, id {item.id or item.index}, for {model}\n"))
-    console.print(Text(printable(models.reader(model, template, thinking, system).seen(item))))
+    console.print(Text(printable(models.asker(model, template, thinking, system).seen(item))))
     graded = item.rule.kind + (f", within {item.rule.tolerance:.0%}" if item.rule.tolerance else "")
     console.print(Text(f"\n{'gold':>10}  {printable(item.gold)}\n{'graded by':>10}  {graded}"))
     say_next(f"passus eval {model} --suite {item.benchmark} --limit 8 --out scores")

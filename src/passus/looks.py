@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Collection, Iterator
 
-from passus.curves import SIZE, Origin
+from passus.curves import NO_TEXT, SIZE, Curve, Origin
 from passus.figure import Series, Style, line_of
 
 # One colour and marker a family, in every figure; the shades can be told apart without red, green or blue cones (tested).
@@ -67,6 +67,14 @@ def dress(series: list[Series]) -> None:
     grays: dict[str, Style] = {}
     for s in series:
         s.style = styles[line_of(s)] if not s.reference else grays.get(s.name) or grays.setdefault(s.name, next(references))
+
+
+def reader_look(curve: Curve) -> Style:
+    """The policy itself as the live arm, frozen readers dashed in their families' colours, controls gray and dotted."""
+    if curve.reader == "control":
+        return Style(*REFERENCES[2 * (curve.name != NO_TEXT)], ":")
+    look = LIVE if curve.reader == "live" else FAMILIES.get(curve.family) or (OTHERS[-1], "X")
+    return Style(*look, "-" if curve.reader == "live" else "--")
 
 
 def sizes_of(series: list[Series]) -> dict[str | None, float]:

@@ -14,6 +14,7 @@ from passus.grading import Verdict
 from passus.groups import Groups
 from passus.method import has_signal
 from passus.policy import Policy
+from passus.readers import reasoning
 from passus.sampler import loops
 
 
@@ -77,6 +78,18 @@ def of_rollout(drawn: Groups, rewards_PG: Tensor, prompts: int) -> dict[str, flo
         "train/completions/p95_length": _percentile(lengths, 0.95),
         "train/completions/max_length": float(lengths.max()),
         "train/step_tokens": float(drawn.tokens),
+    }
+
+
+def of_reading(drawn: Groups) -> dict[str, float]:
+    """Where a reader's answers are paid for."""
+    if drawn.read_N is None:
+        return {}
+    count = len(drawn.read_N)
+    return {
+        "train/read_accuracy": sum(g.verdict is Verdict.CORRECT for g in drawn.read_N) / count,
+        "train/read_nothing": sum(not reasoning(text) for text in drawn.texts_N) / count,
+        "train/read_tokens": float(drawn.read_tokens),
     }
 
 

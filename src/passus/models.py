@@ -115,7 +115,7 @@ def load(
     return policy
 
 
-def reader(base: str, template: str, thinking: str, system: str) -> Policy:
+def asker(base: str, template: str, thinking: str, system: str) -> Policy:
     """A policy without weights, which can put questions and nothing else."""
     folder = locate(base)
     if is_adapter(Path(folder)):

@@ -45,9 +45,17 @@ def _arm(config: Config) -> list[str]:
         f"learning rate {train.learning_rate:g} ({train.schedule}, warm-up {train.warmup})",
         f"eval      {', '.join(table.suite)}: {items} items x {table.samples} samples x {len(table.temperatures)} temperatures"
         f" = {items * table.samples * len(table.temperatures)} completions a point, {points} points",
+        *_readers(config),
         *_memory(config),
         f"saving    {saves} checkpoints, " + (f"the last {config.run.keep} kept" if config.run.keep else "all kept"),
     ]
+
+
+def _readers(config: Config) -> list[str]:
+    paid, watching = config.reward.reader, config.eval.readers
+    return ([f"reward    of what {paid} answers from the reasoning"] if paid else []) + (
+        [f"readers   {', '.join(watching)}: {len(watching)} answers to each completion of an eval point"] if watching else []
+    )
 
 
 def _tuning(config: Config) -> str:

@@ -268,6 +268,10 @@ class Policy:
         marked = self.texts(completions, special=True) if self._marks_are_special else texts
         return [self._answer(m, text) for m, text in zip(marked, texts, strict=True)]
 
+    def unmarked(self, text: str) -> str:
+        """Without what this tokenizer would take for special tokens: a model's text must not end a turn or begin one."""
+        return self._special.sub("", text)
+
     def _answer(self, marked: str, text: str) -> str:
         _, closed, said = marked.rpartition(CLOSE)
         if OPEN in said or (self._prompt_opens_thinking and not closed):

@@ -65,6 +65,9 @@ METRICS = {
     "time/lessons": Metric("s", "writing and validating lessons"),
     "train/in_circles": Metric("share", "completions cut off because they say the same again and again (method.repeats)"),
     "train/solved_rate": Metric("share", "mean success rate of a finite training set's items, as far as it is known"),
+    "train/read_accuracy": Metric("share", "answers of the reader, from the policy's reasoning, that are correct"),
+    "train/read_nothing": Metric("share", "completions without any reasoning for the reader"),
+    "train/read_tokens": Metric("tokens", "that the reader read and wrote in this step"),
     "train/step_tokens": Metric("tokens", "prompt and completion tokens of this step"),
     "train/loss": Metric("", "the method's loss, averaged over the step's updates; null where it is not finite"),
     "train/entropy": Metric("nats", "entropy of the policy, averaged over the tokens that count in the loss"),
@@ -91,6 +94,7 @@ METRICS = {
     "time/elapsed": Metric("s", "time spent on this run, over all its sittings"),
     "time/rollout": Metric("s", "generation"),
     "time/grade": Metric("s", "grading"),
+    "time/read": Metric("s", "a reader's answers from the policy's reasoning"),
     "time/update": Metric("s", "log-probs, loss, backward, optimizer"),
     "time/eval": Metric("s", "of an eval point: generation and grading of one benchmark (in evals.jsonl)"),
     "time/step": Metric("s", "the whole step, without evaluation and saving"),
@@ -117,14 +121,19 @@ ROWS = {
         "benchmark": "string", "temperature": "float64", "item": "int64", "sample": "int64", "verdict": "string",
         "extracted": "string", "tokens": "int64", "logp": "float64", "completion": "string",
     },
+    "readings": {
+        "benchmark": "string", "temperature": "float64", "reader": "string", "item": "int64", "sample": "int64",
+        "verdict": "string", "extracted": "string", "tokens": "int64", "answer": "string",
+    },
     "samples": {
         "task": "string", "item": "int64", "sample": "int64", "prompt": "string", "completion": "string",
         "prompt_ids": "list", "completion_ids": "list", "gold": "string", "verdict": "string", "extracted": "string",
         "reward": "float64", "advantage": "float64", "used": "bool", "logp": "float64",
     },
 }  # fmt: skip
-"""Columns and types of items/ and samples/; `list` is of token ids."""
+"""Columns and types of items/, readings/ and samples/; `list` is of token ids."""
 
+LINES = ("metrics.jsonl", "evals.jsonl", "events.jsonl", "totals.jsonl", "readings.jsonl")
 VERSIONED = ("passus", "torch", "transformers", "peft", "tokenizers", "safetensors", "numpy", "pyarrow", "pydantic")
 
 
@@ -226,6 +235,13 @@ class RunFolder:
     def append_evals(self, rows: Sequence[dict]) -> None:
         append_lines(self.path / "evals.jsonl", rows)
 
+    def readings(self) -> list[dict]:
+        """Eval points of readers, who answer from the policy's reasoning."""
+        return read_lines(self.path / "readings.jsonl")
+
+    def append_readings(self, rows: Sequence[dict]) -> None:
+        append_lines(self.path / "readings.jsonl", rows)
+
     def totals(self) -> list[dict]:
         return read_lines(self.path / "totals.jsonl")
 
@@ -235,7 +251,7 @@ class RunFolder:
             append_lines(self.path / "totals.jsonl", rows)
 
     def write_rows(self, kind: str, step: int, rows: dict[str, list]) -> None:
-        """kind is `items` or `samples`; rows are columns."""
+        """kind is `items`, `readings` or `samples`; rows are columns."""
         import pyarrow
         import pyarrow.parquet
 
@@ -277,10 +293,7 @@ class RunFolder:
     def sync(self) -> None:
         """Make all rows durable; called before a checkpoint that stands on them becomes visible."""
         self.settle()
-        others = [
-            self.path / name
-            for name in ("metrics.jsonl", "evals.jsonl", "events.jsonl", "totals.jsonl", "items", "samples", ".")
-        ]
+        others = [self.path / name for name in (*LINES, *ROWS, ".")]
         for path in [*self._not_durable, *(path for path in others if path.exists())]:
             fsync(path)
         self._not_durable.clear()
@@ -298,7 +311,8 @@ class RunFolder:
         self._cut("evals.jsonl", [row for row in evals if row["step"] <= last_eval], aside)
         self._cut("events.jsonl", [row for row in self.events() if row["step"] <= step], aside)
         self._cut("totals.jsonl", [row for row in self.totals() if row["step"] <= last_eval], aside)
-        for kind, last in (("items", last_eval), ("samples", step)):
+        self._cut("readings.jsonl", [row for row in self.readings() if row["step"] <= last_eval], aside)
+        for kind, last in (("items", last_eval), ("readings", last_eval), ("samples", step)):
             for path in sorted((self.path / kind).glob("step-*.parquet")):
                 if int(path.stem.removeprefix("step-")) > last:
                     (aside / kind).mkdir(parents=True, exist_ok=True)

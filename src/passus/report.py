@@ -99,6 +99,9 @@ def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) ->
         figure = charts.curves(curves.found(sources))
         figure.marks += marks(findings)
         blocks.append(Picture(figure, "accuracy", f"{figure.y} against {figure.x.lower()}. {figure.note}"))
+        if any(c.reader for c in found.series):
+            figure = charts.readers(curves.found(sources))
+            blocks.append(Picture(figure, "readers", f"{figure.y} of readers against {figure.x.lower()}. {figure.note}"))
     except PassusError as error:
         blocks.append(f"No figure: {error}")
     return Section("Overview", blocks)
@@ -197,7 +200,9 @@ def _points(curve: Curve) -> Table:
 
 def observations(findings: list[Finding]) -> Section:
     """What stands after correction, between lines and within them."""
-    kept = [one for one in findings if one.verdict is Verdict.SUPPORTED and one.id in ("A3", "A4", "A9", "A12", "A16", "A19")]
+    kept = [
+        one for one in findings if one.verdict is Verdict.SUPPORTED and one.id in ("A3", "A4", "A9", "A12", "A16", "A19", "A20")
+    ]
     several = len({one.benchmark for one in findings}) > 1
     said: list[Block] = [f"{_whose(one, several)}{one.claim}: {one.said} ({one.level}, {one.id})." for one in kept]
     pairs = [one for one in findings if one.id == "A6"]

@@ -69,11 +69,11 @@ def load_function(name: str) -> Function | None:
 def score(config: Config, function: Function | None, policy: Policy, drawn: Groups, step: int) -> Scored:
     table = config.reward
     worth = {verdict: getattr(table, verdict, table.wrong) for verdict in Verdict}  # `error` is left out of the loss anyway
-    rewards_N = torch.tensor([worth[g.verdict] + table.format * g.well_formed for g in drawn.grades_N])
+    rewards_N = torch.tensor([worth[g.verdict] + table.format * g.well_formed for g in drawn.paid_N])
     lengths_N = torch.tensor([len(tokens) for tokens in drawn.rollout.tokens])
     rewards_N = rewards_N + overlong_penalty(lengths_N, config.train.max_tokens, config.method)
     if config.method.length_weight and step >= config.method.length_from:
-        right_N = torch.tensor([g.verdict is Verdict.CORRECT for g in drawn.grades_N])
+        right_N = torch.tensor([g.verdict is Verdict.CORRECT for g in drawn.paid_N])
         shape = (-1, drawn.samples)
         by_length_PG = length_reward(lengths_N.view(shape), right_N.view(shape))
         rewards_N = rewards_N + config.method.length_weight * by_length_PG.flatten()

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from passus import benchmarks, checkpoint, dataset, memory, models, overlap, reward
+from passus import benchmarks, checkpoint, dataset, memory, models, overlap, readers, reward
 from passus.adapter import fingerprint_of
 from passus.batch import Shape
 from passus.checkpoint import Progress
@@ -18,6 +18,7 @@ from passus.judge import Judge, judge_of
 from passus.memory import Fit, Need
 from passus.optimizer import Optimizer
 from passus.policy import Policy
+from passus.readers import Reader
 from passus.record import RunFolder
 from passus.sampler import Sampler
 from passus.suite import Loaded
@@ -58,6 +59,8 @@ class Run:
     loaded: Loaded = field(default_factory=lambda: Loaded({}))
     """The suite's items."""
     judge: Judge | None = None
+    readers: dict[str, Reader] = field(default_factory=dict)
+    """Those that do not learn, by name."""
     remarks: list[str] = field(default_factory=list)
     """About the data, for the user."""
     captured: dict[Shape, Any] = field(default_factory=dict)
@@ -80,6 +83,9 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     judge = judge_of(config.judge)
     loaded = load_suite(config.eval, judged=judge is not None)
     models.check_lengths(policy, config, loaded)
+    frozen = readers.load(config)  # before memory is planned: their weights are no longer free
+    if config.reward.reader or config.eval.readers:
+        readers.check_fit([*frozen.values(), readers.live(policy, policy.sampler(), config.model.base)], config, loaded)
     shared = overlap.find(config.task, loaded)
     layout = lay_out(config, policy, progress.drawn)  # what does not fit is refused before anything is recorded
     reference = load_reference(config, folder) if config.method.kl_weight and policy.adapter is None else None
@@ -98,7 +104,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     started = time.monotonic() - progress.elapsed
     run = Run(
         config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started,
-        config.train.micro_tokens, loaded=loaded, judge=judge, remarks=remarks,
+        config.train.micro_tokens, loaded=loaded, judge=judge, readers=frozen, remarks=remarks,
         curriculum=Curriculum(config.task, config.seed) if config.task.is_tracked else None,
     )  # fmt: skip
     if layout:

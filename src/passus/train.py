@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from passus import alarm, batch, checkpoint, lessons, logprob, metrics, models, reward
+from passus import alarm, batch, checkpoint, lessons, logprob, metrics, models, readers, reward
 from passus.attention import VarlenPlan
 from passus.batch import PackedBatch
-from passus.config import Config
+from passus.config import CONTROLS, FROZEN, LIVE, Config
 from passus.curriculum import TRIES, Curriculum
 from passus.device import to_device
 from passus.display import score
@@ -34,6 +34,7 @@ from passus.lessons import Lesson, Taught
 from passus.method import Tokens, advantages, policy_loss, token_weights
 from passus.metrics import Times, Update
 from passus.optimizer import Optimizer, learning_rate
+from passus.readers import Reader
 from passus.record import RunFolder, saved_checkpoints
 from passus.run import Run, capture, prepare
 from passus.sampler import Rollout, SamplingParams
@@ -149,12 +150,13 @@ def take_step(run: Run) -> None:
     run.progress.drawn += len(drawn.items_D)
     if run.curriculum:
         run.progress.rates = run.curriculum.follow(run.progress.rates, drawn)
-    run.progress.num_tokens += drawn.tokens + (taught.drawn_tokens if taught else 0)
+    run.progress.num_tokens += drawn.tokens + drawn.read_tokens + (taught.drawn_tokens if taught else 0)
     run.progress.elapsed = time.monotonic() - run.started
     rows = metrics.sample_columns(run.policy, drawn, scored.rewards_N, chosen, rewards_PG, advantages_PG)
     write = run.folder.write_behind if run.policy.model.device.type == "cuda" else run.folder.write_rows
     write("samples", step, rows)
     of_rollout = {} if run.shows_solutions else metrics.of_rollout(drawn, rewards_PG, config.train.prompts)
+    of_rollout |= metrics.of_reading(drawn)
     if config.method.repeats:
         of_rollout["train/in_circles"] = metrics.in_circles(drawn, config.method.repeats)
     run.folder.append_metrics(
@@ -198,7 +200,18 @@ def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Gr
     with times("grade"):
         texts = run.policy.texts(rollout.tokens)
         grades = graded(run, rollout, texts, items, count)
-    return Groups(count, items, asked, rollout, texts, grades)
+    groups = Groups(count, items, asked, rollout, texts, grades)
+    if config.reward.reader:
+        with times("read"):
+            reasonings = [readers.reasoning(text) for text in texts]
+            found = readers.read(reader(run, config.reward.reader), groups.items_N, reasonings, config.seed)
+            groups.read_N, groups.read_tokens = found.grades_N, found.tokens
+            groups.shown_N = readers.shown(run.policy, rollout.tokens, texts)
+    return groups
+
+
+def reader(run: Run, name: str) -> Reader:
+    return readers.live(run.policy, run.engine, run.config.model.base) if name == LIVE else run.readers[name]
 
 
 def sampling(run: Run, step: int) -> SamplingParams:
@@ -243,11 +256,16 @@ class Experience:
 
 def experience(run: Run, used: Groups) -> Experience:
     method, device = run.config.method, run.policy.model.device
-    left_out = {Verdict.ERROR} | ({Verdict.TRUNCATED} if method.mask_truncated else set())
-    sampled_NL = padded(used.rollout.logps)
+    most_N = used.shown_N or [len(tokens) for tokens in used.rollout.tokens]
+    completions_N = [tokens[:most] for tokens, most in zip(used.rollout.tokens, most_N, strict=True)]
+    sampled_NL = padded([logps[:most] for logps, most in zip(used.rollout.logps, most_N, strict=True)])
     prompts_N = [tokens for prompt in used.prompts_D for tokens in [list(prompt.tokens)] * used.samples]
-    counts_N = to_device(np.array([g.verdict not in left_out for g in used.grades_N], dtype=np.float32), device)
-    seen = Experience(prompts_N, used.rollout.tokens, to_device(sampled_NL, device), counts_N, torch.zeros_like(counts_N))
+    left_out_N = [
+        paid.verdict is Verdict.ERROR or (method.mask_truncated and own.verdict is Verdict.TRUNCATED)
+        for paid, own in zip(used.paid_N, used.grades_N, strict=True)
+    ]
+    counts_N = to_device(1 - np.array(left_out_N, dtype=np.float32), device)
+    seen = Experience(prompts_N, completions_N, to_device(sampled_NL, device), counts_N, torch.zeros_like(counts_N))
     if method.anchor == "sampler":
         seen.anchor_NL = seen.sampled_NL
     elif run.config.train.updates > 1 or (method.kl_weight and method.kl == "k1"):
@@ -441,6 +459,11 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
     points, rows = evaluate(run.policy, run.engine, config.eval, config.eval_tokens, config.seed, step, run.loaded, run.judge)
     run.folder.write_rows("items", step, rows)
     run.folder.append_totals(totals(config.eval, run.loaded, points, rows))
+    if config.eval.readers:
+        asked = [reader(run, name) for name in config.eval.readers if name not in CONTROLS]
+        read, read_rows = readers.evaluate(asked, run.readers.get(FROZEN), config, run.loaded, rows, step)
+        run.folder.write_rows("readings", step, read_rows)
+        run.folder.append_readings(read)
     run.folder.append_evals(points)
     for p in points:
         say(f"step {step}/{config.train.steps}  {p['benchmark']}  accuracy {score(p)}  length {p['tokens_mean']:.1f}")
