@@ -85,12 +85,12 @@ class Adapter:
         self.refresh()
 
 
-def attach(model: Any, table: ModelTable, base: str, path: str, seed: int) -> Adapter:
+def attach(model: Any, table: ModelTable, base: str, path: str, seed: int, head: str = "") -> Adapter:
     """A new adapter on a loaded base: the product of its matrices is 0, so the policy begins as the base.
 
-    `base` is the base's name in the experiment, `path` the folder or hub id behind it.
+    `base` is the base's name in the experiment, `path` the folder or hub id behind it, `head` a layer that trains beside it.
     """
-    adapter = _wrap(model, settings_of(table), base, f"model.targets = {table.targets}")
+    adapter = _wrap(model, settings_of(table, head), base, f"model.targets = {table.targets}")
     adapter.wrapped.peft_config["default"].base_model_name_or_path = path
     # PEFT draws the first matrices on the model's device; drawn here, they are the same on every device.
     generator = torch.Generator().manual_seed(seed)
@@ -103,17 +103,21 @@ def attach(model: Any, table: ModelTable, base: str, path: str, seed: int) -> Ad
     return adapter
 
 
-def settings_of(table: ModelTable) -> Any:
+def settings_of(table: ModelTable, head: str = "") -> Any:
     """PEFT's, for an adapter as the experiment file describes it."""
     from peft import LoraConfig
 
     targets: Any = table.targets[0] if table.targets == ["all-linear"] else table.targets
     alpha: Any = table.alpha  # PEFT says int and takes both
+    if head:
+        return LoraConfig(
+            r=table.rank, lora_alpha=alpha, target_modules=targets, task_type="SEQ_CLS", modules_to_save=[head]
+        )  # fmt: skip
     return LoraConfig(r=table.rank, lora_alpha=alpha, target_modules=targets, task_type="CAUSAL_LM")
 
 
-def load(model: Any, folder: Path) -> Adapter:
-    """A saved adapter on its loaded base."""
+def load(model: Any, folder: Path, head: str = "") -> Adapter:
+    """A saved adapter on its loaded base, with the layer that was trained beside it."""
     from peft import LoraConfig
 
     try:
@@ -122,7 +126,7 @@ def load(model: Any, folder: Path) -> Adapter:
             settings = LoraConfig.from_pretrained(str(folder))
         if settings.peft_type != "LORA":
             raise ValueError(f"it is a {settings.peft_type}, not a LoRA")
-        _refuse_more_than_lora(settings)
+        _refuse_more_than_lora(settings, head)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise UsageError(
             f"adapter {folder} cannot be loaded: {_first_line(error)}", expected="a LoRA adapter in PEFT's layout"
@@ -132,11 +136,13 @@ def load(model: Any, folder: Path) -> Adapter:
     return adapter
 
 
-def _refuse_more_than_lora(settings: Any) -> None:
+def _refuse_more_than_lora(settings: Any, head: str) -> None:
     """PEFT knows many extensions of LoRA; one that is not computed here must not be passed over in silence."""
     if type(settings.r) is not int or not isinstance(settings.lora_alpha, (int, float)):
         raise ValueError(f"r = {settings.r!r}, lora_alpha = {settings.lora_alpha!r}")
     plain, given = type(settings)().to_dict(), settings.to_dict()
+    if head and head in (given["modules_to_save"] or []):
+        plain["modules_to_save"] = given["modules_to_save"]
     odd = [key for key, value in given.items() if key not in PLAIN_LORA and value != plain.get(key)]
     if odd:
         raise ValueError(f"it is more than two matrices a layer: {odd[0]} = {given[odd[0]]!r}")
@@ -154,7 +160,8 @@ def _wrap(model: Any, settings: Any, base: str, source: str) -> Adapter:
     from peft import get_peft_model
 
     fingerprint = fingerprint_of(model)
-    spare = copy.deepcopy(model, {id(p): p for p in model.parameters()}) if model.dtype == torch.float32 else None
+    merges = model.dtype == torch.float32 and not settings.modules_to_save  # a copy is for sampling
+    spare = copy.deepcopy(model, {id(p): p for p in model.parameters()}) if merges else None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about tied embeddings, which have no adapter here

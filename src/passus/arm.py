@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from passus import config as configs
+from passus.candidates import is_drawn
 from passus.config import Config
 from passus.errors import PassusError, Stop, UsageError
 from passus.experiment import Arm
@@ -55,7 +56,7 @@ def run_arm(arm: Arm, path: Path, say: Callable[[str], None]) -> int:
 
 
 def train_arm(arm: Arm, folder: RunFolder, stopping: "Stopping", say: Callable[[str], None]) -> None:
-    from passus import models, train  # torch comes in here
+    from passus import candidates, models, train, train_reward  # torch comes in here
 
     stopping.check()
     config = settle(arm.config, folder)
@@ -66,7 +67,16 @@ def train_arm(arm: Arm, folder: RunFolder, stopping: "Stopping", say: Callable[[
     device = models.choose_device(config.run.device)
     dtype = models.choose_dtype(config.run.dtype, device)
     config = config.model_copy(update={"run": config.run.model_copy(update={"device": device, "dtype": dtype})})
-    train.train(config, folder, stopping.check, lambda text: say(f"{arm.name}: {text}"))
+
+    def tell(text: str) -> None:
+        say(f"{arm.name}: {text}")
+
+    if config.method.scores:
+        train_reward.train(config, folder, arm.needs, stopping.check, tell)
+    elif config.candidates.generators:
+        candidates.draw(config, folder, stopping.check, tell)
+    else:
+        train.train(config, folder, stopping.check, tell)
 
 
 def settle(config: Config, folder: RunFolder) -> Config:
@@ -104,7 +114,9 @@ def check_continues(folder: RunFolder, asked: Config) -> None:
 
 
 def is_complete(folder: RunFolder, config: Config) -> bool:
-    """At its last step, or where an alarm ended it."""
+    """At its last step, or where an alarm ended it; a generator of candidates, when they are drawn."""
+    if config.candidates.generators and not config.method.scores:
+        return is_drawn(folder.path)
     ended = [row["step"] for row in folder.events() if row["event"] == "stop"]
     last = ended[-1] if ended else config.train.steps
     done = any(row["step"] == last for row in folder.evals())

@@ -181,7 +181,7 @@ def readers(sources: list[Path], x: str = "step", title: str | None = None) -> F
         for n, s in enumerate(members if len(members) > 1 else []):
             s.line, s.faint, s.name = f"{name} (mean of {len(members)} seeds)", True, f"{name}, run {n + 1}"
         joined += [*members, _mean(members)] if len(members) > 1 else members
-    note = _note(joined) or f"band: {ITEM_BAND}"
+    note = _note(joined) if _seeds_of(joined) else f"band: {ITEM_BAND}"
     note += "\nreaders answer from the policy's reasoning; gray: what the frozen policy says without it"
     return Figure(title or "", _axis(x), Y_AXES["accuracy"][1], joined, note)
 

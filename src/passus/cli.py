@@ -666,8 +666,8 @@ def bench(
 
 @app.command
 def pretrain(
-    *, family: str = "qwen3", out: Path, start: Path | None = None, steps: int = 6000, texts: int = 512,
-    learning_rate: float = 2e-3, seed: int = 0, device: Device = "auto", workers: int = 2,
+    *, family: str = "qwen3", out: Path, start: Path | None = None, width: int = 128, layers: int = 4, steps: int = 6000,
+    texts: int = 512, learning_rate: float = 2e-3, seed: int = 0, device: Device = "auto", workers: int = 2,
 ) -> int:  # fmt: skip
     """Make a shipped model again, and probe what it can do.
 
@@ -679,6 +679,10 @@ def pretrain(
         Where the model goes, in Hugging Face layout.
     start
         A pretrained model of the same family to go on from; give it another seed, for other texts.
+    width
+        Of its layers: 128 is 0.8M parameters with four of them.
+    layers
+        How many.
     steps
         Updates.
     texts
@@ -694,6 +698,8 @@ def pretrain(
         family,
         out,
         start=start,
+        width=width,
+        layers=layers,
         steps=steps,
         size=texts,
         learning_rate=learning_rate,

@@ -87,6 +87,10 @@ class RewardTable(Section):
     """`module:function` in TRL's signature, whose value is added; `reward = "module:function"` takes it alone."""
     weight: float = Field(1.0, ge=-1e6, le=1e6)
     """What the function's value is multiplied by."""
+    model: str = ""
+    """A reward model (a run of one, a folder, a hub id) whose score of a completion is added."""
+    model_weight: float = Field(1.0, ge=-1e6, le=1e6)
+    """What its score is multiplied by."""
     reader: str = ""
     """Who answers from the policy's reasoning and is graded in its place: `live` (itself), `frozen` (as it was), or a model."""
 
@@ -186,6 +190,28 @@ class EvalTable(Section):
         return value
 
 
+class CandidatesTable(Section):
+    generators: list[str] = Field([])
+    """Models (or `RUN@step`) whose answers a reward model learns from and chooses among; each is an arm, and comes first."""
+    temperatures: list[Annotated[float, Field(ge=0.01)]] = Field([1.0], min_length=1)
+    """At which each of them answers."""
+    problems: int = Field(1000, ge=1)
+    """Of the task, to learn from."""
+    samples: int = Field(1, ge=1)
+    """Answers of a generator to each of them, at every temperature."""
+    pool: int = Field(64, ge=2)
+    """Candidates of an eval item, drawn from the answers of all generators."""
+    files: list[str] = Field([])
+    """Parquet files of candidates, beside the generators' or in their place."""
+
+    @field_validator("generators", "temperatures", "files")
+    @classmethod
+    def _nothing_twice(cls, value: list) -> list:
+        if len(set(value)) < len(value):
+            raise ValueError("must name each once")
+        return value
+
+
 class JudgeTable(Section):
     url: str = ""
     """An OpenAI-compatible endpoint (`http://localhost:8000/v1`) for items that no rule can grade, else left out."""
@@ -236,6 +262,7 @@ class Config(Section):
     train: TrainTable = TrainTable()
     eval: EvalTable = EvalTable()
     judge: JudgeTable = JudgeTable()
+    candidates: CandidatesTable = CandidatesTable()
     run: RunTable = RunTable()
     chart: ChartTable = ChartTable()
 
@@ -249,6 +276,11 @@ class Config(Section):
         if self.task.is_tracked and not self.task.limit:
             asked = 'order = "prioritised"' if self.task.order == "prioritised" else f"hard_from = {self.task.hard_from}"
             raise ValueError(f"task.{asked} needs a finite training set: write task.limit, such as limit = 500")
+        if self.method.scores and not (self.candidates.generators or self.candidates.files):
+            raise ValueError(
+                f"method.name = {self.method.name!r} learns from candidates: write [candidates] generators = "
+                '["nano/qwen3", ...], or files = ["candidates.parquet"]'
+            )
         if self.train.samples < 2 and self.method.loss != "likelihood":
             raise ValueError(
                 f"train.samples = {self.train.samples}: {self.method.name} compares the samples of a prompt with each other; "

@@ -228,7 +228,9 @@ def of_readings(runs: Sequence[RunFolder]) -> list[Curve]:
     """What readers made of the runs' texts: a line a reader, and of several writers each on its own."""
     origins = [origin_of(run) for run in runs]
     lines, names = named_lines(origins)
-    writer_of = {origin: name for line, name in zip(lines, names, strict=True) for origin in line}
+    same = {origin.model for origin in origins}
+    short = [name.removeprefix(f"{origins[0].model}: ") if len(same) == 1 else name for name in names]
+    writer_of = {origin: name for line, name in zip(lines, short, strict=True) for origin in line}
     found = []
     for run, origin in zip(runs, origins, strict=True):
         rows = run.readings()
@@ -280,12 +282,17 @@ def items_of(
             continue
         try:
             columns = ["benchmark", "temperature", "item", "sample", "verdict", "tokens", *(["reader"] if reader else [])]
-            table = pyarrow.parquet.read_table(path, columns=columns).to_pydict()
+            has_value = "value" in pyarrow.parquet.read_schema(path).names  # not in runs of before
+            table = pyarrow.parquet.read_table(path, columns=[*columns, *["value"] * has_value]).to_pydict()
         except (pyarrow.ArrowInvalid, OSError) as error:
             raise PassusError(f"{path} cannot be read: {error}", expected="the file as passus wrote it") from None
         kept[step] = {
-            (item, sample): (verdict == Verdict.CORRECT, tokens, verdict == Verdict.TRUNCATED)
-            for b, t, item, sample, verdict, tokens, *who in zip(*(table[name] for name in columns), strict=True)
+            (item, sample): (value, tokens, verdict == Verdict.TRUNCATED)
+            for value, b, t, item, sample, verdict, tokens, *who in zip(
+                table["value"] if has_value else [verdict == Verdict.CORRECT for verdict in table["verdict"]],
+                *(table[name] for name in columns),
+                strict=True,
+            )
             if b == benchmark and t == temperature and who in ([], [reader])
         }
     whole = max((len(rows) for rows in kept.values()), default=0)

@@ -63,6 +63,7 @@ def _rows(
             "benchmark": benchmark, "temperature": temperature, "item": items_N[n].index, "sample": n % table.samples,
             "verdict": str(grades[n].verdict), "extracted": grades[n].extracted, "tokens": len(rollout.tokens[n]),
             "logp": float(np.sum(rollout.logps[n])), "completion": text,
+            "value": float(grades[n].verdict is Verdict.CORRECT),
         }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import itertools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from passus import charts
 from passus.config import Config, resolve
 from passus.errors import UsageError, nearest
+from passus.method import PRESETS
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Arm:
     config: Config
     varied: dict[str, Any]
     """The keys of its [[arm]] table and of the sweep, with this arm's values."""
+    needs: tuple[str, ...] = ()
+    """Arms that must be done before this one begins: the generators of a reward model's candidates."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
         charts.check_y(config.chart.y)
         parts = [slug(given), *([_arm_name(swept, config)] if swept else [])] if given else [_arm_name(varied, config)]
         arms.append(Arm("_".join(parts), config, varied))
+    arms = [*_generators(arms, source), *arms]
     names = [arm.name for arm in arms]
     for name in names:
         if names.count(name) > 1:
@@ -67,6 +71,27 @@ def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
                 f"{source}: two arms would be called {name!r}", expected="sweep values that differ by more than their folder"
             )
     return Experiment(str(tables["name"]), arms, text)
+
+
+def _generators(arms: list[Arm], source: str) -> list[Arm]:
+    """An arm for every generator of candidates; the reward models that learn from them are told to wait."""
+    found: dict[str, Arm] = {}
+    for n, arm in enumerate(arms):
+        if not arm.config.method.scores:
+            continue
+        own = []
+        for base in arm.config.candidates.generators:
+            model = arm.config.model.model_copy(update={"base": base, "tuning": "live"})
+            config = arm.config.model_copy(update={"model": model, "method": PRESETS["grpo"]})
+            name = f"from-{slug(base.removeprefix('nano/').replace('@', '-step-'))}"
+            made = found.setdefault(name, Arm(name, config, {"generator": base}))
+            if made.config != config:
+                raise UsageError(
+                    f"{source}: arms with different candidates, or settings of generators", expected="one set for all arms"
+                )
+            own.append(name)
+        arms[n] = replace(arm, needs=tuple(own))
+    return list(found.values())
 
 
 def shipped_experiments() -> list[str]:

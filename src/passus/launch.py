@@ -82,8 +82,11 @@ class Runner:
         waiting = list(arms_to_run)
         with Display([(arm.name, self.path(arm), arm.config.train.steps) for arm in arms_to_run]) as display:
             while self.running or (waiting and self.stopped_by is None):
-                while waiting and len(self.running) < self.jobs and self.stopped_by is None:
-                    self._start(waiting.pop(0))
+                while (ready := self._ready(waiting)) and len(self.running) < self.jobs and self.stopped_by is None:
+                    waiting.remove(ready)
+                    self._start(ready)
+                if waiting and not ready and not self.running:
+                    break  # what they wait for has failed, and says so
                 for name, process in list(self.running.items()):
                     if (code := process.poll()) is not None:
                         codes[name] = code
@@ -94,6 +97,15 @@ class Runner:
             if display.refresh():
                 self.on_eval()
         return codes
+
+    def _ready(self, waiting: Sequence[Arm]) -> Arm | None:
+        """The first that has all it needs."""
+        by_name = {arm.name: arm for arm in self.experiment.arms}
+        for arm in waiting:
+            needed = [(RunFolder(self.path(by_name[name])), by_name[name].config) for name in arm.needs]
+            if all(folder.exists() and arms.is_complete(folder, config) for folder, config in needed):
+                return arm
+        return None
 
     def _start(self, arm: Arm) -> None:
         path = self.path(arm)

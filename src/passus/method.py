@@ -36,8 +36,9 @@ class Method(Section):
     """Whose standard deviation advantages are divided by."""
     advantage_eps: float = Field(1e-4, ge=1e-12, le=1)
     """Added to a standard deviation (of n - 1 degrees of freedom) before dividing by it."""
-    loss: Literal["clip", "cap", "squared", "likelihood"] = "clip"
-    """`clip` the ratio's gain; `cap` it as a weight (CISPO); `squared` distance to the optimum (Kimi); `likelihood` (SFT)."""
+    loss: Literal["clip", "cap", "squared", "likelihood", "pairs", "classes"] = "clip"
+    """`clip` the ratio's gain; `cap` it as a weight (CISPO); `squared` distance to the optimum (Kimi); `likelihood` (SFT).
+    Of a reward model: `pairs` of right and wrong candidates (Bradley-Terry), or `classes` (cross-entropy)."""
     ratio: Literal["token", "sequence_mean", "sequence_sum"] = "token"
     """The log-ratio of policy to anchor: each token's own, or the mean or sum over the sequence."""
     clip_low: float = Field(0.2, ge=0, lt=1)
@@ -80,6 +81,11 @@ class Method(Section):
     """Whose log-probs the ratio is against: the trainer's before the rollout's first update, or the sampler's own."""
 
     @property
+    def scores(self) -> bool:
+        """What is trained scores completions and writes none."""
+        return self.loss in ("pairs", "classes")
+
+    @property
     def learns_without_signal(self) -> bool:
         """Whether rows with an advantage of 0 have a gradient all the same."""
         return self.entropy_weight > 0 or self.tau > 0 or (self.kl_weight > 0 and self.kl != "k1")
@@ -106,6 +112,7 @@ PRESETS: dict[str, Method] = {
         reset=True,
     ),
     "sft": Method(name="sft", loss="likelihood", average="tokens"),
+    "reward_model": Method(name="reward_model", loss="pairs"),
 }
 
 

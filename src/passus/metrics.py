@@ -109,20 +109,20 @@ def of_updates(updates: Sequence[Update]) -> dict[str, float | None]:
     tokens = max(1.0, total["tokens"])
     low, high = total["clipped_low"] / tokens, total["clipped_high"] / tokens
     found = {
-        "train/loss": _number(total["loss"] / len(updates)),
-        "train/entropy": _number(total["entropy"] / tokens),
+        "train/loss": number(total["loss"] / len(updates)),
+        "train/entropy": number(total["entropy"] / tokens),
         "train/clip_ratio/low_mean": low,
         "train/clip_ratio/high_mean": high,
         "train/clip_ratio/region_mean": low + high,
-        "train/approx_kl": _number(total["approx_kl"] / tokens),
-        "train/grad_norm": _number(sum(u.norm for u in updates) / len(updates)),
+        "train/approx_kl": number(total["approx_kl"] / tokens),
+        "train/grad_norm": number(sum(u.norm for u in updates) / len(updates)),
         "train/learning_rate": updates[-1].learning_rate,
         "train/skipped_updates": sum(not u.applied for u in updates),
     }
     if "lessons" in total:
-        found["train/lesson_loss"] = _number(total["lessons"] / len(updates))
+        found["train/lesson_loss"] = number(total["lessons"] / len(updates))
     if "kl" in total:
-        found["train/kl"] = _number(total["kl"] / tokens)
+        found["train/kl"] = number(total["kl"] / tokens)
     return found | (of_gap(torch.cat(updates[0].gaps)) if updates[0].gaps else {})
 
 
@@ -133,13 +133,13 @@ def of_gap(gap_C: Tensor) -> dict[str, float | None]:
         weight_C, size_C = np.exp(gaps_C), np.abs(gaps_C)
         sample_size = float(weight_C.sum() ** 2 / (len(weight_C) * (weight_C**2).sum()))
     return {
-        "sampling/sampling_logp_difference/mean": _number(float(size_C.mean())),
-        "sampling/sampling_logp_difference/p99": _number(_percentile(size_C, 0.99)),
-        "sampling/sampling_logp_difference/max": _number(float(size_C.max())),
-        "sampling/importance_sampling_ratio/min": _number(float(weight_C.min())),
-        "sampling/importance_sampling_ratio/mean": _number(float(weight_C.mean())),
-        "sampling/importance_sampling_ratio/max": _number(float(weight_C.max())),
-        "sampling/effective_sample_size": _number(sample_size),
+        "sampling/sampling_logp_difference/mean": number(float(size_C.mean())),
+        "sampling/sampling_logp_difference/p99": number(_percentile(size_C, 0.99)),
+        "sampling/sampling_logp_difference/max": number(float(size_C.max())),
+        "sampling/importance_sampling_ratio/min": number(float(weight_C.min())),
+        "sampling/importance_sampling_ratio/mean": number(float(weight_C.mean())),
+        "sampling/importance_sampling_ratio/max": number(float(weight_C.max())),
+        "sampling/effective_sample_size": number(sample_size),
     }
 
 
@@ -149,7 +149,7 @@ def _percentile(values: np.ndarray, share: float) -> float:
     return float(np.partition(values, rank - 1)[rank - 1])
 
 
-def _number(value: float) -> float | None:
+def number(value: float) -> float | None:
     """None (JSON's null) for what is not a number, so that a chart shows a gap."""
     return value if value - value == 0 else None
 

@@ -99,7 +99,7 @@ def load(
     if is_adapter(Path(folder)):
         return _load_adapter(Path(folder), device, dtype, template, thinking, system)
     config = _load_config(base, folder)
-    tokenizer = _load_tokenizer(base, folder)
+    tokenizer = load_tokenizer(base, folder)
     model = _load_weights(base, folder, config, dtype)
     model = torch.nn.Module.to(model, device).eval()
     for parameter in model.parameters():
@@ -120,7 +120,7 @@ def asker(base: str, template: str, thinking: str, system: str) -> Policy:
     folder = locate(base)
     if is_adapter(Path(folder)):
         folder = locate(adapter.base_of(Path(folder))[0])
-    policy = Policy(None, _load_tokenizer(base, folder), [], template, thinking, system)
+    policy = Policy(None, load_tokenizer(base, folder), [], template, thinking, system)
     _check_template(base, policy)
     return policy
 
@@ -165,7 +165,7 @@ def _load_config(base: str, folder: str) -> Any:
     return config
 
 
-def _load_tokenizer(base: str, folder: str) -> Any:
+def load_tokenizer(base: str, folder: str) -> Any:
     expected = "a tokenizer (tokenizer.json and tokenizer_config.json) beside the weights"
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)

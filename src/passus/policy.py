@@ -103,7 +103,7 @@ class Policy:
 
     @property
     def vocabulary(self) -> int:
-        return int(self.head.weight.shape[0])
+        return int(self.model.get_input_embeddings().weight.shape[0])
 
     @contextmanager
     def reference(self, frozen: Any | None) -> Iterator[None]:
@@ -154,6 +154,12 @@ class Policy:
         if self.chat_template is None:
             return f"{text}\n\n"
         return self._asked([{"role": "user", "content": text}])
+
+    def exchange(self, item: Item, answer: str) -> str:
+        """A question and an answer to it, as the model sees a conversation that is over."""
+        if self.chat_template is None:
+            return self.render(item) + answer + (self.tokenizer.eos_token or "")
+        return self._apply([*self.messages(item), {"role": "assistant", "content": answer}])
 
     def knows(self, word: str) -> bool:
         """Whether this is a token of its own."""
@@ -312,4 +318,5 @@ def label(base: str, model_type: str, parameters: int) -> str:
     """What a figure calls a model: small models by what they are, never as if they were the released checkpoint."""
     if not base.startswith(SHIPPED):
         return _label_of_run(base) or base.rstrip("/").rsplit("/", 1)[-1]
-    return f"{FAMILIES.get(model_type, model_type)}-shaped, {parameters / 1e6:.1f}M"
+    size = f"{parameters / 1e6:.1f}M" if parameters >= 1e5 else f"{parameters / 1e3:.0f}K"
+    return f"{FAMILIES.get(model_type, model_type)}-shaped, {size}"

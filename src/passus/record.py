@@ -76,6 +76,9 @@ METRICS = {
     "train/clip_ratio/region_mean": Metric("share", "tokens whose ratio was clipped"),
     "train/approx_kl": Metric("nats", "KL to the policy that the ratio is anchored to, by k3, averaged over tokens"),
     "train/kl": Metric("nats", "KL to the policy before training, by the method's estimator (k3 for k1), averaged over tokens"),
+    "train/pair_accuracy": Metric("share", "of a reward model: pairs of a right and a wrong candidate that it puts in order"),
+    "train/margin": Metric("", "of a reward model: scores of right candidates less those of wrong ones of the same problem"),
+    "train/reward_model": Metric("", "score of the step's completions by the reward model, mean"),
     "train/grad_norm": Metric("", "norm of the gradient before clipping, averaged over the step's updates"),
     "train/learning_rate": Metric("", "at the step's last update"),
     "train/skipped_updates": Metric("updates", "updates skipped because loss or gradient was not finite"),
@@ -111,6 +114,12 @@ METRICS = {
     "eval/<benchmark>/truncated": Metric("share", "completions that the token limit cut off"),
     "eval/<benchmark>/unparseable": Metric("share", "completions that ended without an answer"),
     "eval/<benchmark>/error": Metric("share", "completions on which the grader failed"),
+    "eval/<benchmark>/rm": Metric(
+        "share", "rm@k: the best scored of k candidates is correct; of a reward model's run, acc is rm@8"
+    ),
+    "eval/<benchmark>/mean": Metric("share", "mean@k: a candidate of the pool is correct, chosen at random"),
+    "eval/<benchmark>/efficiency": Metric("share", "(rm@8 - mean@8) / (pass@8 - mean@8)"),
+    "eval/<benchmark>/score": Metric("", "score of the completions by the reward model in [reward], mean"),
     "eval/<benchmark>/q": Metric("items", "items of the benchmark"),
     "eval/<benchmark>/k": Metric("samples", "samples an item"),
 }
@@ -120,6 +129,7 @@ ROWS = {
     "items": {
         "benchmark": "string", "temperature": "float64", "item": "int64", "sample": "int64", "verdict": "string",
         "extracted": "string", "tokens": "int64", "logp": "float64", "completion": "string",
+        "value": "float64",
     },
     "readings": {
         "benchmark": "string", "temperature": "float64", "reader": "string", "item": "int64", "sample": "int64",

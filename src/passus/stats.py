@@ -5,6 +5,7 @@ correct_QK is 0 or 1. Items of several benchmarks lie one benchmark after the ot
 has; a macro mean is then the mean over benchmarks of the mean over items. What a single curve looks like is in shapes.py.
 """
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -48,10 +49,24 @@ def interval(correct_QK: np.ndarray, level: float = 0.95) -> Interval:
     tail = (1 + level) / 2
     if samples == 1 or items == 1:
         return _wilson(p, items * samples, float(ndtri(tail)))
+    return _spread_interval(means_Q, items * samples, tail)
+
+
+def interval_of_chances(chance_Q: np.ndarray, level: float = 0.95) -> Interval:
+    """The same for items of which each has a chance of its own to be right, known and not sampled."""
+    chance_Q = np.asarray(chance_Q, dtype=float)
+    if len(chance_Q) == 1:
+        return _wilson(float(chance_Q[0]), 1, float(ndtri((1 + level) / 2)))
+    return _spread_interval(chance_Q, math.inf, (1 + level) / 2)
+
+
+def _spread_interval(means_Q: np.ndarray, largest: float, tail: float) -> Interval:
+    """Wilson's on the effective sample size, which is at most `largest`."""
+    items, p = len(means_Q), float(means_Q.mean())
     most = p * (1 - p)  # the variance of items that are either always right or never
     spread = float(means_Q.var(ddof=1)) / most if most > 0 else 1.0
     spread = (spread * items + 1) / (items + 1)
-    return _wilson(p, min(items / spread, items * samples), float(stdtrit(items - 1, tail)))
+    return _wilson(p, min(items / spread, largest), float(stdtrit(items - 1, tail)))
 
 
 def interval_over_runs(values: Sequence[float], level: float = 0.95) -> Interval:
@@ -403,8 +418,8 @@ def maj_at_k(answers_QK: Sequence[Sequence[str | None]], correct_QK: np.ndarray)
     return float(np.mean(scores))
 
 
-def rm_at_k(scores_QN: np.ndarray, correct_QN: np.ndarray, k: int) -> float:
-    """Chance that the best scored of k candidates drawn without replacement from the N is correct, averaged over items.
+def rm_at_k(scores_QN: np.ndarray, correct_QN: np.ndarray, k: int) -> np.ndarray:
+    """Of each item: the chance that the best scored of k candidates, drawn without replacement from the N, is correct.
 
     Equal scores share their chance; a score of NaN ranks last.
     """
@@ -421,4 +436,18 @@ def rm_at_k(scores_QN: np.ndarray, correct_QN: np.ndarray, k: int) -> float:
     opens_QN[:, 1:] = sorted_QN[:, 1:] != sorted_QN[:, :-1]
     tie = np.cumsum(opens_QN.ravel()) - 1
     right = np.bincount(tie, np.take_along_axis(np.asarray(correct_QN, dtype=float), order, 1).ravel())
-    return float((np.bincount(tie, np.tile(chance_N, items)) * right / np.bincount(tie)).sum() / items)
+    share = np.bincount(tie, np.tile(chance_N, items)) * right / np.bincount(tie)
+    owner = np.repeat(np.arange(items), pool)[opens_QN.ravel()]
+    return np.bincount(owner, share, items)
+
+
+def maj_from_pool(answers_QN: Sequence[Sequence[str | None]], correct_QN: np.ndarray, k: int, draws: int = 200) -> float:
+    """maj@k of k candidates drawn without replacement from the N, by simulation: ties have no simple closed form."""
+    rng = np.random.default_rng(0)
+    correct_QN = np.asarray(correct_QN)
+    found = []
+    for _ in range(draws):
+        chosen_QK = np.argsort(rng.random(correct_QN.shape), axis=1)[:, :k]
+        drawn = [[answers[i] for i in chosen] for answers, chosen in zip(answers_QN, chosen_QK, strict=True)]
+        found.append(maj_at_k(drawn, np.take_along_axis(correct_QN, chosen_QK, 1)))
+    return float(np.mean(found))

@@ -42,44 +42,50 @@ TOKENS_PER_TEXT = 25
 
 
 def make(
-    family: str, out: Path, *, start: Path | None, steps: int, size: int, learning_rate: float, seed: int, device: str,
-    workers: int,
+    family: str, out: Path, *, start: Path | None, width: int, layers: int, steps: int, size: int, learning_rate: float,
+    seed: int, device: str, workers: int,
 ) -> None:  # fmt: skip
     """Pretrain one model, or go on from one, save it with its recipe, and write the probe's table beside it."""
     if family not in MINDS:
         raise UsageError(f"--family {family}", expected=", ".join(MINDS), write=nearest(family, MINDS))
     if out.exists() and any(out.iterdir()):
         raise UsageError(f"{out} is not empty", expected="a new folder")
+    if width % 16 or not 16 <= width <= 1024 or not 1 <= layers <= 64:
+        raise UsageError(f"--width {width} --layers {layers}", expected="a multiple of 16 up to 1024, and up to 64 layers")
     device = models.choose_device(device)
     started = time.monotonic()
     model, tokenizer = pretrain(
-        family, start=start, steps=steps, size=size, learning_rate=learning_rate, device=device, workers=workers, seed=seed
-    )
+        family, start=start, width=width, layers=layers, steps=steps, size=size, learning_rate=learning_rate, device=device,
+        workers=workers, seed=seed,
+    )  # fmt: skip
     stage = {"steps": steps, "texts": size, "learning_rate": learning_rate, "seed": seed, "device": device}
     stage["seconds"] = round(time.monotonic() - started)
     before = json.loads((start / "recipe.json").read_text())["stages"] if start else []
-    recipe = {"family": family, "format": abacus.VERSION, "mind": MINDS[family], "stages": [*before, stage]}
+    recipe = {"family": family, "format": abacus.VERSION, "mind": MINDS[family], "width": width, "layers": layers}
+    recipe |= {"stages": [*before, stage]}
     save(model, tokenizer, out, recipe)
     probe = Probe(model.float(), tokenizer, mind.Mind(MINDS[family]))
     text = table(probe.tasks(), probe.lessons())
-    (out / "probe.md").write_text(f"# What nano/{family} can do before RL\n\n{text}")
+    (out / "probe.md").write_text(f"# What {models.SHIPPED}{out.name} can do before RL\n\n{text}")
     print(text + f"\nmodel: {out}")
     say_next(f"passus eval {out} --suite abacus/add2")
 
 
-def make_model(family: str, vocabulary: int):
+def make_model(family: str, vocabulary: int, width: int = 128, layers: int = 4):
+    head = 32 if width % 32 == 0 and width >= 96 else 16
+    heads = width // head
     sizes: dict[str, Any] = dict(
-        vocab_size=vocabulary, hidden_size=128, intermediate_size=384, num_hidden_layers=4, num_attention_heads=4,
-        num_key_value_heads=2, head_dim=32, max_position_embeddings=512, tie_word_embeddings=True,
-        pad_token_id=0, eos_token_id=1, bos_token_id=None,
+        vocab_size=vocabulary, hidden_size=width, intermediate_size=3 * width, num_hidden_layers=layers,
+        num_attention_heads=heads, num_key_value_heads=1 if heads % 2 else heads // 2, head_dim=head,
+        max_position_embeddings=512, tie_word_embeddings=True, pad_token_id=0, eos_token_id=1, bos_token_id=None,
     )  # fmt: skip
     # What is a family's own at this size too: Gemma's and Mistral's windows, SmolLM's layer without positions.
-    windows = ["sliding_attention", "sliding_attention", "sliding_attention", "full_attention"]
+    windows = ["full_attention" if layer % 4 == 3 else "sliding_attention" for layer in range(layers)]
     configs: dict[str, Callable[[], Any]] = {
         "qwen3": lambda: Qwen3Config(**sizes),
         "llama3.2": lambda: LlamaConfig(**sizes),
-        "smollm3": lambda: SmolLM3Config(**sizes, no_rope_layers=[1, 1, 1, 0]),
-        "gemma3": lambda: Gemma3TextConfig(**sizes, query_pre_attn_scalar=32, sliding_window=64, layer_types=windows),
+        "smollm3": lambda: SmolLM3Config(**sizes, no_rope_layers=[int(layer % 4 != 3) for layer in range(layers)]),
+        "gemma3": lambda: Gemma3TextConfig(**sizes, query_pre_attn_scalar=head, sliding_window=64, layer_types=windows),
         "qwen2.5": lambda: Qwen2Config(**sizes),
         "mistral": lambda: MistralConfig(**sizes, sliding_window=128),
     }
@@ -116,12 +122,15 @@ def batches(family: str, seed: int, steps: int, size: int, workers: int) -> Iter
 
 def pretrain(
     family: str, *, steps: int, size: int, learning_rate: float, device: str, workers: int, seed: int = 0,
-    start: Path | None = None, report: Callable[[str], None] = print,
+    start: Path | None = None, width: int = 128, layers: int = 4, report: Callable[[str], None] = print,
 ):  # fmt: skip
     """Train one nano model. Returns (model, tokenizer)."""
     torch.manual_seed(seed)
     tokenizer = make_tokenizer()
-    model = make_model(family, len(tokenizer)) if start is None else models.load(str(start), "cpu", "float32").model
+    if start is None:
+        model = make_model(family, len(tokenizer), width, layers)
+    else:
+        model = models.load(str(start), "cpu", "float32").model
     model.to(device).train()
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=learning_rate, weight_decay=0.01, betas=(0.9, 0.95), fused=device == "cuda"

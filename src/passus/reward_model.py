@@ -1,0 +1,189 @@
+"""Reward models: a decoder with one number on the last token of a problem and an answer to it.
+
+The model is transformers' sequence classification of the family with one label, so that a checkpoint is read by others. The
+head begins at 0: before training all candidates score alike, and a choice among them is a choice at random.
+
+Input is what the chat template makes of the problem as the user's turn and the candidate as the assistant's. Sequences are
+packed, so there is no padding, and no score depends on what else is in the batch.
+
+Shapes: N sequences, P problems.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, linear, logsigmoid
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
+from passus import adapter, attention, batch, models
+from passus.adapter import is_adapter
+from passus.config import ModelTable
+from passus.errors import UsageError
+from passus.policy import Policy
+from passus.tasks import Item
+
+HEAD = "score"
+
+
+def make(table: ModelTable, device: str, dtype: str, seed: int) -> Policy:
+    """A reward model that has learned nothing, on a language model's body. Frozen tuning trains an adapter and the head."""
+    policy = models.load(table.base, device, dtype, table.prompt, table.thinking, table.system)
+    if policy.adapter:
+        raise UsageError(f"model.base = {table.base!r} is an adapter", expected="a base with weights of its own")
+    config = policy.text_config
+    config.num_labels, config.pad_token_id = 1, _pad(policy)
+    model = AutoModelForSequenceClassification.from_config(config, dtype=policy.model.dtype, attn_implementation=attention.NAME)
+    if not isinstance(getattr(model, HEAD, None), torch.nn.Linear):
+        raise UsageError(
+            f"model.base = {table.base!r}: a {type(model).__name__} has no {HEAD}",
+            expected="a family whose sequence classification in transformers has a linear layer of that name",
+        )
+    model.model.load_state_dict(policy.decoder.state_dict())
+    getattr(model, HEAD).weight.data.zero_()
+    made = Policy(model.to(device).eval(), policy.tokenizer, policy.end_tokens, table.prompt, table.thinking, table.system)
+    if table.tuning == "frozen":
+        path = models.locate(table.base)
+        made.adapter = adapter.attach(made.model, table, table.base, path, seed, head=HEAD)
+    return made
+
+
+def _pad(policy: Policy) -> int:
+    """transformers' own batches need one; packed sequences do not."""
+    pad = policy.tokenizer.pad_token_id
+    return int(pad if pad is not None else policy.end_tokens[0])
+
+
+def resume(table: ModelTable, saved: Path, device: str, dtype: str, seed: int) -> Policy:
+    """As it stands in a checkpoint of its run."""
+    if table.tuning == "live":
+        return _from_folder(str(saved), str(saved), device, dtype)
+    made = make(table, device, dtype, seed)
+    assert made.adapter is not None
+    made.adapter.restore(saved)
+    return made
+
+
+def load(name: str, device: str, dtype: str) -> Policy:
+    """A trained one: a run of one (or RUN@step), a folder, or a hub id."""
+    folder = models.locate(name)
+    if is_adapter(Path(folder)):
+        base, _ = adapter.base_of(Path(folder))
+        made = make(ModelTable(base=base), device, dtype, 0)
+        made.adapter = adapter.load(made.model, Path(folder), head=HEAD)
+        return made
+    return _from_folder(name, folder, device, dtype)
+
+
+def _from_folder(name: str, folder: str, device: str, dtype: str) -> Policy:
+    expected = "a reward model: sequence classification with one label, in Hugging Face layout"
+    try:
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        kinds = config.architectures or []
+        if not any(kind.endswith("ForSequenceClassification") for kind in kinds) or config.num_labels != 1:
+            what = f"{', '.join(kinds) or 'a model'} with {config.num_labels} labels" if kinds else "no model of a known kind"
+            raise UsageError(f"{name} is {what}", expected=expected)
+        model, report = AutoModelForSequenceClassification.from_pretrained(
+            folder, dtype=getattr(torch, dtype), attn_implementation=attention.NAME, use_safetensors=True,
+            output_loading_info=True, trust_remote_code=False,
+        )  # fmt: skip
+    except models.BAD_FILES as error:
+        raise UsageError(f"{name} cannot be loaded: {str(error).splitlines()[0]}", expected=expected) from None
+    if report["missing_keys"] or report["mismatched_keys"]:
+        raise UsageError(f"{name} lacks {sorted(report['missing_keys'])[:1]}", expected=expected)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.clone()  # as in models.load: aligned, whatever the file
+    policy = Policy(torch.nn.Module.to(model, device).eval(), models.load_tokenizer(name, folder), [])
+    if len(policy.tokenizer) > policy.vocabulary + 1024:
+        raise UsageError(
+            f"{name} has a tokenizer of {len(policy.tokenizer)} tokens and {policy.vocabulary} embeddings", expected=expected
+        )
+    return policy
+
+
+def tokens(policy: Policy, item: Item, completion: str) -> list[int]:
+    """A problem and an answer to it, to the end of the answer's turn."""
+    return policy.encode([policy.exchange(item, policy.unmarked(completion))])[0]
+
+
+def check_tokenizer(policy: Policy, name: str, items: Sequence[Item], completions: Sequence[str]) -> None:
+    """Refuse a reward model that cannot read the texts: its tokenizer is made for others."""
+    for item, completion in zip(items, completions, strict=True):
+        text = policy.exchange(item, policy.unmarked(completion))
+        read = policy.text(policy.encode([text])[0], special=True)
+        if read.replace(" ", "") != text.replace(" ", ""):
+            raise UsageError(
+                f"the tokenizer of {name} reads {text[:60]!r} as {read[:60]!r}",
+                expected="a reward model whose tokenizer knows these texts",
+            )
+
+
+def scores(policy: Policy, sequences_N: Sequence[list[int]], groups: Sequence[Sequence[int]]) -> Tensor:
+    """A number for each sequence; those of a group begin alike, and what they share is computed once (on a CPU)."""
+    heads: list[list[int]] = [[] for _ in sequences_N]
+    for group in groups:
+        shared = _common_start([sequences_N[n][:-1] for n in group])
+        for n in group:
+            heads[n] = shared
+    order = [n for group in groups for n in group]
+    tails = [sequence[len(head) :] for sequence, head in zip(sequences_N, heads, strict=True)]
+    packed = batch.pack(order, heads, tails, policy.model.device)
+    hidden_TE = policy.decoder(
+        packed.tokens_T[None], position_ids=packed.positions_T[None], use_cache=False, plan=packed.plan
+    ).last_hidden_state[0]
+    ends = np.cumsum([len(tails[n]) for n in order])
+    first = len(packed.tokens_T) - int(ends[-1])
+    last_N = torch.as_tensor(first + ends - 1, device=hidden_TE.device)
+    found_N = linear(hidden_TE.index_select(0, last_N).float(), getattr(policy.model, HEAD).weight.float())[:, 0]
+    place = torch.empty(len(order), dtype=torch.long, device=found_N.device)
+    place[torch.tensor(order, device=found_N.device)] = torch.arange(len(order), device=found_N.device)
+    return found_N.index_select(0, place)
+
+
+def _common_start(rows: Sequence[list[int]]) -> list[int]:
+    least, most = min(rows), max(rows)
+    same = next((i for i, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), min(len(least), len(most)))
+    return least[:same]
+
+
+def micro_batches(lengths_P: Sequence[int], budget: int) -> list[range]:
+    """Whole problems in order, at most so many tokens together; a longer one goes alone."""
+    cuts, room = [0], budget
+    for p, length in enumerate(lengths_P):
+        if length > room and p > cuts[-1]:
+            cuts.append(p)
+            room = budget
+        room -= length
+    return [range(a, b) for a, b in pairwise([*cuts, len(lengths_P)])]
+
+
+@torch.no_grad()
+def score_all(policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]], budget: int) -> list[list[float]]:
+    """Of all completions of all items; those that say the same are scored once."""
+    distinct = [list(dict.fromkeys(of_item)) for of_item in completions]
+    sequences = [[tokens(policy, item, text) for text in texts] for item, texts in zip(items, distinct, strict=True)]
+    longest = max((len(row) for rows in sequences for row in rows), default=0)
+    if longest > policy.context:
+        raise UsageError(f"a candidate of {longest} tokens", expected=f"at most {policy.context}, the reward model's context")
+    found: list[list[float]] = []
+    for part in micro_batches([sum(map(len, rows)) for rows in sequences], budget):
+        rows = [row for p in part for row in sequences[p]]
+        ends = np.cumsum([0, *(len(sequences[p]) for p in part)]).tolist()
+        values = scores(policy, rows, [range(a, b) for a, b in pairwise(ends)]).tolist()
+        for p, (a, b) in zip(part, pairwise(ends), strict=True):
+            known = dict(zip(distinct[p], values[a:b], strict=True))
+            found.append([known[text] for text in completions[p]])
+    return found
+
+
+def pair_loss(scores_N: Tensor, right_N: Tensor) -> Tensor:
+    """Of one problem: the mean over pairs of a right and a wrong candidate of -log sigmoid(right - wrong)."""
+    return -logsigmoid(scores_N[right_N][:, None] - scores_N[~right_N][None]).mean()
+
+
+def class_loss(scores_N: Tensor, right_N: Tensor) -> Tensor:
+    """Of one problem: cross-entropy of each candidate being right."""
+    return binary_cross_entropy_with_logits(scores_N, right_N.float())

@@ -1,0 +1,201 @@
+"""Training a reward model: problems -> scores of their candidates -> loss -> update -> record -> choose among pools -> save.
+
+The step in the order it happens, as in train.py. A step takes P problems with G candidates each; problems are dealt anew in
+every epoch, by the seed, so a run that was cut short goes on as it would have.
+"""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from passus import candidates, checkpoint, metrics, reward_model, selection
+from passus.candidates import Pool, Problem
+from passus.checkpoint import Progress
+from passus.config import Config
+from passus.display import score
+from passus.errors import PassusError, Stop, UsageError
+from passus.metrics import Times
+from passus.optimizer import Optimizer, learning_rate
+from passus.policy import Policy
+from passus.record import ROWS, RunFolder, saved_checkpoints
+
+STOP_AFTER_SKIPPED = 3
+
+
+@dataclass
+class Run:
+    config: Config
+    folder: RunFolder
+    policy: Policy
+    optimizer: Optimizer
+    progress: Progress
+    problems: list[Problem]
+    pools: list[Pool]
+    check_stop: Callable[[], None]
+    started: float
+    baselines: dict[str, dict] = field(default_factory=dict)
+    """By benchmark; the same at every eval point."""
+
+
+def train(
+    config: Config, folder: RunFolder, generators: Sequence[str], check_stop: Callable[[], None], say: Callable[[str], None]
+) -> None:
+    """Take a reward model from where it stands to its last step; `generators` are arms of the same experiment."""
+    run = prepare(config, folder, generators, check_stop, say)
+    if run.progress.step:
+        say(f"continues after step {run.progress.step}")
+    try:
+        while True:
+            if run.progress.step == 0 or is_due(run, config.eval.every):
+                measure(run, say)
+            if run.progress.step and is_due(run, config.run.save_every):
+                save(run)
+            if run.progress.step == config.train.steps:
+                break
+            take_step(run)
+            if run.progress.skipped_in_a_row >= STOP_AFTER_SKIPPED:
+                raise PassusError(
+                    f"{STOP_AFTER_SKIPPED} updates in a row were skipped, up to step {run.progress.step}: not finite",
+                    expected="a finite loss and gradient",
+                    write=f"a learning rate below {config.train.learning_rate:g}, and another --out folder",
+                )
+    except Stop:
+        run.optimizer.zero_grad()
+        save(run)
+        say(f"saved: the same command goes on from {checkpoint.latest(folder.checkpoints) or 'the start'}")
+        raise
+
+
+def prepare(
+    config: Config, folder: RunFolder, generators: Sequence[str], check_stop: Callable[[], None], say: Callable[[str], None]
+) -> Run:
+    checkpoint.clean(folder.checkpoints)
+    saved = checkpoint.latest(folder.checkpoints)
+    progress = checkpoint.read(saved) if saved else Progress()
+    to_learn, to_choose, print_of = candidates.gather(config, folder.path.parent, generators)
+    found = candidates.problems(to_learn, config.train.samples, config.seed)
+    pools = candidates.pools(to_choose, config.candidates.pool, config.seed)
+    check_same(folder, print_of)
+    table, device, dtype = config.model, config.run.device, config.run.dtype
+    make = reward_model.make(table, device, dtype, config.seed) if not saved else None
+    policy = make or reward_model.resume(table, saved, device, dtype, config.seed)  # type: ignore[arg-type]
+    shown = found.shown[:32]
+    reward_model.check_tokenizer(policy, table.base, [p.item for p in shown], [p.completions[0] for p in shown])
+    optimizer = Optimizer(policy.model, config.train)
+    if saved:
+        checkpoint.restore(saved, optimizer)
+    if folder.exists():
+        folder.set_aside_after(progress.step, len(pools))
+    remark = f"{len(found.shown)} problems to learn from; {found.dropped} dropped, whose candidates are all right or all wrong"
+    about = {"candidates": print_of, "problems": len(found.shown), "dropped": found.dropped, "remarks": [remark]}
+    folder.start(config, policy.describe(table.base), progress.step if saved else None, about)
+    say(remark)
+    started = time.monotonic() - progress.elapsed
+    return Run(config, folder, policy, optimizer, progress, found.shown, pools, check_stop, started)
+
+
+def check_same(folder: RunFolder, print_of: str) -> None:
+    known = folder.meta()["launches"][0].get("data", {}).get("candidates") if folder.exists() else None
+    if known not in (None, print_of):
+        raise UsageError(
+            "the candidates are others since this run began",
+            expected="the files that the run began with",
+            write="the same files again, or another --out",
+        )
+
+
+def is_due(run: Run, every: int) -> bool:
+    return run.progress.step % every == 0 or run.progress.step == run.config.train.steps
+
+
+def drawn(run: Run, step: int) -> list[Problem]:
+    """The problems of a step: places of a stream that deals all of them anew in every epoch."""
+    count, many = run.config.train.prompts, len(run.problems)
+    found = []
+    for place in range((step - 1) * count, step * count):
+        epoch, at = divmod(place, many)
+        order = random.Random(f"{run.config.seed}/epoch/{epoch}").sample(range(many), many)
+        found.append(run.problems[order[at]])
+    return found
+
+
+def take_step(run: Run) -> None:
+    config, step, times = run.config, run.progress.step + 1, Times()
+    with times("step"):
+        shown = drawn(run, step)
+        sequences = [[reward_model.tokens(run.policy, p.item, text) for text in p.completions] for p in shown]
+        lengths = [sum(map(len, rows)) for rows in sequences]
+        total, pairs, margin = 0.0, [], []
+        loss_of = reward_model.pair_loss if config.method.loss == "pairs" else reward_model.class_loss
+        for part in reward_model.micro_batches(lengths, config.train.micro_tokens):
+            run.check_stop()
+            rows = [row for p in part for row in sequences[p]]
+            ends = np.cumsum([0, *(len(sequences[p]) for p in part)]).tolist()
+            groups = [range(ends[i], ends[i + 1]) for i in range(len(part))]
+            scores_N = reward_model.scores(run.policy, rows, groups)
+            loss = torch.zeros((), device=scores_N.device)
+            for p, group in zip(part, groups, strict=True):
+                right_N = torch.tensor(shown[p].right, device=scores_N.device)
+                own_N = scores_N[group.start : group.stop]
+                loss = loss + loss_of(own_N, right_N) / len(shown)
+                apart = (own_N[right_N][:, None] - own_N[~right_N][None]).detach()
+                pairs.append(float((apart > 0).float().mean() + 0.5 * (apart == 0).float().mean()))
+                margin.append(float(apart.mean()))
+            loss.backward()
+            total += float(loss.detach())
+        norm, applied = run.optimizer.step(step - 1, torch.tensor(total))
+        run.optimizer.zero_grad()
+    progress = run.progress
+    progress.step = step
+    progress.skipped_in_a_row = 0 if applied else progress.skipped_in_a_row + 1
+    progress.num_tokens += sum(lengths)
+    progress.elapsed = time.monotonic() - run.started
+    run.folder.append_metrics(
+        {
+            "step": step, "progress": step / config.train.steps, "train/num_tokens": progress.num_tokens,
+            "train/loss": metrics.number(total), "train/pair_accuracy": float(np.mean(pairs)),
+            "train/margin": metrics.number(float(np.mean(margin))), "train/grad_norm": metrics.number(norm),
+            "train/learning_rate": learning_rate(config.train, step - 1), "train/skipped_updates": int(not applied),
+            "time/elapsed": progress.elapsed,
+        } | times.metrics()
+    )  # fmt: skip
+
+
+def measure(run: Run, say: Callable[[str], None]) -> None:
+    """rm@k of every benchmark's pool, unless it is recorded already."""
+    step, config = run.progress.step, run.config
+    if any(row["step"] == step for row in run.folder.evals()):
+        return
+    points = []
+    columns: dict[str, list] = {name: [] for name in ROWS["items"]}
+    for pool in run.pools:
+        run.check_stop()
+        began = time.monotonic()
+        values = reward_model.score_all(run.policy, pool.items_Q, pool.completions_QN, config.train.micro_tokens)
+        scores_QN = np.array(values)
+        if pool.benchmark not in run.baselines:
+            run.baselines[pool.benchmark] = selection.baselines(pool)
+        found = selection.chosen(scores_QN, pool.correct_QN) | run.baselines[pool.benchmark]
+        spent = {"tokens_mean": 0.0, "tokens_p95": 0.0, "truncated": 0.0, "unparseable": 0.0, "error": 0.0}
+        where = {"step": step, "benchmark": pool.benchmark, "temperature": 0.0}
+        points.append(where | found | spent | {"time/eval": time.monotonic() - began})
+        for row in selection.item_rows(pool, scores_QN):
+            for name in columns:
+                columns[name].append(row[name])
+        say(f"step {step}/{config.train.steps}  {pool.benchmark}  rm@{found['k']} {score(found)}")
+    run.folder.write_rows("items", step, columns)
+    run.folder.append_evals(points)
+
+
+def save(run: Run) -> None:
+    step = run.progress.step
+    is_last = step == run.config.train.steps
+    if (run.progress.skipped_in_a_row and not is_last) or step in saved_checkpoints(run.folder.checkpoints):
+        return
+    run.folder.sync()
+    run.progress.elapsed = time.monotonic() - run.started
+    checkpoint.save(run.folder.checkpoints, run.policy, run.optimizer, run.progress, run.config.run.keep)
