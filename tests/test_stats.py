@@ -288,7 +288,9 @@ def test_rm_at_k():
     draws = np.argsort(rng.random((20_000, 6, 12)), axis=2)[:, :, :5]
     keys = np.take_along_axis(scores[None], draws, 2) + 1e-6 * rng.random(draws.shape)
     best = np.take_along_axis(draws, keys.argmax(2)[..., None], 2)
-    assert stats.rm_at_k(scores, correct, 5).mean() == pytest.approx(np.take_along_axis(correct[None], best, 2).mean(), abs=0.005)
+    assert stats.rm_at_k(scores, correct, 5).mean() == pytest.approx(
+        np.take_along_axis(correct[None], best, 2).mean(), abs=0.005
+    )
     assert stats.rm_at_k(correct, correct, 5).mean() == pytest.approx(stats.pass_at_k(correct, 5))
     assert stats.rm_at_k(np.ones((6, 12)), correct, 5) == pytest.approx(correct.mean(1))
     assert stats.rm_at_k(scores, correct, 1).mean() == pytest.approx(correct.mean())

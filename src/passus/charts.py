@@ -5,6 +5,8 @@
     heatmap   lines as rows, such as models by size: progress along, accuracy as colour
     solved    one run: its items as rows, the share of samples that are correct as colour
     readers   a line each reader of what a run wrote, a panel each benchmark and writer
+    choice    reward models at their last eval point: rm@k against k, between mean@k and pass@k
+    pleasing  runs that a reward model pays: its score and the verifier's accuracy on two axes, a panel each run and benchmark
 
 Lines are named and coloured by what tells their runs apart: model, tuning, method. Runs that differ by seed alone share one.
 """
@@ -23,7 +25,9 @@ from passus.errors import UsageError, nearest
 from passus.figure import Change, Figure, Mark, Point, Series, Style, line_of
 from passus.files import write_atomic
 from passus.looks import ACCURACY, DASH_LENGTHS, FAMILIES, RAMP, TOKENS, dress, family_in, reader_look, sizes_of
+from passus.looks import REFERENCES as GRAYS
 from passus.record import METRICS, RunFolder, find_runs
+from passus.selection import BEST_OF
 
 X_AXES = {
     "step": "Step", "tokens": "Training tokens", "time": "Seconds", "progress": "Share of the run", "iteration": "Iteration",
@@ -53,17 +57,19 @@ def figure(
     references: Sequence[Path] = (),
 ) -> Figure:  # fmt: skip
     """A figure of any kind. Without an x, a heatmap is against the share of the run, all else against step."""
-    if kind not in ("curves", "grid", "heatmap", "solved", "readers"):
-        raise UsageError(f"kind = {kind!r}", expected="curves, grid, heatmap, solved or readers")
+    if kind not in ("curves", "grid", "heatmap", "solved", "readers", "choice", "pleasing"):
+        raise UsageError(f"kind = {kind!r}", expected="curves, grid, heatmap, solved, readers, choice or pleasing")
     if references and kind != "curves":
         raise UsageError(f"references in a {kind}", expected="kind = 'curves'")
-    if kind in ("grid", "solved", "readers") and y != "accuracy":
+    if kind in ("grid", "solved", "readers", "choice", "pleasing") and y != "accuracy":
         raise UsageError(f"y = {y!r} in a {kind}", expected="accuracy", write="kind = 'curves'")
     if kind == "heatmap":
         return heatmap(sources, x or "progress", y, title)
     if kind == "curves":
-        return curves(sources, x or "step", y, title, references)
-    return {"grid": grid, "solved": solved, "readers": readers}[kind](sources, x or "step", title)
+        return curves(sources, x or ("progress" if _are_scorers(sources) else "step"), y, title, references)
+    if kind == "choice":
+        return choice(sources, title)
+    return {"grid": grid, "solved": solved, "readers": readers, "pleasing": pleasing}[kind](sources, x or "step", title)
 
 
 def curves(
@@ -95,7 +101,91 @@ def curves(
     ((x, y),) = axes
     series = _arrange(series)
     marks = [mark for run in runs for mark in _marks(RunFolder(run), series, x)]
-    return Figure(title or "", _axis(x), Y_AXES[y][1] if y in Y_AXES else y, series, _note(series), marks=marks)
+    if sizes_of(series) and y == "accuracy":
+        series += _totals([s for s in series if not s.faint], "Average")
+    label = Y_AXES[y][1] if y in Y_AXES else y
+    made = Figure(title or "", _axis(x), label, series, _note(series), marks=marks)
+    if y == "accuracy" and _are_scorers(sources):
+        made.y = f"rm@{BEST_OF}"
+        made.series += _baselines(runs, made)
+        made.note += "\ngray: what needs no reward model, mean@8 (below), maj@8, and pass@8, the best that a choice could be"
+    return made
+
+
+def _are_scorers(sources: Sequence[Path]) -> bool:
+    """Whether all are runs of reward models, beside the generators of their candidates."""
+    runs, files = _sorted_out(sources)
+    found = [run for run in runs if RunFolder(run).evals()]
+    return bool(found) and not files and all(RunFolder(run).config().method.scores for run in found)
+
+
+def _baselines(runs: Sequence[Path], made: Figure) -> list[Series]:
+    """mean@k, maj@k and pass@k of the pools, which are the same for all lines, and their averages."""
+    rows = [row for run in runs for row in RunFolder(run).evals() if "rm" in row]
+    by_name = {row["benchmark"]: row for row in rows}
+    ends = [min(p.x for s in made.series for p in s.points), max(p.x for s in made.series for p in s.points)]
+    found = []
+    for n, word in enumerate(("mean", "maj", "pass")):
+        values = {b: row["mean"] if word == "mean" else row[word][str(row["k"])] for b, row in by_name.items()}
+        for panel in made.panels:
+            own = [values[panel]] if panel in values else list(values.values())
+            level = sum(own) / len(own)
+            points = [Point(x, level) for x in ends]
+            found.append(Series(f"{word}@{BEST_OF}", panel, points, style=Style(*GRAYS[n], ":"), reference=True))
+    return found
+
+
+def choice(sources: list[Path], title: str | None = None) -> Figure:
+    """rm@k of each reward model against k, a panel each benchmark."""
+    runs = [run for run in _sorted_out(sources)[0] if RunFolder(run).config().method.scores and RunFolder(run).evals()]
+    if not runs:
+        raise UsageError(
+            f"no reward models in {', '.join(map(str, sources))}", expected='runs with method.name = "reward_model"'
+        )
+    series = [s for run in runs for s in _chosen(RunFolder(run))]
+    series = _arrange(series)
+    rows = {row["benchmark"]: row for run in runs for row in RunFolder(run).evals()}
+    for benchmark, row in rows.items():
+        for n, word in enumerate(("mean", "maj", "pass")):
+            by_k = dict.fromkeys(row["rm"], row["mean"]) if word == "mean" else row[word]
+            points = [Point(math.log2(int(k)), value) for k, value in by_k.items()]
+            series.append(Series(f"{word}@k", benchmark, points, style=Style(*GRAYS[n], ":"), reference=True))
+    return Figure(title or "", "log2 k", "rm@k", series, "gray: mean@k, maj@k and pass@k of the same pools")
+
+
+def pleasing(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
+    """Accuracy by the verifier, and the score of the reward model that pays for it, on the same completions."""
+    made = curves(sources, x, "accuracy", title)
+    runs = {run: RunFolder(run) for run in _sorted_out(sources)[0]}
+    scores = {
+        (folder.path, row["benchmark"], row["step"]): row["score"]
+        for folder in runs.values()
+        for row in folder.evals()
+        if "score" in row
+    }
+    if not scores:
+        raise UsageError(f"no scores in {', '.join(map(str, sources))}", expected="runs with reward.model")
+    series = []
+    for s in made.series:
+        if s.origin and not s.faint:
+            points = [replace(p, tokens=scores.get((s.origin.path, s.panel, p.step)), tokens_p95=None) for p in s.points]
+            panel = f"{s.panel}, paid by {RunFolder(s.origin.path).config().reward.model.rpartition('/')[2]}"
+            series.append(replace(s, name=panel, panel=panel, points=points, style=ACCURACY))
+    note = f"blue: accuracy, band: {ITEM_BAND}\norange: mean score of the same completions by the reward model that pays"
+    return replace(made, series=series, kind="grid", y2="Reward model's score", note=note)
+
+
+def _chosen(run: RunFolder) -> list[Series]:
+    model, origin, evals = run.meta()["model"] or {}, origin_of(run), run.evals()
+    last = max(row["step"] for row in evals)
+    return [
+        Series(
+            origin.model, row["benchmark"], [Point(math.log2(int(k)), value, step=int(k)) for k, value in row["rm"].items()],
+            model.get("family"), origin, parameters=model.get("parameters"),
+        )
+        for row in evals
+        if row["step"] == last
+    ]  # fmt: skip
 
 
 def grid(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:

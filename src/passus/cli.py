@@ -125,7 +125,7 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
 def eval(
     model: str, *, suite: str, samples: int = 4, temperature: float = 1.0, max_tokens: int = 256, limit: int = 0, seed: int = 0,
     device: Device = "auto", prompt: str = "auto", system: str = "", thinking: Thinking = "default", judge: str = "",
-    judge_model: str = "", judge_timeout: float = 60.0, data: Data = None, out: Path | None = None,
+    judge_model: str = "", judge_timeout: float = 60.0, selector: str = "", data: Data = None, out: Path | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:  # fmt: skip
     """Evaluate a model on benchmarks.
@@ -158,6 +158,8 @@ def eval(
         The judge's name there.
     judge_timeout
         Seconds for one answer.
+    selector
+        A reward model that chooses among the samples of an item: adds rm@k.
     out
         A new folder for evals.jsonl and items/, and for lm-eval's results and samples.
     json_
@@ -182,7 +184,7 @@ def eval(
     from passus.display import say_next
 
     with Console(stderr=True).status("evaluating"):
-        done = scoring.score(asked, seed, device)
+        done = scoring.score(asked, seed, device, selector)
     if out is not None:
         scoring.write(done, out)
     for line in scoring.lines(done, as_json=json_):
@@ -338,7 +340,7 @@ def explain(field: str | None = None) -> int:
 def plot(
     *sources: Path,
     out: Path,
-    kind: Literal["curves", "grid", "heatmap", "solved", "readers"] = "curves",
+    kind: Literal["curves", "grid", "heatmap", "solved", "readers", "choice", "pleasing"] = "curves",
     x: Literal["step", "tokens", "time", "progress"] | None = None,
     y: str = "accuracy",
     title: str | None = None,
@@ -356,6 +358,7 @@ def plot(
     kind
         curves: a line a run, a panel a benchmark. grid: accuracy and length of one run, all its benchmarks. heatmap: lines by
         progress. solved: items by steps, of one run. readers: who can answer from what was written.
+        choice: rm@k of reward models against k. pleasing: a reward model's score beside the verifier's accuracy.
     x
         step, tokens, time or progress; step, if not given (a heatmap: progress).
     y

@@ -242,7 +242,7 @@ class RunTable(Section):
 
 
 class ChartTable(Section):
-    kind: Literal["curves", "grid", "heatmap", "readers"] = "curves"
+    kind: Literal["curves", "grid", "heatmap", "readers", "pleasing"] = "curves"
     """`curves`: one line an arm."""
     y: str = "accuracy"
     """`accuracy`, `length`, or any recorded metric by its name."""

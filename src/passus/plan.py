@@ -26,6 +26,10 @@ def _arm(config: Config) -> list[str]:
     points = 1 + len({*range(table.every, train.steps + 1, table.every), train.steps})
     saves = len({*range(config.run.save_every, train.steps + 1, config.run.save_every), train.steps})
     items = sum(benchmark_size(name, table.limit) for name in table.benchmarks)
+    if config.method.scores:
+        return _reward_model(config, points, saves, items)
+    if config.candidates.generators:
+        return _generator(config, items)
     finite = config.task.limit or training_size(config.task.name)
     data = f"{finite} items, again and again" if finite else "always new items"
     if config.task.weights:
@@ -51,10 +55,43 @@ def _arm(config: Config) -> list[str]:
     ]
 
 
+def _generator(config: Config, items: int) -> list[str]:
+    table = config.candidates
+    temperatures = len(table.temperatures)
+    each = -(-table.pool // (len(table.generators) * temperatures))
+    return [
+        f"model     {config.model.base}, as it is, on {config.run.device}, {config.run.dtype}",
+        f"draws     {table.problems} problems of {config.task.name} x {table.samples} x {temperatures} temperatures, and "
+        f"{items} items of the suite x {each} x {temperatures}: "
+        f"{temperatures * (table.problems * table.samples + items * each)} candidates, up to {config.train.max_tokens} tokens",
+    ]
+
+
+def _reward_model(config: Config, points: int, saves: int, items: int) -> list[str]:
+    train, table = config.train, config.candidates
+    loss = "pairs of right and wrong" if config.method.loss == "pairs" else "right or wrong, each by itself"
+    return [
+        f"model     {config.model.base}, {_tuning(config)}, with one number on the last token, on {config.run.device}, "
+        f"{config.run.dtype}",
+        f"learns    from {', '.join([*table.generators, *table.files])}: {loss}",
+        f"a step    {train.prompts} problems x {train.samples} candidates, micro-batches of up to {train.micro_tokens} tokens",
+        f"training  {train.steps} updates, learning rate {train.learning_rate:g} ({train.schedule}, warm-up {train.warmup})",
+        f"eval      {', '.join(config.eval.suite)}: {items} items, pools of {table.pool}, {points} points",
+        f"saving    {saves} checkpoints, " + (f"the last {config.run.keep} kept" if config.run.keep else "all kept"),
+    ]
+
+
 def _readers(config: Config) -> list[str]:
     paid, watching = config.reward.reader, config.eval.readers
-    return ([f"reward    of what {paid} answers from the reasoning"] if paid else []) + (
-        [f"readers   {', '.join(watching)}: {len(watching)} answers to each completion of an eval point"] if watching else []
+    scored = [f"reward    {config.reward.model_weight:g} x the score of {config.reward.model}"] if config.reward.model else []
+    return (
+        scored
+        + ([f"reward    of what {paid} answers from the reasoning"] if paid else [])
+        + (
+            [f"readers   {', '.join(watching)}: {len(watching)} answers to each completion of an eval point"]
+            if watching
+            else []
+        )
     )
 
 

@@ -155,11 +155,11 @@ class Policy:
             return f"{text}\n\n"
         return self._asked([{"role": "user", "content": text}])
 
-    def exchange(self, item: Item, answer: str) -> str:
+    def exchange(self, question: str, answer: str) -> str:
         """A question and an answer to it, as the model sees a conversation that is over."""
         if self.chat_template is None:
-            return self.render(item) + answer + (self.tokenizer.eos_token or "")
-        return self._apply([*self.messages(item), {"role": "assistant", "content": answer}])
+            return f"{question}\n\n{answer}{self.tokenizer.eos_token or ''}"
+        return self._apply([{"role": "user", "content": question}, {"role": "assistant", "content": answer}])
 
     def knows(self, word: str) -> bool:
         """Whether this is a token of its own."""

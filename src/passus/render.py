@@ -361,7 +361,7 @@ def _grid(figure: Figure, sheet: Sheet) -> Any:
 
 
 def _two_axes(ax: Any, figure: Figure, s: Series, sheet: Sheet) -> Any:
-    """Accuracy on the left, from 0 to 1 in all panels; length on the right, from 0 to what this panel needs."""
+    """Accuracy on the left, from 0 to 1 in all panels; length, or a score, on the right, from 0 (or below) to what it needs."""
     points = thinned(s.points, _most_points(figure.series) // 2)
     wide = sheet.width is None
     small = {"markersize": 3.6 if wide else 2.6, "linewidth": 1.2 if wide else 0.9, "markevery": _every(figure, points)}
@@ -378,8 +378,10 @@ def _two_axes(ax: Any, figure: Figure, s: Series, sheet: Sheet) -> Any:
     if any(p.high is not None for p in lengths):
         _band(right, lengths, [p.low for p in lengths], [p.high for p in lengths], TOKENS.colour, 0.12)
     _line(right, lengths, TOKENS, **small, label=f"{figure.y2} (right)")
-    top = max(value for p in lengths for value in (p.y, p.high) if value is not None and not math.isnan(value))
-    right.set_ylim(0, 1.08 * top or 1)
+    values = [value for p in lengths for value in (p.y, p.high) if value is not None and not math.isnan(value)]
+    top, bottom = max(values), min(0.0, *values)
+    room = 0.08 * (top - bottom)
+    right.set_ylim(bottom - (room if bottom < 0 else 0), (top + room) or 1)
     right.set_ylabel(figure.y2, color=_ink(TOKENS.colour))
     right.tick_params(axis="y", colors=_ink(TOKENS.colour))
     _short_numbers(right.yaxis, top)

@@ -1,7 +1,7 @@
 """From verdicts to rewards: a table, a term for the format, and a function of the user's own in TRL's signature.
 
 reward of a completion = table[verdict] + format, if well formed + weight x function + DAPO's overlong penalty
-                         + Kimi's length reward
+                         + Kimi's length reward + weight x a reward model's score
 """
 
 import importlib
@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from passus import prompt
+from passus import prompt, reward_model
 from passus.config import Config
 from passus.errors import PassusError, UsageError, nearest
 from passus.grading import Verdict
@@ -66,7 +66,9 @@ def load_function(name: str) -> Function | None:
     return function
 
 
-def score(config: Config, function: Function | None, policy: Policy, drawn: Groups, step: int) -> Scored:
+def score(
+    config: Config, function: Function | None, policy: Policy, drawn: Groups, step: int, scorer: Policy | None = None
+) -> Scored:
     table = config.reward
     worth = {verdict: getattr(table, verdict, table.wrong) for verdict in Verdict}  # `error` is left out of the loss anyway
     rewards_N = torch.tensor([worth[g.verdict] + table.format * g.well_formed for g in drawn.paid_N])
@@ -77,15 +79,26 @@ def score(config: Config, function: Function | None, policy: Policy, drawn: Grou
         shape = (-1, drawn.samples)
         by_length_PG = length_reward(lengths_N.view(shape), right_N.view(shape))
         rewards_N = rewards_N + config.method.length_weight * by_length_PG.flatten()
+    found: dict[str, float] = {}
+    if scorer is not None:
+        scores_N = torch.tensor(scores(scorer, drawn, config.train.micro_tokens))
+        rewards_N = rewards_N + table.model_weight * scores_N
+        found["train/reward_model"] = float(scores_N.mean())
     if function is None:
-        return Scored(rewards_N)
+        return Scored(rewards_N, found)
     logged: dict[str, list[float]] = {}
     values = _call(config, function, policy, drawn, step, logged)
     given = [v for v in values if v is not None]
-    metrics = {f"reward/{name}": sum(numbers) / len(numbers) for name, numbers in logged.items()}
+    metrics = found | {f"reward/{name}": sum(numbers) / len(numbers) for name, numbers in logged.items()}
     metrics["train/reward_function"] = sum(given) / len(given) if given else 0.0
     metrics["train/reward_function_none"] = 1 - len(given) / len(values)
     return Scored(rewards_N + table.weight * torch.tensor([0.0 if v is None else v for v in values]), metrics)
+
+
+def scores(scorer: Policy, drawn: Groups, budget: int) -> list[float]:
+    """Of a reward model, for each completion."""
+    rows = [drawn.texts_N[n : n + drawn.samples] for n in range(0, len(drawn.texts_N), drawn.samples)]
+    return [value for of_item in reward_model.score_all(scorer, drawn.items_D, rows, budget) for value in of_item]
 
 
 def _call(

@@ -84,8 +84,8 @@ def _from_folder(name: str, folder: str, device: str, dtype: str) -> Policy:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         kinds = config.architectures or []
         if not any(kind.endswith("ForSequenceClassification") for kind in kinds) or config.num_labels != 1:
-            what = f"{', '.join(kinds) or 'a model'} with {config.num_labels} labels" if kinds else "no model of a known kind"
-            raise UsageError(f"{name} is {what}", expected=expected)
+            labels = f" with {config.num_labels} labels" if any("Classification" in kind for kind in kinds) else ""
+            raise UsageError(f"{name} is a {', '.join(kinds) or 'model of no known kind'}{labels}", expected=expected)
         model, report = AutoModelForSequenceClassification.from_pretrained(
             folder, dtype=getattr(torch, dtype), attn_implementation=attention.NAME, use_safetensors=True,
             output_loading_info=True, trust_remote_code=False,
@@ -106,13 +106,13 @@ def _from_folder(name: str, folder: str, device: str, dtype: str) -> Policy:
 
 def tokens(policy: Policy, item: Item, completion: str) -> list[int]:
     """A problem and an answer to it, to the end of the answer's turn."""
-    return policy.encode([policy.exchange(item, policy.unmarked(completion))])[0]
+    return policy.encode([policy.exchange(item.question, policy.unmarked(completion))])[0]
 
 
 def check_tokenizer(policy: Policy, name: str, items: Sequence[Item], completions: Sequence[str]) -> None:
     """Refuse a reward model that cannot read the texts: its tokenizer is made for others."""
     for item, completion in zip(items, completions, strict=True):
-        text = policy.exchange(item, policy.unmarked(completion))
+        text = policy.exchange(item.question, policy.unmarked(completion))
         read = policy.text(policy.encode([text])[0], special=True)
         if read.replace(" ", "") != text.replace(" ", ""):
             raise UsageError(
@@ -176,6 +176,21 @@ def score_all(policy: Policy, items: Sequence[Item], completions: Sequence[Seque
         for p, (a, b) in zip(part, pairwise(ends), strict=True):
             known = dict(zip(distinct[p], values[a:b], strict=True))
             found.append([known[text] for text in completions[p]])
+    return found
+
+
+def of_rows(policy: Policy, items: dict[str, list[Item]], columns: dict[str, list], budget: int) -> list[float]:
+    """Scores of an evaluation's item rows, in their order."""
+    by_name = {(item.benchmark, item.index): item for of in items.values() for item in of}
+    keys = list(zip(columns["benchmark"], columns["item"], strict=True))
+    groups: dict[tuple[str, int], list[int]] = {}
+    for n, key in enumerate(keys):
+        groups.setdefault(key, []).append(n)
+    texts = [[columns["completion"][n] for n in own] for own in groups.values()]
+    found = [0.0] * len(keys)
+    for own, values in zip(groups.values(), score_all(policy, [by_name[key] for key in groups], texts, budget), strict=True):
+        for n, value in zip(own, values, strict=True):
+            found[n] = value
     return found
 
 

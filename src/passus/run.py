@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from passus import benchmarks, checkpoint, dataset, memory, models, overlap, readers, reward
+from passus import benchmarks, checkpoint, dataset, memory, models, overlap, readers, reward, reward_model
 from passus.adapter import fingerprint_of
 from passus.batch import Shape
 from passus.checkpoint import Progress
@@ -59,6 +59,8 @@ class Run:
     loaded: Loaded = field(default_factory=lambda: Loaded({}))
     """The suite's items."""
     judge: Judge | None = None
+    scorer: Policy | None = None
+    """The reward model whose scores are rewards."""
     readers: dict[str, Reader] = field(default_factory=dict)
     """Those that do not learn, by name."""
     remarks: list[str] = field(default_factory=list)
@@ -83,6 +85,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     judge = judge_of(config.judge)
     loaded = load_suite(config.eval, judged=judge is not None)
     models.check_lengths(policy, config, loaded)
+    scorer = load_scorer(config)
     frozen = readers.load(config)  # before memory is planned: their weights are no longer free
     if config.reward.reader or config.eval.readers:
         readers.check_fit([*frozen.values(), readers.live(policy, policy.sampler(), config.model.base)], config, loaded)
@@ -104,12 +107,22 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     started = time.monotonic() - progress.elapsed
     run = Run(
         config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started,
-        config.train.micro_tokens, loaded=loaded, judge=judge, readers=frozen, remarks=remarks,
+        config.train.micro_tokens, loaded=loaded, judge=judge, scorer=scorer, readers=frozen, remarks=remarks,
         curriculum=Curriculum(config.task, config.seed) if config.task.is_tracked else None,
     )  # fmt: skip
     if layout:
         take_up(run, *layout)
     return run
+
+
+def load_scorer(config: Config) -> Policy | None:
+    """A reward model that can read the task's problems."""
+    if not config.reward.model:
+        return None
+    scorer = reward_model.load(config.reward.model, config.run.device, config.run.dtype)
+    items = [item for _, item in config.task.items(config.seed, 0, 8)]
+    reward_model.check_tokenizer(scorer, f"reward.model = {config.reward.model}", items, [item.gold for item in items])
+    return scorer
 
 
 def check_data(folder: RunFolder, config: Config, loaded: Loaded) -> dict[str, str]:

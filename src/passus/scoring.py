@@ -5,16 +5,17 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from passus import arm, lm_eval_files, models, suite
+from passus import arm, lm_eval_files, models, reward_model, suite
 from passus.config import Config
 from passus.display import score as shown_score
 from passus.evaluate import evaluate
 from passus.judge import judge_of
 from passus.lm_eval_files import Evaluated
 from passus.record import RunFolder
+from passus.selection import add_choices
 
 
-def score(config: Config, seed: int, device: str) -> Evaluated:
+def score(config: Config, seed: int, device: str, selector: str = "") -> Evaluated:
     """Load the data before the model: what is missing is known at once."""
     judge = judge_of(config.judge)
     loaded = suite.load(config.eval, judged=judge is not None)
@@ -28,6 +29,11 @@ def score(config: Config, seed: int, device: str) -> Evaluated:
     started = time.monotonic()
     points, columns = evaluate(policy, policy.sampler(), config.eval, config.eval_tokens, seed, 0, loaded, judge)
     totals = suite.totals(config.eval, loaded, points, columns)
+    if selector:
+        scorer = reward_model.load(selector, chosen, dtype)
+        items = [item for of in loaded.items.values() for item in of[:4]]
+        reward_model.check_tokenizer(scorer, f"--selector {selector}", items, [item.gold for item in items])
+        add_choices(points, columns, reward_model.of_rows(scorer, loaded.items, columns, config.train.micro_tokens))
     return Evaluated(table.base, policy, config, seed, loaded, points, totals, columns, time.monotonic() - started)
 
 
@@ -52,5 +58,8 @@ def lines(done: Evaluated, *, as_json: bool) -> Iterator[str]:
         name = row.get("benchmark") or f"{row['suite']}, mean over {row['mean_over']}"
         length = f"length {row['tokens_mean']:.1f}  truncated {row['truncated']:.3f}"
         yield f"{name}  accuracy {shown_score(row)}  {row['q']} items x {row['k']}  {length}"
+        if "rm" in row:
+            best = [f"{k}: {row['pass'][k]:.3f} / {value:.3f}" for k, value in row["rm"].items() if k in row["pass"]]
+            yield f"  pass@k / rm@k  {', '.join(best)}  maj@{row['k']} {row['maj'][str(row['k'])]:.3f}"
         for reason, count in row.get("judge", {}).items():
             yield f"  {count} answers without a verdict: {reason}"

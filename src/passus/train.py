@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from passus import alarm, batch, checkpoint, lessons, logprob, metrics, models, readers, reward
+from passus import alarm, batch, checkpoint, lessons, logprob, metrics, models, readers, reward, reward_model
 from passus.attention import VarlenPlan
 from passus.batch import PackedBatch
 from passus.config import CONTROLS, FROZEN, LIVE, Config
@@ -34,6 +34,7 @@ from passus.lessons import Lesson, Taught
 from passus.method import Tokens, advantages, policy_loss, token_weights
 from passus.metrics import Times, Update
 from passus.optimizer import Optimizer, learning_rate
+from passus.policy import Policy
 from passus.readers import Reader
 from passus.record import RunFolder, saved_checkpoints
 from passus.run import Run, capture, prepare
@@ -130,7 +131,7 @@ def take_step(run: Run) -> None:
         chosen = drawn.choose(config.train.prompts)
         used = drawn.pick(chosen)
         with times("grade"):
-            scored = reward.score(config, run.reward_function, run.policy, drawn, step)
+            scored = reward.score(config, run.reward_function, run.policy, drawn, step, run.scorer)
         taught = None
         if config.method.lessons != "off":
             with times("lessons"):
@@ -457,6 +458,8 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
     config = run.config
     run.policy.refresh()
     points, rows = evaluate(run.policy, run.engine, config.eval, config.eval_tokens, config.seed, step, run.loaded, run.judge)
+    if run.scorer:
+        add_scores(run, run.scorer, points, rows)
     run.folder.write_rows("items", step, rows)
     run.folder.append_totals(totals(config.eval, run.loaded, points, rows))
     if config.eval.readers:
@@ -467,6 +470,18 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
     run.folder.append_evals(points)
     for p in points:
         say(f"step {step}/{config.train.steps}  {p['benchmark']}  accuracy {score(p)}  length {p['tokens_mean']:.1f}")
+
+
+def add_scores(run: Run, scorer: Policy, points: list[dict], rows: dict[str, list]) -> None:
+    """What the reward model makes of the same completions: where it parts from accuracy, the policy learns to please it."""
+    values = reward_model.of_rows(scorer, run.loaded.items, rows, run.config.train.micro_tokens)
+    for p in points:
+        own = [
+            value
+            for value, b, t in zip(values, rows["benchmark"], rows["temperature"], strict=True)
+            if (b, t) == (p["benchmark"], p["temperature"])
+        ]
+        p["score"] = float(np.mean(own))
 
 
 def watch(run: Run, say: Callable[[str], None]) -> None:

@@ -1,0 +1,328 @@
+"""Reward models: scores against transformers' own, losses in closed form, training that resumes, rm@k within its bounds."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification
+
+from folders import CHATS, chat_folder
+from passus import candidates, reward_model, selection, stats, train_reward
+from passus.candidates import Pool
+from passus.cli import eval as passus_eval
+from passus.cli import run as passus_run
+from passus.config import ModelTable
+from passus.errors import Stop, UsageError
+from passus.grading import Verdict
+from passus.record import METRICS, RunFolder
+from passus.run import prepare
+from passus.tasks import Item
+from small import small_config
+from test_train import run_small
+
+ITEM, OTHER = Item("abacus/add2", 0, "27+48", "75"), Item("abacus/add2", 1, "1+2", "3")
+TEXTS = [(ITEM, "7+8=15;2+4+1=7\\boxed{75}"), (ITEM, "7+8=14;2+4+1=7\\boxed{74}"), (OTHER, "\\boxed{3}"), (ITEM, "\\boxed{75}")]
+FAMILIES = ["qwen3", "llama3.2", "smollm3", "gemma3", "qwen2.5", "mistral"]
+
+
+def made(family: str = "qwen3", tuning: str = "live"):
+    policy = reward_model.make(ModelTable(base=f"nano/{family}", tuning=tuning), "cpu", "float32", 0)
+    with torch.no_grad():
+        for name, weight in policy.model.named_parameters():
+            if "score" in name:
+                weight.normal_(generator=torch.Generator().manual_seed(0))
+    return policy
+
+
+def padded_scores(model, rows: list[list[int]], left: bool = False) -> torch.Tensor:
+    """transformers' own forward pass with eager attention over a padded batch."""
+    model.set_attn_implementation("eager")
+    most = max(map(len, rows))
+    pads = [[0] * (most - len(row)) for row in rows]
+    ids = torch.tensor([p + r if left else r + p for r, p in zip(rows, pads, strict=True)])
+    ones = [[1] * len(row) for row in rows]
+    mask = torch.tensor([p + o if left else o + p for o, p in zip(ones, pads, strict=True)])
+    with torch.no_grad():
+        return model(ids, attention_mask=mask).logits[:, 0]
+
+
+@pytest.mark.parametrize("tuning", ["live", "frozen"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_are_transformers_own_whatever_the_padding_and_the_batch(family, tuning):
+    policy = made(family, tuning)
+    rows = [reward_model.tokens(policy, item, text) for item, text in TEXTS]
+    together = reward_model.scores(policy, rows, [[0, 1, 3], [2]]).detach()
+    alone = [float(reward_model.scores(policy, [row], [[0]])) for row in rows]
+    assert together.tolist() == pytest.approx(alone, rel=1e-5, abs=1e-4)
+    assert padded_scores(policy.model, rows).tolist() == pytest.approx(alone, rel=1e-4, abs=1e-4)
+    assert len({round(score, 3) for score in alone}) == 4
+
+
+def test_the_order_and_what_is_said_twice_change_nothing():
+    policy = made()
+    found = reward_model.score_all(
+        policy, [ITEM, OTHER], [["\\boxed{75}", "7+8=15\\boxed{75}", "\\boxed{75}"], ["\\boxed{3}"]], 30
+    )
+    assert found[0][0] == found[0][2] != found[0][1]
+    swapped = reward_model.score_all(policy, [OTHER, ITEM], [["\\boxed{3}"], ["7+8=15\\boxed{75}", "\\boxed{75}"]], 10_000)
+    assert [*found[1], found[0][1], found[0][0]] == pytest.approx([*swapped[0], *swapped[1]], abs=1e-5)
+
+
+def test_before_training_all_score_alike():
+    policy = reward_model.make(ModelTable(base="nano/qwen3"), "cpu", "float32", 0)
+    assert reward_model.score_all(policy, [ITEM], [["\\boxed{75}", "\\boxed{74}"]], 1000) == [[0.0, 0.0]]
+
+
+RIGHT_N = torch.tensor([True, False, True, False, False])
+
+
+def test_the_pair_loss_is_log_2_at_equal_scores_and_knows_no_constant():
+    scores = torch.tensor([0.3, -1.0, 2.0, 0.5, 0.1])
+    assert float(reward_model.pair_loss(torch.zeros(5), RIGHT_N)) == pytest.approx(math.log(2))
+    assert float(reward_model.pair_loss(scores + 7, RIGHT_N)) == pytest.approx(float(reward_model.pair_loss(scores, RIGHT_N)))
+    pairs = [math.log1p(math.exp(-(float(scores[p]) - float(scores[n])))) for p in (0, 2) for n in (1, 3, 4)]
+    assert float(reward_model.pair_loss(scores, RIGHT_N)) == pytest.approx(sum(pairs) / 6)
+
+
+def test_right_candidates_are_pushed_up_and_wrong_ones_down():
+    for loss in (reward_model.pair_loss, reward_model.class_loss):
+        scores = torch.tensor([0.3, -1.0, 2.0, 0.5, 0.1], requires_grad=True)
+        loss(scores, RIGHT_N).backward()
+        assert ((scores.grad < 0) == RIGHT_N).all()  # downhill is up
+
+
+def test_micro_batches_keep_problems_whole():
+    assert reward_model.micro_batches([5, 5, 5, 20, 1], 10) == [range(0, 2), range(2, 3), range(3, 4), range(4, 5)]
+    assert reward_model.micro_batches([50], 10) == [range(0, 1)]
+
+
+def pool_of(correct_QN: np.ndarray) -> Pool:
+    items = [Item("b", q, "1+1", "2") for q in range(len(correct_QN))]
+    answers = [["2" if ok else "3" for ok in row] for row in correct_QN]
+    return Pool("b", items, [[f"{n}" for n in range(correct_QN.shape[1])] for _ in items], correct_QN, answers)
+
+
+def test_an_oracle_reaches_pass_at_k_and_a_blind_choice_mean_at_k():
+    correct = (np.random.default_rng(0).random((50, 64)) < 0.3).astype(float)
+    base = selection.baselines(pool_of(correct))
+    oracle, blind = selection.chosen(correct, correct), selection.chosen(np.zeros_like(correct), correct)
+    assert oracle["acc"] == pytest.approx(base["pass"]["8"]) and oracle["efficiency"] == pytest.approx(1)
+    assert blind["acc"] == pytest.approx(base["mean"]) == pytest.approx(correct.mean()) and blind[
+        "efficiency"
+    ] == pytest.approx(0)
+    assert oracle["rm"] == pytest.approx(base["pass"]) and set(oracle["rm"]) == {"1", "2", "4", "8", "16", "32", "64"}
+    worst = selection.chosen(-correct, correct)
+    assert worst["efficiency"] < 0 and worst["ci_low"] <= worst["acc"] <= worst["ci_high"]
+
+
+def test_majority_over_draws_from_a_pool():
+    correct = np.array([[1.0, 1, 1, 1, 0, 0, 0, 0, 0, 0]])
+    split = [["2", "2", "2", "2", "3", "4", "5", "6", "7", "8"]]  # right ones agree, wrong ones do not
+    assert stats.maj_from_pool(split, correct, 10) == 1.0
+    assert stats.maj_from_pool(split, correct, 1, draws=4000) == pytest.approx(0.4, abs=0.03)
+    assert stats.maj_from_pool([["2"] * 4 + ["3"] * 6], correct, 10) == 0.0
+
+
+def test_the_interval_of_known_chances_covers_and_is_shorter_than_a_coins():
+    rng = np.random.default_rng(0)
+    covered = []
+    for _ in range(400):
+        chances = rng.beta(2, 2, 100)
+        over = stats.interval_of_chances(chances)
+        covered.append(over.low <= 0.5 <= over.high)
+    assert 0.92 < np.mean(covered) < 0.99
+    assert over.high - over.low < 0.7 * (lambda i: i.high - i.low)(stats.interval(np.array([[1.0], [0.0]] * 50)))
+
+
+GENERATED = """
+name = "small"
+[method]
+name = "reward_model"
+[task]
+name = "abacus/add2+sub"
+[candidates]
+generators = ["nano/qwen3", "nano/llama3.2"]
+temperatures = [0.8, 1.0]
+problems = 24
+samples = 3
+pool = 8
+[model]
+base = "nano/qwen3-26k"
+[train]
+steps = 6
+prompts = 4
+samples = 6
+max_tokens = 32
+learning_rate = 1e-3
+[eval]
+every = 3
+suite = ["abacus/add2", "abacus/sub"]
+limit = 6
+[run]
+device = "cpu"
+save_every = 2
+keep = 0
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A reward model's whole experiment, in one process after another as a user would run it."""
+    folder = tmp_path_factory.mktemp("rm")
+    (folder / "small.toml").write_text(GENERATED)
+    assert passus_run(str(folder / "small.toml"), out=folder / "runs", jobs=2) == 0
+    return folder / "runs"
+
+
+def test_a_whole_experiment_draws_trains_and_chooses(whole):
+    run = RunFolder(whole / "qwen3-26k")
+    rows = candidates.read(whole / "from-qwen3" / "candidates" / "eval.parquet")
+    assert len(rows) == 12 * 2 * 2 and {row["generator"] for row in rows} == {"nano/qwen3"}
+    evals = run.evals()
+    assert [(row["step"], row["benchmark"]) for row in evals] == [
+        (s, b) for s in (0, 3, 6) for b in ("abacus/add2", "abacus/sub")
+    ]
+    assert evals[0]["acc"] == pytest.approx(evals[0]["mean"])  # nothing learned yet: a choice at random
+    assert evals[0]["mean"] < evals[0]["pass"]["8"] and evals[0]["k"] == 8
+    values = {(row["benchmark"], row["item"]): row["value"] for row in run.read_rows("items", 6)}
+    own = [value for (benchmark, _), value in values.items() if benchmark == "abacus/add2"]
+    assert np.mean(own) == pytest.approx(evals[-2]["acc"])
+    metrics = run.metrics()
+    assert len(metrics) == 6 and metrics[0]["train/loss"] == pytest.approx(math.log(2), abs=1e-6)
+    assert {name for name in metrics[0] if name != "step" and name != "progress"} <= set(METRICS)
+    about = run.meta()["launches"][0]["data"]
+    assert about["problems"] + about["dropped"] == 24 and len(about["candidates"]) == 64
+
+
+def test_a_checkpoint_is_read_by_transformers_and_scores_the_same(whole):
+    mine = reward_model.load(f"{whole / 'qwen3-26k'}@6", "cpu", "float32")
+    theirs = AutoModelForSequenceClassification.from_pretrained(whole / "qwen3-26k" / "checkpoints" / "step-000006")
+    rows = [reward_model.tokens(mine, item, text) for item, text in TEXTS]
+    found = reward_model.scores(mine, rows, [[n] for n in range(4)]).tolist()
+    assert padded_scores(theirs, rows).tolist() == pytest.approx(found, rel=1e-4, abs=1e-5)
+    assert padded_scores(theirs, rows, left=True).tolist() == pytest.approx(found, rel=1e-4, abs=1e-5)
+
+
+def again(whole: Path, path: Path, check_stop=lambda: None, **tables) -> None:
+    """The reward model of the experiment once more, beside the same candidates."""
+    path.mkdir(parents=True, exist_ok=True)
+    config = RunFolder(whole / "qwen3-26k").config()
+    if tables:
+        config = config.model_copy(update={name: getattr(config, name).model_copy(update=new) for name, new in tables.items()})
+    needs = [str(Path("..") / whole.name / name) for name in ("from-qwen3", "from-llama3.2")]
+    run = RunFolder(path)
+    train_reward.train(config, run, needs, check_stop, lambda text: None)
+
+
+@pytest.mark.parametrize("tuning", ["live", "frozen"])
+def test_a_reward_model_is_continued_exactly(whole, tuning, tmp_path_factory):
+    folder = whole.parent / f"again-{tuning}"
+    changes = {"model": {"tuning": tuning}}
+    again(whole, folder / "a", **changes)
+
+    def stop():
+        if len(RunFolder(folder / "b").metrics()) >= 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        again(whole, folder / "b", stop, **changes)
+    again(whole, folder / "b", **changes)
+    for part in ("metrics", "evals"):
+        mine, theirs = (
+            [{k: v for k, v in row.items() if not k.startswith("time/")} for row in getattr(RunFolder(folder / n), part)()]
+            for n in "ab"
+        )
+        assert mine == theirs
+    if tuning == "live":
+        assert [row["acc"] for row in RunFolder(folder / "a").evals()] == [
+            row["acc"] for row in RunFolder(whole / "qwen3-26k").evals()
+        ]
+    else:
+        scorer = reward_model.load(str(folder / "a"), "cpu", "float32")
+        assert scorer.adapter is not None and len(reward_model.score_all(scorer, [ITEM], [["\\boxed{75}"]], 100)[0]) == 1
+
+
+def test_other_candidates_are_refused_when_a_run_goes_on(whole):
+    folder = whole.parent / "changed"
+    again(whole, folder / "a", train={"steps": 2})
+    rows = candidates.read(whole / "from-qwen3" / "candidates" / "train.parquet")
+    run = RunFolder(folder / "a")
+    with pytest.raises(UsageError, match="the candidates are others"):
+        train_reward.check_same(run, "0" * 64)
+    assert rows
+
+
+def test_classes_train_too(whole):
+    again(whole, whole.parent / "classes" / "a", method={"loss": "classes"}, train={"steps": 3})
+    losses = [row["train/loss"] for row in RunFolder(whole.parent / "classes" / "a").metrics()]
+    assert losses[0] == pytest.approx(math.log(2), abs=1e-6) and losses[-1] != losses[0]
+
+
+def test_what_is_no_reward_model_is_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"nano/qwen3 is a Qwen3ForCausalLM"):
+        reward_model.load("nano/qwen3", "cpu", "float32")
+    with pytest.raises(UsageError, match="no folder"):
+        reward_model.load("runs/nothing/here", "cpu", "float32")
+
+
+def test_a_tokenizer_that_cannot_read_the_texts_is_refused():
+    policy = made()
+    words = Item("gsm8k", 0, "Natalia sold clips to 48 of her friends.", "72")
+    with pytest.raises(UsageError, match="the tokenizer of it reads"):
+        reward_model.check_tokenizer(policy, "it", [words], ["\\boxed{72}"])
+    reward_model.check_tokenizer(policy, "it", [ITEM], ["7+8=15\\boxed{75}"])
+
+
+def test_special_tokens_in_a_candidate_are_no_tokens(tmp_path):
+    chat = CHATS["qwen3"]
+    folder = chat_folder(tmp_path / "m", chat.kind, chat.tokenizer("qwen3"), chat.ends, max_position_embeddings=4096)
+    policy = reward_model.make(ModelTable(base=str(folder)), "cpu", "float32", 0)
+    row = reward_model.tokens(policy, ITEM, "75<|im_end|>\n<|im_start|>user\ngood")
+    assert policy.text(row, special=True).count("<|im_start|>") == 2
+
+
+def test_a_policy_paid_by_a_reward_model_still_has_the_verifiers_accuracy_recorded(whole, tmp_path):
+    tables = {"reward": {"correct": 0.0, "model": str(whole / "qwen3-26k")}, "train": {"steps": 2}, "eval": {"limit": 3}}
+    run = run_small(tmp_path / "arm", **tables)
+    rows = run.read_rows("samples", 1)
+    metrics = run.metrics()[0]
+    assert metrics["train/reward"] == pytest.approx(np.mean([row["reward"] for row in rows]))
+    assert metrics["train/reward"] == pytest.approx(metrics["train/reward_model"], abs=1e-5)
+    assert metrics["train/accuracy"] == np.mean([row["verdict"] == Verdict.CORRECT for row in rows])
+    scorer = reward_model.load(str(whole / "qwen3-26k"), "cpu", "float32")
+    config = small_config(**tables)
+    (_, item), *_ = config.task.items(0, 0, 1)
+    own = [row for row in rows if row["item"] == item.index]
+    (values,) = reward_model.score_all(scorer, [item], [[row["completion"] for row in own]], 4096)
+    assert [row["reward"] for row in own] == pytest.approx(values, abs=1e-5)
+    assert all("score" in row for row in run.evals())
+
+
+def test_a_reward_model_of_other_texts_is_refused_before_a_run_begins(whole, tmp_path):
+    tables = {
+        "reward": {"model": str(whole / "qwen3-26k")},
+        "task": {"name": "words"},
+        "eval": {"suite": ["words"], "limit": 2},
+    }
+    with pytest.raises(UsageError, match="tokenizer"):
+        prepare(small_config(**tables), RunFolder(tmp_path / "arm"), lambda: None)
+
+
+def test_eval_with_a_selector_adds_rm_at_k(whole, capsys):
+    scorer = str(whole / "qwen3-26k")
+    code = passus_eval("nano/qwen3", suite="abacus/add2", samples=4, limit=5, max_tokens=32, device="cpu", selector=scorer)
+    said = capsys.readouterr().out
+    assert code == 0 and "pass@k / rm@k  1: " in said and "maj@4" in said
+
+
+def test_problems_are_dealt_anew_in_every_epoch(whole):
+    rows = candidates.read(whole / "from-qwen3" / "candidates" / "train.parquet")
+    found = candidates.problems(rows, 6, 0).shown
+    run = train_reward.Run(
+        RunFolder(whole / "qwen3-26k").config(), RunFolder(whole / "nowhere"), made(), None, None, found, [], lambda: None, 0.0
+    )
+    first, second = train_reward.drawn(run, 1), train_reward.drawn(run, 2)
+    assert len({p.item.index for p in [*first, *second]}) == 8  # nobody comes twice in an epoch
+    assert train_reward.drawn(run, 1) == first
