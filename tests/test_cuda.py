@@ -11,11 +11,13 @@ import pytest
 import torch
 
 from conftest import FAMILIES, tiny_model, with_passus
-from passus import attention, batch, logprob, noise, train
+from passus import attention, batch, logprob, noise, reward_model, train
+from passus.config import ModelTable
 from passus.engine import Engine, draw
 from passus.record import RunFolder
 from passus.run import prepare
 from passus.sampler import Prompt, SamplingParams
+from passus.tasks import Item
 from small import small_config
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -397,3 +399,18 @@ def test_a_family_that_nobody_tried_runs_in_plain_steps(tmp_path, monkeypatch):
     for _ in range(2):
         train.take_step(run)
     assert all(row["sampling/sampling_logp_difference/mean"] < 0.02 for row in folder.metrics())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_reward_models_scores_are_those_of_a_cpu(dtype):
+    item = Item("abacus/add2", 0, "27+48", "75")
+    texts = [["7+8=15;2+4+1=7\\boxed{75}", "7+8=14;2+4+1=7\\boxed{74}", "\\boxed{75}"]]
+    found = []
+    for device, kind in (("cpu", "float32"), ("cuda", dtype)):
+        scorer = reward_model.make(ModelTable(base="nano/qwen3"), device, kind, 0)
+        weight = scorer.model.score.weight
+        weight.data.copy_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(0)))
+        found.append(reward_model.score_all(scorer, [item], texts, 4096)[0])
+    assert found[1] == pytest.approx(
+        found[0], rel=1e-3 if dtype == "float32" else 5e-2, abs=1e-3 if dtype == "float32" else 0.5
+    )

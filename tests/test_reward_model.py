@@ -54,7 +54,7 @@ def test_scores_are_transformers_own_whatever_the_padding_and_the_batch(family, 
     policy = made(family, tuning)
     rows = [reward_model.tokens(policy, item, text) for item, text in TEXTS]
     together = reward_model.scores(policy, rows, [[0, 1, 3], [2]]).detach()
-    alone = [float(reward_model.scores(policy, [row], [[0]])) for row in rows]
+    alone = [float(reward_model.scores(policy, [row], [[0]]).detach()) for row in rows]
     assert together.tolist() == pytest.approx(alone, rel=1e-5, abs=1e-4)
     assert padded_scores(policy.model, rows).tolist() == pytest.approx(alone, rel=1e-4, abs=1e-4)
     assert len({round(score, 3) for score in alone}) == 4
@@ -321,8 +321,17 @@ def test_problems_are_dealt_anew_in_every_epoch(whole):
     rows = candidates.read(whole / "from-qwen3" / "candidates" / "train.parquet")
     found = candidates.problems(rows, 6, 0).shown
     run = train_reward.Run(
-        RunFolder(whole / "qwen3-26k").config(), RunFolder(whole / "nowhere"), made(), None, None, found, [], lambda: None, 0.0
+        RunFolder(whole / "qwen3-26k").config(),
+        RunFolder(whole / "nowhere"),
+        made(),
+        None,
+        None,
+        found,
+        [],
+        lambda: None,
+        0.0,
+        4096,
     )
     first, second = train_reward.drawn(run, 1), train_reward.drawn(run, 2)
-    assert len({p.item.index for p in [*first, *second]}) == 8  # nobody comes twice in an epoch
+    assert len({(p.item.benchmark, p.item.index) for p in [*first, *second]}) == 8  # nobody comes twice in an epoch
     assert train_reward.drawn(run, 1) == first

@@ -349,7 +349,7 @@ def budget(m: Measured) -> Finding | None:
     if m.items is None:
         return None
     correct_QK, tokens_QK = m.items.correct_TQK[-1], m.items.tokens_TQK[-1]
-    if not correct_QK.any():
+    if not correct_QK.any() or not tokens_QK.any():  # a reward model writes nothing
         return None
     right = np.sort(tokens_QK[correct_QK > 0])
     enough = float(m.y_T[-1]) - stats.population_se(correct_QK)

@@ -200,7 +200,8 @@ def of_runs(runs: Sequence[RunFolder]) -> Curves:
         for run, origin, of_run in zip(runs, origins, rows, strict=True)
         for curve in _of_run(run, origin, name_of[origin], of_run, several)
     ]
-    return Curves("", "step", "accuracy", series)
+    scorers = [run.config().method.scores for run in runs if run.evals()]
+    return Curves("", "step", "rm@8" if scorers and all(scorers) else "accuracy", series)
 
 
 def _of_run(run: RunFolder, origin: Origin, name: str, rows: list[dict], several: bool) -> list[Curve]:

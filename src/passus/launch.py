@@ -86,7 +86,9 @@ class Runner:
                     waiting.remove(ready)
                     self._start(ready)
                 if waiting and not ready and not self.running:
-                    break  # what they wait for has failed, and says so
+                    for arm in waiting:
+                        say(f"{arm.name}: left, because what it learns from is not drawn: {', '.join(arm.needs)}")
+                    break
                 for name, process in list(self.running.items()):
                     if (code := process.poll()) is not None:
                         codes[name] = code

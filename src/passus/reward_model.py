@@ -149,6 +149,12 @@ def _common_start(rows: Sequence[list[int]]) -> list[int]:
     return least[:same]
 
 
+def flat(sequences_P: Sequence[list[list[int]]]) -> tuple[list[list[int]], list[range]]:
+    """Sequences of several problems in one list, and where each problem's lie."""
+    ends = np.cumsum([0, *map(len, sequences_P)]).tolist()
+    return [row for rows in sequences_P for row in rows], [range(a, b) for a, b in pairwise(ends)]
+
+
 def micro_batches(lengths_P: Sequence[int], budget: int) -> list[range]:
     """Whole problems in order, at most so many tokens together; a longer one goes alone."""
     cuts, room = [0], budget
@@ -170,11 +176,10 @@ def score_all(policy: Policy, items: Sequence[Item], completions: Sequence[Seque
         raise UsageError(f"a candidate of {longest} tokens", expected=f"at most {policy.context}, the reward model's context")
     found: list[list[float]] = []
     for part in micro_batches([sum(map(len, rows)) for rows in sequences], budget):
-        rows = [row for p in part for row in sequences[p]]
-        ends = np.cumsum([0, *(len(sequences[p]) for p in part)]).tolist()
-        values = scores(policy, rows, [range(a, b) for a, b in pairwise(ends)]).tolist()
-        for p, (a, b) in zip(part, pairwise(ends), strict=True):
-            known = dict(zip(distinct[p], values[a:b], strict=True))
+        rows, groups = flat([sequences[p] for p in part])
+        values = scores(policy, rows, groups).tolist()
+        for p, group in zip(part, groups, strict=True):
+            known = dict(zip(distinct[p], values[group.start : group.stop], strict=True))
             found.append([known[text] for text in completions[p]])
     return found
 

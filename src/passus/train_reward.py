@@ -23,7 +23,8 @@ from passus.optimizer import Optimizer, learning_rate
 from passus.policy import Policy
 from passus.record import ROWS, RunFolder, saved_checkpoints
 
-STOP_AFTER_SKIPPED = 3
+STOP_AFTER_SKIPPED = 3  # updates in a row
+SMALLEST_MICRO_BATCH = 64  # tokens; a problem of more goes alone
 
 
 @dataclass
@@ -37,6 +38,8 @@ class Run:
     pools: list[Pool]
     check_stop: Callable[[], None]
     started: float
+    micro_tokens: int
+    """Less than train.micro_tokens once memory has run out."""
     baselines: dict[str, dict] = field(default_factory=dict)
     """By benchmark; the same at every eval point."""
 
@@ -95,7 +98,7 @@ def prepare(
     folder.start(config, policy.describe(table.base), progress.step if saved else None, about)
     say(remark)
     started = time.monotonic() - progress.elapsed
-    return Run(config, folder, policy, optimizer, progress, found.shown, pools, check_stop, started)
+    return Run(config, folder, policy, optimizer, progress, found.shown, pools, check_stop, started, config.train.micro_tokens)
 
 
 def check_same(folder: RunFolder, print_of: str) -> None:
@@ -123,46 +126,75 @@ def drawn(run: Run, step: int) -> list[Problem]:
     return found
 
 
+@dataclass
+class Seen:
+    """What an update adds up over its problems."""
+
+    loss: float = 0.0
+    ordered: list[float] = field(default_factory=list)
+    """Of each problem: the share of pairs in the right order; a tie is half."""
+    margins: list[float] = field(default_factory=list)
+
+
 def take_step(run: Run) -> None:
     config, step, times = run.config, run.progress.step + 1, Times()
     with times("step"):
         shown = drawn(run, step)
-        sequences = [[reward_model.tokens(run.policy, p.item, text) for text in p.completions] for p in shown]
-        lengths = [sum(map(len, rows)) for rows in sequences]
-        total, pairs, margin = 0.0, [], []
-        loss_of = reward_model.pair_loss if config.method.loss == "pairs" else reward_model.class_loss
-        for part in reward_model.micro_batches(lengths, config.train.micro_tokens):
-            run.check_stop()
-            rows = [row for p in part for row in sequences[p]]
-            ends = np.cumsum([0, *(len(sequences[p]) for p in part)]).tolist()
-            groups = [range(ends[i], ends[i + 1]) for i in range(len(part))]
-            scores_N = reward_model.scores(run.policy, rows, groups)
-            loss = torch.zeros((), device=scores_N.device)
-            for p, group in zip(part, groups, strict=True):
-                right_N = torch.tensor(shown[p].right, device=scores_N.device)
-                own_N = scores_N[group.start : group.stop]
-                loss = loss + loss_of(own_N, right_N) / len(shown)
-                apart = (own_N[right_N][:, None] - own_N[~right_N][None]).detach()
-                pairs.append(float((apart > 0).float().mean() + 0.5 * (apart == 0).float().mean()))
-                margin.append(float(apart.mean()))
-            loss.backward()
-            total += float(loss.detach())
-        norm, applied = run.optimizer.step(step - 1, torch.tensor(total))
+        sequences_P = [[reward_model.tokens(run.policy, p.item, text) for text in p.completions] for p in shown]
+        seen = within_memory(run, lambda: add_gradients(run, shown, sequences_P))
+        norm, applied = run.optimizer.step(step - 1, torch.tensor(seen.loss))
         run.optimizer.zero_grad()
     progress = run.progress
     progress.step = step
     progress.skipped_in_a_row = 0 if applied else progress.skipped_in_a_row + 1
-    progress.num_tokens += sum(lengths)
+    progress.num_tokens += sum(len(row) for rows in sequences_P for row in rows)
     progress.elapsed = time.monotonic() - run.started
     run.folder.append_metrics(
         {
             "step": step, "progress": step / config.train.steps, "train/num_tokens": progress.num_tokens,
-            "train/loss": metrics.number(total), "train/pair_accuracy": float(np.mean(pairs)),
-            "train/margin": metrics.number(float(np.mean(margin))), "train/grad_norm": metrics.number(norm),
+            "train/loss": metrics.number(seen.loss), "train/pair_accuracy": float(np.mean(seen.ordered)),
+            "train/margin": metrics.number(float(np.mean(seen.margins))), "train/grad_norm": metrics.number(norm),
             "train/learning_rate": learning_rate(config.train, step - 1), "train/skipped_updates": int(not applied),
-            "time/elapsed": progress.elapsed,
+            "train/micro_tokens": run.micro_tokens, "time/elapsed": progress.elapsed,
         } | times.metrics()
     )  # fmt: skip
+
+
+def add_gradients(run: Run, shown: Sequence[Problem], sequences_P: Sequence[list[list[int]]]) -> Seen:
+    """Loss and gradient over micro-batches of whole problems, averaged over the problems of the step."""
+    loss_of = reward_model.pair_loss if run.config.method.loss == "pairs" else reward_model.class_loss
+    seen = Seen()
+    for part in reward_model.micro_batches([sum(map(len, rows)) for rows in sequences_P], run.micro_tokens):
+        run.check_stop()
+        rows, groups = reward_model.flat([sequences_P[p] for p in part])
+        scores_N = reward_model.scores(run.policy, rows, groups)
+        loss = torch.zeros((), device=scores_N.device)
+        for p, group in zip(part, groups, strict=True):
+            right_N, own_N = torch.tensor(shown[p].right, device=scores_N.device), scores_N[group.start : group.stop]
+            loss = loss + loss_of(own_N, right_N) / len(shown)
+            apart = (own_N[right_N][:, None] - own_N[~right_N][None]).detach()
+            seen.ordered.append(float((apart > 0).float().mean() + 0.5 * (apart == 0).float().mean()))
+            seen.margins.append(float(apart.mean()))
+        loss.backward()
+        seen.loss += float(loss.detach())
+    return seen
+
+
+def within_memory(run: Run, work: Callable[[], Seen]) -> Seen:
+    """Try again with micro-batches half the size when memory runs out; nothing has been applied by then."""
+    while True:
+        try:
+            return work()
+        except torch.OutOfMemoryError as error:
+            run.optimizer.zero_grad()
+            if run.micro_tokens <= SMALLEST_MICRO_BATCH:
+                raise PassusError(
+                    f"memory ran out with the candidates of one problem, in step {run.progress.step + 1}",
+                    expected="room for them",
+                    write=f"train.samples below {run.config.train.samples}, or candidates of fewer tokens",
+                ) from error
+        run.micro_tokens = max(SMALLEST_MICRO_BATCH, run.micro_tokens // 2)
+        torch.cuda.empty_cache()
 
 
 def measure(run: Run, say: Callable[[str], None]) -> None:
@@ -175,7 +207,7 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
     for pool in run.pools:
         run.check_stop()
         began = time.monotonic()
-        values = reward_model.score_all(run.policy, pool.items_Q, pool.completions_QN, config.train.micro_tokens)
+        values = reward_model.score_all(run.policy, pool.items_Q, pool.completions_QN, run.micro_tokens)
         scores_QN = np.array(values)
         if pool.benchmark not in run.baselines:
             run.baselines[pool.benchmark] = selection.baselines(pool)
