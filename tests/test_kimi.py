@@ -6,12 +6,14 @@ import pytest
 import torch
 
 from conftest import tiny_model, with_passus
+from passus import train
 from passus.config import TaskTable
 from passus.curriculum import Curriculum
 from passus.engine import Engine
 from passus.errors import Stop, UsageError
 from passus.method import PRESETS, Tokens, advantages, length_reward, policy_loss
 from passus.record import RunFolder
+from passus.run import prepare
 from passus.sampler import Prompt, SamplingParams, loops
 from passus.slot_engine import SlotEngine
 from small import assert_same, small_config
@@ -194,3 +196,33 @@ def test_completions_that_go_in_circles_are_cut_off_where_they_are_seen_to(kind)
         first = next((i for i in range(len(all_tokens) + 1) if loops(all_tokens[:i], 3)), None)
         assert len(tokens) == (len(all_tokens) if first is None else first)
         assert not cut.finished[n] if first is not None else cut.finished[n] == whole.finished[n]
+
+
+def test_moments_are_forgotten_between_iterations(tmp_path):
+    """With the moments gone, Adam's first step is the learning rate times the sign of the gradient, in every iteration."""
+    config = small_config(method={"name": "kimi"}, train={"steps": 2, "learning_rate": 1e-3, "max_grad_norm": 0.0})
+    run = prepare(config, RunFolder(tmp_path), lambda: None)
+    optimizer = run.optimizer
+    for _ in range(2):
+        before = [weight.detach().clone() for weight in optimizer.weights]
+        for weight in optimizer.weights:
+            weight.grad = torch.ones_like(weight)
+        optimizer.step(0)
+        optimizer.zero_grad()
+        moved = torch.cat([(weight - was).flatten() for weight, was in zip(optimizer.weights, before, strict=True)])
+        assert torch.allclose(moved, torch.full_like(moved, -1e-3), rtol=1e-2)
+        assert all(float(step) == 1 for step in optimizer.moments["step"])
+        optimizer.forget()
+        assert not any(moment.any() for moments in optimizer.moments.values() for moment in moments)
+
+
+def test_difficulty_is_the_share_of_ten_samples_of_the_base(tmp_path):
+    tables = {"task": {"limit": 3, "order": "prioritised"}, "train": {"steps": 1, "prompts": 2, "max_tokens": 24}}
+    run = prepare(small_config(**tables), RunFolder(tmp_path), lambda: None)
+    rates = train.base_rates(run, run.curriculum, lambda text: None)
+    params = SamplingParams(10, 24, run.config.seed, "difficulty")
+    rollout = run.engine.generate(run.policy.prompts(list(enumerate(run.curriculum.items))), params)
+    texts = run.policy.texts(rollout.tokens)
+    for n, item in enumerate(run.curriculum.items):
+        right = [f"\\boxed{{{item.gold}}}" in text for text in texts[10 * n : 10 * n + 10]]
+        assert rates[n] == sum(right) / 10

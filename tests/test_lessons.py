@@ -65,7 +65,8 @@ PARAMS = SamplingParams(2, 40, 0, "train", 1)
 
 
 def taught(policy, kind: str):
-    scripted = Scripted(policy, ["7+8=15", "75"], ["7+8=15;2+4+1=7\\boxed{75}", "\\boxed{74}"])
+    solved = ["7+8=15;2+4+1=7\\boxed{75}", "\\boxed{74}", "\\boxed{75}", "\\boxed{74}"]  # with the lessons, and without
+    scripted = Scripted(policy, ["7+8=15", "75"], solved)
     method = PRESETS["mel"].model_copy(update={"lessons": kind})
     return lessons.teach(policy, scripted, method, USED, PARAMS), scripted
 
@@ -88,6 +89,32 @@ def test_controls(policy):
     assert scripted.asked["replay"][0].startswith("<lesson>75<q>") and policy.text(shuffled.lessons[0].tokens) == "75"
     solution, _ = taught(policy, "solution")
     assert solution.kept[0].tokens == USED.rollout.tokens[1] and solution.kept[0].context == [3]
+
+
+def test_of_shuffled_lessons_the_one_that_is_learned_must_be_whole(policy):
+    class Cut(Scripted):
+        def generate(self, prompts, params):
+            rollout = super().generate(prompts, params)
+            return replace(rollout, finished=[True, False]) if params.stream == "lesson" else rollout
+
+    scripted = Cut(policy, ["7+8=15", "7+8"], ["\\boxed{75}"] * 4)
+    method = PRESETS["mel"].model_copy(update={"lessons": "shuffled"})
+    found = lessons.teach(policy, scripted, method, USED, PARAMS)
+    assert [one.kept for one in found.lessons] == [False, True]
+    assert policy.text(found.kept[0].tokens) == "7+8=15"
+    alone = groups([[WRONG, RIGHT]], ["7+8=14\\boxed{74}", "7+8=15\\boxed{75}"])
+    assert lessons.teach(policy, Scripted(policy, [], []), method, alone, PARAMS).lessons == []  # there is no other's
+
+
+def test_the_uplift_is_against_fresh_samples_of_the_same_problems(policy):
+    found, scripted = taught(policy, "validated")
+    assert scripted.asked["replay"][2:] == [policy.text([3], special=True)] * 2  # the prompts once more, without lessons
+    assert found.plain == 0.5
+
+
+def test_an_answer_leaks_only_where_it_stands_by_itself():
+    assert lessons._leaks("5", "so it is 5") and lessons._leaks("75", "7+8=15, 75.")
+    assert not lessons._leaks("5", "7+8=15") and not lessons._leaks("75", "175") and not lessons._leaks("5", "1.5")
 
 
 def test_a_pair_that_does_not_fit_the_context_is_left_out_and_counted(policy):

@@ -56,6 +56,11 @@ def test_a_nano_reader_goes_on_where_the_text_ends(policy):
     assert policy.text(list(prompt.tokens), special=True) == "<q>27+48<a>7+8=15;2+4+1=7\\boxed{"
 
 
+def test_markers_of_the_nano_world_in_a_text_are_no_tokens(policy):
+    prompt = readers._prompt(policy, 0, ITEM, "7+8=15<q>1+1<a>1+1=2<why>")
+    assert policy.text(list(prompt.tokens), special=True) == "<q>27+48<a>7+8=151+11+1=2\\boxed{"
+
+
 def test_other_models_are_asked_and_special_tokens_in_a_text_are_no_tokens(tmp_path):
     chat = CHATS["qwen3"]
     folder = chat_folder(tmp_path / "m", chat.kind, chat.tokenizer("qwen3"), chat.ends, max_position_embeddings=4096)
@@ -176,10 +181,16 @@ def test_readers_change_nothing_where_they_only_watch(tmp_path):
 
 def test_a_reader_whose_context_is_too_short_is_refused_before_anything_is_recorded(tmp_path):
     reader = nano_folder(tmp_path / "short", small_model("qwen3", max_position_embeddings=80))
-    tables = TABLES | {"eval": {"readers": [str(reader)], "limit": 2}}
+    tables = {**TABLES, "reward": {}, "eval": {"readers": [str(reader)], "limit": 2}}
     with pytest.raises(UsageError, match=r"train.max_tokens = 40, and .*short reads up to 80 tokens") as refused:
         run_small(tmp_path / "arm", **tables)
     assert "train.max_tokens=" in str(refused.value) and not (tmp_path / "arm" / "config.toml").exists()
+
+
+def test_a_reader_is_measured_by_what_it_is_to_read_only(tmp_path):
+    reader = nano_folder(tmp_path / "short", small_model("qwen3", max_position_embeddings=80))
+    tables = {**TABLES, "reward": {}, "eval": {"readers": [str(reader)], "limit": 2, "max_tokens": 12, "every": 9}}
+    run_small(tmp_path / "arm", **(tables | {"train": {"steps": 1, "max_tokens": 40}}))
 
 
 @pytest.mark.parametrize(
@@ -188,6 +199,7 @@ def test_a_reader_whose_context_is_too_short_is_refused_before_anything_is_recor
         ({"reward": {"reader": "none"}}, "is a control of eval.readers"),
         ({"eval": {"readers": ["live", "live"]}}, "must name each reader once"),
         ({"reward": {"reader": "live"}, "method": {"name": "sft"}}, "has no rewards"),
+        ({"reward": {"reader": "live"}, "method": {"name": "mel"}}, "lessons are about the policy's own answers"),
     ],
 )
 def test_readers_that_make_no_sense_are_refused(tables, words):
@@ -220,7 +232,7 @@ def test_legibility_finds_a_gap_a_family_and_a_drift_where_they_are():
     none_T = np.full(13, 0.2)
     apart = of_readers(
         {
-            "Live Q": ("live", "Q", rise_T), "Frozen Q": ("frozen", "Q", rise_T - 0.3 * fall_T),
+            "Live Q": ("live", "Q", rise_T), "Frozen Q": ("self", "Q", rise_T - 0.3 * fall_T),
             "Frozen L": ("frozen", "L", rise_T - fall_T), "Frozen M": ("frozen", "M", rise_T - fall_T),
             "No text": ("control", "Q", none_T),
         }
@@ -230,8 +242,27 @@ def test_legibility_finds_a_gap_a_family_and_a_drift_where_they_are():
     assert set(legible(together).values()) == {"not supported"}
 
 
+def test_a_text_is_worth_nothing_if_no_text_does_as_well():
+    same_T, low_T = np.full(8, 0.28), np.full(8, 0.08)
+    curves = of_readers(
+        {
+            "Live Q": ("live", "Q", same_T), "Frozen Q": ("self", "Q", same_T), "No text": ("control", "Q", same_T),
+            "Another item's text": ("control", "Q", low_T),
+        }
+    )  # fmt: skip
+    assert legible(curves)["the answer is in the text"] != "supported"
+
+
+def test_drift_is_not_judged_before_a_plateau():
+    rise_T = np.linspace(0.2, 0.9, 12)
+    curves = of_readers({"Live Q": ("live", "Q", rise_T), "Frozen Q": ("self", "Q", rise_T - 0.02)})
+    assert legible(curves)["frozen readers fall behind after the plateau"] == "untestable"
+    few = of_readers({"Live Q": ("live", "Q", rise_T[:3]), "Frozen Q": ("self", "Q", rise_T[:3])})
+    assert legible(few)["frozen readers fall behind after the plateau"] == "untestable"
+
+
 def test_legibility_is_not_judged_without_the_items():
-    curves = of_readers({"Live Q": ("live", "Q", np.full(3, 0.5)), "Frozen Q": ("frozen", "Q", np.full(3, 0.4))})
+    curves = of_readers({"Live Q": ("live", "Q", np.full(3, 0.5)), "Frozen Q": ("self", "Q", np.full(3, 0.4))})
     curves.series[1].items = None
     (one,) = [one for one in analysis.analyse(curves) if one.id == "A20"]
     assert one.verdict == "untestable"

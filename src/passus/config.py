@@ -293,6 +293,11 @@ class Config(Section):
             )
         if self.method.loss == "likelihood" and self.reward.reader:
             raise ValueError(f'reward.reader = {self.reward.reader!r}: {self.method.name} has no rewards; write reader = ""')
+        if self.method.lessons != "off" and self.reward.reader:
+            raise ValueError(
+                f"reward.reader = {self.reward.reader!r} with method.lessons: lessons are about the policy's own answers, "
+                'which then are not paid for; write reader = "", or lessons = "off"'
+            )
         if bool(self.judge.url) != bool(self.judge.model):
             raise ValueError("[judge] has url or model alone: write both, or neither")
         if self.model.targets != ["all-linear"] and "all-linear" in self.model.targets:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from passus.config import flatten
+from passus.config import FROZEN, flatten
 from passus.errors import PassusError, UsageError, nearest
 from passus.files import write_text
 from passus.grading import Verdict
@@ -94,7 +94,7 @@ class Curve:
     temperature: float | None = None
     """Where runs were evaluated at several."""
     reader: str = ""
-    """Of a reader's answers: `live`, `frozen` or `control`."""
+    """Of a reader's answers: `live`, `self` (the frozen policy), `frozen` (another model) or `control`."""
     family: str = ""
     """The reader's."""
 
@@ -243,9 +243,8 @@ def of_readings(runs: Sequence[RunFolder]) -> list[Curve]:
             where += f", written by {writer_of[origin]}" if len(lines) > 1 else ""
             points = [Point(row["step"], row["acc"], row["ci_low"], row["ci_high"]) for row in own]
             first = own[0]
-            curve = Curve(
-                first["label"], where, points, first["q"], first["k"], None, origin, None, first["kind"], first["family"]
-            )
+            kind = "self" if reader == FROZEN else first["kind"]
+            curve = Curve(first["label"], where, points, first["q"], first["k"], None, origin, None, kind, first["family"])
             curve.items = items_of(run, benchmark, temperature, [row["step"] for row in own], reader)
             found.append(_checked(curve))
     return found

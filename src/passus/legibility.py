@@ -13,7 +13,8 @@ import numpy as np
 
 from passus import shapes, stats
 from passus.contrast import Line, same_items
-from passus.course import decide
+from passus.course import FEWEST, decide
+from passus.curves import NO_TEXT, OTHER_TEXT, Curve
 from passus.finding import MARGIN, OVERALL, Finding, Verdict, between, p_value, points, share, step
 
 CARRIED, GAP = "the answer is in the text", "the policy reads its own text better than frozen readers do"
@@ -36,16 +37,19 @@ def _of_writer(writer: str, benchmarks: list[list[Line]]) -> list[Finding]:
     parts = [part for lines in benchmarks if (part := _read(lines)) is not None]
     if len(parts) < len(benchmarks):
         return [Finding("A20", "readers", where, GAP, Verdict.UNTESTABLE, "L0", "readers were not measured on the same items")]
-    own = [part.frozen_of(own=True) for part in parts]
-    others = [part.frozen_of(own=False) for part in parts]
-    frozen = [part.of("frozen") for part in parts]
-    live, control = [part.of("live") for part in parts], [part.of("control") for part in parts]
-    found = []
-    if all(own) and all(control):
-        found.append(_difference(where, CARRIED, parts, own, control, "frozen self less the mean of its controls"))
+    itself, live = [part.of("self") for part in parts], [part.of("live") for part in parts]
+    carried = [
+        _difference(where, CARRIED, parts, itself, control, f"the frozen policy with the text less {name.lower()}")
+        for name in (NO_TEXT, OTHER_TEXT)
+        if all(itself) and all(control := [part.called(name) for part in parts])
+    ]
+    # The better of its controls: another item's text misleads, and beating that alone says little.
+    found = [min(carried, key=lambda one: one.numbers["difference"])] if carried else []
+    frozen = [part.of("self", "frozen") for part in parts]
     if all(live) and all(frozen):
         found.append(_difference(where, GAP, parts, live, frozen, "live less the mean of frozen readers"))
-        found += _drift(where, parts, live, frozen)
+        found.append(_drift(where, parts, live, frozen))
+    own, others = [part.of_family(True) for part in parts], [part.of_family(False) for part in parts]
     if all(own) and all(others):
         found.append(_difference(where, FAMILY, parts, own, others, "own family less the mean of others"))
     return found
@@ -59,14 +63,20 @@ class Read:
     steps: list[float]
     means_RTQ: np.ndarray
 
-    def of(self, kind: str) -> list[int]:
-        return [r for r, line in enumerate(self.lines) if line.curves[0].curve.reader == kind]
+    @property
+    def curves(self) -> list[Curve]:
+        return [line.curves[0].curve for line in self.lines]
 
-    def frozen_of(self, own: bool) -> list[int]:
-        """Frozen readers of the writer's family, or of others; the live reader, or a control, is of the writer's."""
-        curves = [line.curves[0].curve for line in self.lines]
-        writer = next((curve.family for curve in curves if curve.reader in ("live", "control")), None)
-        return [r for r, c in enumerate(curves) if c.reader == "frozen" and writer and (c.family == writer) is own]
+    def of(self, *kinds: str) -> list[int]:
+        return [r for r, curve in enumerate(self.curves) if curve.reader in kinds]
+
+    def called(self, name: str) -> list[int]:
+        return [r for r, curve in enumerate(self.curves) if curve.name == name]
+
+    def of_family(self, own: bool) -> list[int]:
+        """Frozen readers of the writer's family, or of others."""
+        writer = next((curve.family for curve in self.curves if curve.reader in ("live", "self", "control")), None)
+        return [r for r in self.of("self", "frozen") if writer and (self.curves[r].family == writer) is own]
 
     def gap_TQ(self, first: list[int], second: list[int]) -> np.ndarray:
         return self.means_RTQ[first].mean(0) - self.means_RTQ[second].mean(0)
@@ -101,11 +111,13 @@ def _difference(
     return Finding("A20", "readers", where, claim, verdict, "L2", said, numbers, over.low, over.high, test.p)
 
 
-def _drift(where: str, parts: list[Read], live: list[list[int]], frozen: list[list[int]]) -> list[Finding]:
-    """The slope of the gap since the live reader's plateau, or over the last half where it has none."""
+def _drift(where: str, parts: list[Read], live: list[list[int]], frozen: list[list[int]]) -> Finding:
+    """The slope of the gap since the live reader's plateau."""
     steps = parts[0].steps
-    if len(steps) < 5 or any(part.steps != steps for part in parts):
-        return []
+    if len(steps) < FEWEST or any(part.steps != steps for part in parts):
+        return Finding(
+            "A20", "readers", where, DRIFT, Verdict.UNTESTABLE, "L2", f"{len(steps)} eval points; {FEWEST} are needed"
+        )
     x_T, y_T = np.array(steps), np.mean([p.means_RTQ[r].mean((0, 2)) for p, r in zip(parts, live, strict=True)], axis=0)
     start = shapes.plateau_start(x_T, y_T, 6 * MARGIN / (steps[-1] - steps[0]))
     first = min(start, len(steps) - 3) if start is not None else len(steps) // 2
@@ -114,9 +126,12 @@ def _drift(where: str, parts: list[Read], live: list[list[int]], frozen: list[li
     slopes = [weight_S @ p.gap_TQ(a, b)[first:] for p, a, b in zip(parts, live, frozen, strict=True)]
     counts, joined_Q = [len(one) for one in slopes], np.concatenate(slopes)
     over, test = stats.paired_bootstrap(joined_Q, counts), stats.sign_flip(joined_Q, counts)
-    smallest = float(np.sqrt(sum(stats.smallest_paired_effect(one) ** 2 for one in slopes))) / len(slopes)
-    since = f"from {step(x_S[0])} on" + ("" if start is not None else " (no plateau yet)")
-    said = f"live less frozen moves by {points(over.mean)} {between(over.low, over.high)} {since}, {p_value(test.p)}"
+    moves = f"{points(over.mean)} {between(over.low, over.high)}"
+    said = f"live less frozen moves by {moves} from {step(x_S[0])} on, {p_value(test.p)}"
     numbers = {"drift": over.mean, "since": float(x_S[0])}
+    if start is None:
+        said += "; the live reader has no plateau yet"
+        return Finding("A20", "readers", where, DRIFT, Verdict.UNTESTABLE, "L2", said, numbers, over.low, over.high)
+    smallest = float(np.sqrt(sum(stats.smallest_paired_effect(one) ** 2 for one in slopes))) / len(slopes)
     verdict = decide(test.p, over.mean, smallest)
-    return [Finding("A20", "readers", where, DRIFT, verdict, "L2", said, numbers, over.low, over.high, test.p)]
+    return Finding("A20", "readers", where, DRIFT, verdict, "L2", said, numbers, over.low, over.high, test.p)

@@ -6,12 +6,13 @@ lesson in front. Lessons that lead to a right answer are kept, and their likelih
 is added to the step's objective: the sum over kept lessons of the mean log-prob of their tokens, divided by the step's prompts.
 
 A useless lesson is kept as often as the problem is solved anyway, so the share of kept lessons stands beside the plain success
-rate on the same prompts, and their difference is the uplift. Controls: lessons that are not validated, lessons of another
-problem, and as many tokens of the right solution in their place.
+rate of fresh samples on the same prompts, and their difference is the uplift. Controls: lessons that are not validated, lessons
+of another problem, and as many tokens of the right solution in their place.
 
 Shapes: D groups, L lessons.
 """
 
+import re
 from dataclasses import dataclass, replace
 
 from passus.grading import BOX, Verdict
@@ -69,11 +70,10 @@ class Taught:
     """The lessons of a step, and what they cost."""
 
     lessons: list[Lesson]
-    groups: int
-    """Mixed ones."""
     too_long: int
+    """Pairs that do not fit the context."""
     plain: float
-    """Success rate on the same prompts, without lessons."""
+    """Success rate on the same prompts without lessons, of one fresh sample each."""
     drawn_tokens: int
 
     @property
@@ -98,35 +98,35 @@ def teach(policy: Policy, sampler: Sampler, method: Method, used: Groups, params
     pairs = [(d, *pair) for d in range(len(used.items_D)) if (pair := _pair(used, d)) is not None]
     requests = [_request(policy, used, *pair) for pair in pairs]
     fitting = [i for i, request in enumerate(requests) if len(request.tokens) + params.max_tokens <= policy.context]
+    too_long = len(pairs) - len(fitting)
     pairs, requests = [pairs[i] for i in fitting], [requests[i] for i in fitting]
-    groups = len(used.mixed())
-    if not pairs:
-        return Taught([], groups, groups, 0.0, 0)
+    shuffles = method.lessons == "shuffled"
+    if len(pairs) < 1 + shuffles:
+        return Taught([], too_long, 0.0, 0)
     written = sampler.generate(requests, replace(params, samples=1, stream="lesson"))
     texts = policy.answers(written.tokens, policy.texts(written.tokens))
-    shown = texts[1:] + texts[:1] if method.lessons == "shuffled" else texts
-    replays = [_replay(policy, used, pair[0], text) for pair, text in zip(pairs, shown, strict=True)]
+    source = [(i + shuffles) % len(pairs) for i in range(len(pairs))]  # whose lesson is shown and learned
+    replays = [_replay(policy, used, pair[0], texts[s]) for pair, s in zip(pairs, source, strict=True)]
     room = [len(replay.tokens) + params.max_tokens <= policy.context for replay in replays]
-    solved = sampler.generate(
-        [replay if fits else requests[i] for i, (replay, fits) in enumerate(zip(replays, room, strict=True))],
-        replace(params, samples=1, stream="replay"),
-    )
+    plain = [replace(used.prompts_D[pair[0]], sample=1) for pair in pairs]  # fresh: the group's own samples chose the group
+    asked = [replay if fits else plain[i] for i, (replay, fits) in enumerate(zip(replays, room, strict=True))] + plain
+    solved = sampler.generate(asked, replace(params, samples=1, stream="replay"))
     items = [used.items_D[d] for d, *_ in pairs]
     answers = policy.answers(solved.tokens, policy.texts(solved.tokens))
-    grades, _ = grade_items(None, items, answers, [not finished for finished in solved.finished])
+    grades, _ = grade_items(None, items * 2, answers, [not finished for finished in solved.finished])
     lessons = []
     for i, (d, _wrong, right) in enumerate(pairs):
         helped = room[i] and grades[i].verdict is Verdict.CORRECT
-        whole = written.finished[i] and bool(shown[i].strip())
-        tokens = written.tokens[(i + 1) % len(pairs)] if method.lessons == "shuffled" else written.tokens[i]
+        lesson, tokens = texts[source[i]], written.tokens[source[i]]
+        whole = written.finished[source[i]] and bool(lesson.strip())
         context = list(requests[i].tokens)
         if method.lessons == "solution":
             context, tokens = list(used.prompts_D[d].tokens), used.rollout.tokens[right][: len(tokens)]
         kept = whole and (helped or method.lessons == "all")
-        lessons.append(Lesson(d, kept, helped, items[i].gold in shown[i], context, tokens))
-    plain = [_success(used, d) for d, *_ in pairs]
-    cost = sum(len(p.tokens) for p in [*requests, *replays]) + sum(map(len, [*written.tokens, *solved.tokens]))
-    return Taught(lessons, groups, groups - len(pairs), sum(plain) / len(plain), cost)
+        lessons.append(Lesson(d, kept, helped, _leaks(items[i].gold, lesson), context, tokens))
+    unaided = [grade.verdict is Verdict.CORRECT for grade in grades[len(pairs) :]]
+    cost = sum(len(p.tokens) for p in [*requests, *asked]) + sum(map(len, [*written.tokens, *solved.tokens]))
+    return Taught(lessons, too_long, sum(unaided) / len(unaided), cost)
 
 
 def _pair(used: Groups, d: int) -> tuple[int, int] | None:
@@ -144,9 +144,9 @@ def _worked(used: Groups, n: int) -> bool:
     return bool(used.texts_N[n].partition(BOX)[0].strip())
 
 
-def _success(used: Groups, d: int) -> float:
-    grades = used.grades_N[d * used.samples : (d + 1) * used.samples]
-    return sum(g.verdict is Verdict.CORRECT for g in grades) / len(grades)
+def _leaks(gold: str, lesson: str) -> bool:
+    """Whether the answer stands in it, by itself: 5 is not in 15."""
+    return re.search(rf"(?<![\w.]){re.escape(gold)}(?!\w)", lesson) is not None
 
 
 def _request(policy: Policy, used: Groups, d: int, wrong: int, right: int) -> Prompt:

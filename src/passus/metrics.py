@@ -88,6 +88,7 @@ def of_reading(drawn: Groups) -> dict[str, float]:
     count = len(drawn.read_N)
     return {
         "train/read_accuracy": sum(g.verdict is Verdict.CORRECT for g in drawn.read_N) / count,
+        "train/read_truncated": sum(g.verdict is Verdict.TRUNCATED for g in drawn.read_N) / count,
         "train/read_nothing": sum(not reasoning(text) for text in drawn.texts_N) / count,
         "train/read_tokens": float(drawn.read_tokens),
     }

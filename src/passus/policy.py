@@ -15,6 +15,7 @@ from jinja2 import TemplateError
 
 from passus import prompt
 from passus.adapter import Adapter, fingerprint_of
+from passus.answer import BOX
 from passus.device import has_bf16
 from passus.engine import Engine
 from passus.errors import UsageError
@@ -275,8 +276,9 @@ class Policy:
         return [self._answer(m, text) for m, text in zip(marked, texts, strict=True)]
 
     def unmarked(self, text: str) -> str:
-        """Without what this tokenizer would take for special tokens: a model's text must not end a turn or begin one."""
-        return self._special.sub("", text)
+        """Without what is a token of its own here: turns, thinking, the nano world's markers. A model's text must not begin or
+        end a turn. A box is the form of an answer, and stays."""
+        return self._marks.sub("", text)
 
     def _answer(self, marked: str, text: str) -> str:
         _, closed, said = marked.rpartition(CLOSE)
@@ -288,6 +290,13 @@ class Policy:
     def _marks_are_special(self) -> bool:
         """Then a text without special tokens does not show where thinking ends."""
         return any(self._special.fullmatch(mark) for mark in (OPEN, CLOSE))
+
+    @cached_property
+    def _marks(self) -> re.Pattern[str]:
+        marks = [
+            token.content for token in self.tokenizer.added_tokens_decoder.values() if token.content.strip() not in ("", BOX)
+        ]
+        return re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))) or "(?!)")
 
     @cached_property
     def _special(self) -> re.Pattern[str]:

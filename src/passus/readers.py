@@ -13,7 +13,7 @@ Shapes: N texts, R readers.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,7 +23,7 @@ from passus.curves import NO_TEXT, OTHER_TEXT
 from passus.errors import UsageError
 from passus.evaluate import point
 from passus.grading import BOX, Grade
-from passus.judge import grade_items
+from passus.judge import Judge, grade_items
 from passus.lessons import WHY
 from passus.policy import Policy
 from passus.record import ROWS
@@ -75,19 +75,19 @@ def wanted(config: Config) -> list[str]:
     return [name for name in dict.fromkeys(asked) if name != LIVE]
 
 
-def load(config: Config) -> dict[str, Reader]:
+def load(config: Config, check_stop: Callable[[], None]) -> dict[str, Reader]:
     """Those that do not learn."""
-    return {name: _frozen(name, config) for name in wanted(config)}
+    return {name: _frozen(name, config, check_stop) for name in wanted(config)}
 
 
-def _frozen(name: str, config: Config) -> Reader:
+def _frozen(name: str, config: Config, check_stop: Callable[[], None]) -> Reader:
     base = config.model.base if name == FROZEN else name
     given = config.model if name == FROZEN else config.model.model_copy(update={"prompt": "auto", "system": ""})
     policy = models.load(base, config.run.device, config.run.dtype, given.prompt, system=given.system)
     about = policy.describe(base)
     policy = _without_thinking(policy)
     policy.model.requires_grad_(False)
-    return Reader(name, f"Frozen {about['label']}", "frozen", about["family"], policy, policy.sampler())
+    return Reader(name, f"Frozen {about['label']}", "frozen", about["family"], policy, policy.sampler(check_stop))
 
 
 def _without_thinking(policy: Policy) -> Policy:
@@ -115,7 +115,7 @@ def shown(policy: Policy, tokens_N: Sequence[Sequence[int]], texts_N: Sequence[s
     ]
 
 
-def read(reader: Reader, items_N: Sequence[Item], texts_N: Sequence[str], seed: int) -> Reading:
+def read(reader: Reader, items_N: Sequence[Item], texts_N: Sequence[str], seed: int, judge: Judge | None = None) -> Reading:
     """Answers and grades. A text that does not fit the reader's context cannot be read: it is `truncated`."""
     prompts = [_prompt(reader.policy, n, item, text) for n, (item, text) in enumerate(zip(items_N, texts_N, strict=True))]
     fits_N = [len(prompt.tokens) + ANSWER_TOKENS <= reader.policy.context for prompt in prompts]
@@ -127,7 +127,7 @@ def read(reader: Reader, items_N: Sequence[Item], texts_N: Sequence[str], seed: 
         places = (n for n, fits in enumerate(fits_N) if fits)
         for n, tokens, answer in zip(places, rollout.tokens, answers, strict=True):
             answers_N[n], lengths_N[n], cut_N[n] = answer, len(tokens), not answer
-    grades_N, _ = grade_items(None, items_N, answers_N, cut_N)
+    grades_N, _ = grade_items(judge, items_N, answers_N, cut_N)
     return Reading(answers_N, grades_N, lengths_N, sum(len(p.tokens) for p in asked) + sum(lengths_N))
 
 
@@ -149,34 +149,38 @@ def first_box(continued: str) -> str:
     return ""
 
 
-def check_fit(readers: Sequence[Reader], config: Config, loaded: Loaded) -> None:
-    """The longest text that may come must fit; its tokens are counted as the writer's, which a reader's may exceed."""
-    items = (
-        [item for _, item in config.task.items(config.seed, 0, max(256, config.train.prompts))] if config.reward.reader else []
-    )
-    parts = [(items, config.train.max_tokens, "train.max_tokens")]
-    key = "eval.max_tokens" if config.eval.max_tokens else "train.max_tokens"
-    parts += [(of, config.eval_tokens, key) for of in loaded.items.values()] if config.eval.readers else []
-    for reader in readers:
-        for of, most, key in parts:
-            longest = max((len(_prompt(reader.policy, 0, item, "").tokens) for item in of), default=0)
-            room = reader.policy.context - longest - ANSWER_TOKENS
-            if most > room:
-                raise UsageError(
-                    f"{key} = {most}, and {reader.name} reads up to {reader.policy.context} tokens: {longest} of a question, "
-                    f"{ANSWER_TOKENS} for its answer",
-                    expected=f"texts that leave room: {key} of {room} or less" if room > 0 else "a reader with more context",
-                    write=f"{key}={room}" if room > 0 else None,
-                )
+def check_fit(config: Config, policy: Policy, frozen: dict[str, Reader], loaded: Loaded) -> None:
+    """The longest text that may come must fit each reader that is to read it. Its tokens are counted as the writer's, and of
+    training items some are looked at: what is too long all the same is not read."""
+
+    def check(name: str, items: Sequence[Item], most: int, key: str) -> None:
+        reader = _without_thinking(policy) if name == LIVE else frozen[FROZEN if name in CONTROLS else name].policy
+        longest = max(len(_prompt(reader, 0, item, "").tokens) for item in items)
+        room = reader.context - longest - ANSWER_TOKENS
+        if most > room:
+            raise UsageError(
+                f"{key} = {most}, and {name} reads up to {reader.context} tokens: {longest} of a question, "
+                f"{ANSWER_TOKENS} for its answer",
+                expected=f"texts that leave room: {key} of {room} or less" if room > 0 else "a reader with more context",
+                write=f"{key}={room}" if room > 0 else None,
+            )
+
+    if config.reward.reader:
+        drawn = [item for _, item in config.task.items(config.seed, 0, max(256, config.train.prompts))]
+        check(config.reward.reader, drawn, config.train.max_tokens, "train.max_tokens")
+    for name in config.eval.readers:
+        for items in loaded.items.values():
+            check(name, items, config.eval_tokens, "eval.max_tokens" if config.eval.max_tokens else "train.max_tokens")
 
 
 def evaluate(
-    readers: Sequence[Reader], frozen: Reader | None, config: Config, loaded: Loaded, columns: dict[str, list], step: int
-) -> tuple[list[dict], dict[str, list]]:
+    readers: Sequence[Reader], frozen: Reader | None, config: Config, loaded: Loaded, columns: dict[str, list], step: int,
+    judge: Judge | None = None,
+) -> tuple[list[dict], dict[str, list]]:  # fmt: skip
     """(points, rows as columns) of every reader on what was written at this eval point; `frozen` reads for the controls."""
     points: list[dict] = []
     found: dict[str, list] = {name: [] for name in ROWS["readings"]}
-    writer = [name for name in config.eval.readers if name in CONTROLS]
+    controls = [name for name in config.eval.readers if name in CONTROLS]
     for temperature in config.eval.temperatures:
         for benchmark, items in loaded.items.items():
             texts_N = [
@@ -186,15 +190,18 @@ def evaluate(
             ]
             samples = len(texts_N) // len(items)
             items_N = [item for item in items for _ in range(samples)]
-            shown = [(reader, texts_N) for reader in readers]
-            shown += [(_control(frozen, name), _controlled(name, texts_N, samples)) for name in writer if frozen]
-            for reader, given_N in shown:
-                rows = _rows(reader, items_N, given_N, samples, config.seed)
+            given = [(reader, texts_N) for reader in readers]
+            given += [(_control(frozen, name), _controlled(name, texts_N, samples)) for name in controls if frozen]
+            for reader, own_N in given:
+                rows = _rows(reader, items_N, own_N, samples, config.seed, judge)
                 about = {"reader": reader.name, "label": reader.label, "kind": reader.kind, "family": reader.family}
                 where = {"benchmark": benchmark, "temperature": temperature}
                 points.append({"step": step} | where | about | point(rows))
                 for name in found:
                     found[name] += [(row | where | about)[name] for row in rows]
+    for reader in [*readers, *([frozen] if frozen else [])]:
+        if reader.kind == "frozen" and reader.name != config.reward.reader:
+            reader.sampler.release()  # until the next eval point
     return points, found
 
 
@@ -209,8 +216,10 @@ def _controlled(name: str, texts_N: Sequence[str], samples: int) -> list[str]:
     return [*texts_N[-samples:], *texts_N[:-samples]]
 
 
-def _rows(reader: Reader, items_N: Sequence[Item], texts_N: Sequence[str], samples: int, seed: int) -> list[dict]:
-    found = read(reader, items_N, texts_N, seed)
+def _rows(
+    reader: Reader, items_N: Sequence[Item], texts_N: Sequence[str], samples: int, seed: int, judge: Judge | None
+) -> list[dict]:
+    found = read(reader, items_N, texts_N, seed, judge)
     return [
         {
             "item": items_N[n].index, "sample": n % samples, "verdict": str(grade.verdict), "extracted": grade.extracted,

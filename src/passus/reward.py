@@ -71,8 +71,9 @@ def score(
 ) -> Scored:
     table = config.reward
     worth = {verdict: getattr(table, verdict, table.wrong) for verdict in Verdict}  # `error` is left out of the loss anyway
-    rewards_N = torch.tensor([worth[g.verdict] + table.format * g.well_formed for g in drawn.paid_N])
-    lengths_N = torch.tensor([len(tokens) for tokens in drawn.rollout.tokens])
+    formed_N = [own.well_formed for own in drawn.grades_N]
+    rewards_N = torch.tensor([worth[g.verdict] + table.format * f for g, f in zip(drawn.paid_N, formed_N, strict=True)])
+    lengths_N = torch.tensor(drawn.shown_N or [len(tokens) for tokens in drawn.rollout.tokens])
     rewards_N = rewards_N + overlong_penalty(lengths_N, config.train.max_tokens, config.method)
     if config.method.length_weight and step >= config.method.length_from:
         right_N = torch.tensor([g.verdict is Verdict.CORRECT for g in drawn.paid_N])

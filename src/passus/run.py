@@ -86,9 +86,8 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     loaded = load_suite(config.eval, judged=judge is not None)
     models.check_lengths(policy, config, loaded)
     scorer = load_scorer(config)
-    frozen = readers.load(config)  # before memory is planned: their weights are no longer free
-    if config.reward.reader or config.eval.readers:
-        readers.check_fit([*frozen.values(), readers.live(policy, policy.sampler(), config.model.base)], config, loaded)
+    frozen = readers.load(config, check_stop)  # before memory is planned: their weights are no longer free
+    readers.check_fit(config, policy, frozen, loaded)
     shared = overlap.find(config.task, loaded)
     layout = lay_out(config, policy, progress.drawn)  # what does not fit is refused before anything is recorded
     reference = load_reference(config, folder) if config.method.kl_weight and policy.adapter is None else None

@@ -95,13 +95,13 @@ def _wilson(p: float, n: float, z: float) -> Interval:
 def fixed_set_se(correct_QK: np.ndarray) -> float:
     """Standard error of the mean over these very items: only the samples are drawn anew.
 
-    With one sample an item the spread inside an item cannot be seen; sqrt(p(1-p)/Q) is then the upper bound, reached when
-    all items are equally hard.
+    With one sample an item, or several that are always alike (greedy ones), the spread inside an item cannot be seen;
+    sqrt(p(1-p)/Q) is then the upper bound, reached when all items are equally hard.
     """
     correct_QK = np.asarray(correct_QK, dtype=float)
     items, samples = correct_QK.shape
     p_Q = correct_QK.mean(1)
-    if samples == 1:
+    if (correct_QK == correct_QK[:, :1]).all():
         p = p_Q.mean()
         return float(np.sqrt(p * (1 - p) / items))
     return float(np.sqrt((p_Q * (1 - p_Q)).sum() / (samples - 1)) / items)

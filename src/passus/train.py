@@ -104,7 +104,11 @@ def base_rates(run: Run, curriculum: Curriculum, say: Callable[[str], None]) -> 
     run.policy.refresh()
     asked = run.policy.prompts(list(enumerate(items)))
     rollout = run.engine.generate(asked, params)
-    grades_N = graded(run, rollout, run.policy.texts(rollout.tokens), items, TRIES)
+    texts = run.policy.texts(rollout.tokens)
+    grades_N = graded(run, rollout, texts, items, TRIES)
+    if config.reward.reader:
+        items_N, reasonings = [item for item in items for _ in range(TRIES)], [readers.reasoning(text) for text in texts]
+        grades_N = readers.read(reader(run, config.reward.reader), items_N, reasonings, config.seed).grades_N
     right_Q = np.array([g.verdict is Verdict.CORRECT for g in grades_N]).reshape(len(items), -1).mean(1)
     say(f"difficulty: {len(items)} items x {TRIES} samples, {right_Q.mean():.2f} right")
     return right_Q.tolist()
@@ -464,7 +468,7 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
     run.folder.append_totals(totals(config.eval, run.loaded, points, rows))
     if config.eval.readers:
         asked = [reader(run, name) for name in config.eval.readers if name not in CONTROLS]
-        read, read_rows = readers.evaluate(asked, run.readers.get(FROZEN), config, run.loaded, rows, step)
+        read, read_rows = readers.evaluate(asked, run.readers.get(FROZEN), config, run.loaded, rows, step, run.judge)
         run.folder.write_rows("readings", step, read_rows)
         run.folder.append_readings(read)
     run.folder.append_evals(points)
