@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-STEPS, TURNS, WARM = 24, 3, 4
+STEPS, TURNS, WARM = 20, 2, 4
 EXPERIMENT = f"""
 name = "cost"
 [model]

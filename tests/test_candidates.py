@@ -10,6 +10,7 @@ from passus.candidates import SURE
 from passus.config import resolve
 from passus.errors import UsageError
 from passus.experiment import load_experiment
+from passus.tasks import Item
 
 RIGHT, WRONG = "correct", "wrong"
 
@@ -50,7 +51,8 @@ def test_problems_of_one_class_are_dropped_and_counted_and_errors_are_neither():
 
 def test_pools_are_drawn_from_all_generators_and_are_the_same_every_time():
     rows = [row(n, f"{n}-{i}", RIGHT if i % 3 == 0 else WRONG, benchmark=b) for b in "xy" for n in range(5) for i in range(72)]
-    first, again = candidates.pools(rows, 64, 0), candidates.pools(list(rows), 64, 0)
+    items = {b: [Item(b, n, f"q{n}", "1") for n in range(5)] for b in "xy"}
+    first, again = candidates.pools(rows, items, 64, 0), candidates.pools(list(rows), items, 64, 0)
     assert [pool.benchmark for pool in first] == ["x", "y"] and first[0].correct_QN.shape == (5, 64)
     assert [pool.completions_QN for pool in first] == [pool.completions_QN for pool in again]
     assert len(set(first[0].completions_QN[0])) == 64
@@ -58,7 +60,25 @@ def test_pools_are_drawn_from_all_generators_and_are_the_same_every_time():
         said = [[int(text.split("-")[1]) % 3 == 0 for text in texts] for texts in pool.completions_QN]
         assert np.array_equal(pool.correct_QN, np.array(said, dtype=float))
     with pytest.raises(UsageError, match=r"x, item 0 has 72 candidates.*\n.*a pool of 80"):
-        candidates.pools(rows, 80, 0)
+        candidates.pools(rows, items, 80, 0)
+    with pytest.raises(UsageError, match=r"z, item 0 has 0 candidates"):
+        candidates.pools(rows, {"z": [Item("z", 0, "q0", "1")]}, 64, 0)
+    with pytest.raises(UsageError, match=r"'q0' in the candidates and 'other' in the benchmark"):
+        candidates.pools(rows, {"x": [Item("x", 0, "other", "1")]}, 64, 0)
+
+
+def test_different_questions_under_one_number_are_refused():
+    rows = [row(0, "a", RIGHT), row(0, "b", WRONG) | {"question": "another"}]
+    with pytest.raises(UsageError, match="b, item 0 has 2 questions"):
+        candidates.problems(rows, 6, 0)
+
+
+@pytest.mark.parametrize("score", [None, float("nan")])
+def test_a_problem_with_an_unscored_candidate_is_not_sorted(score):
+    rows = [row(0, f"r{i:02d}", RIGHT, score=i) for i in range(40)] + [row(0, "w", WRONG, score=0)]
+    rows[0]["score"] = score
+    seen = {text for seed in range(100) for text in candidates.problems(rows, 6, seed).shown[0].completions}
+    assert "r00" in seen
 
 
 def parquet(path, rows: list[dict]):
@@ -79,6 +99,16 @@ def test_files_that_are_not_candidates_are_refused_with_what_is_wrong(tmp_path):
         candidates.read(parquet(tmp_path / "short.parquet", short))
     with pytest.raises(UsageError, match=r"row 0: verdict 'yes'"):
         candidates.read(parquet(tmp_path / "odd.parquet", [row(0, "a", "yes")]))
+    for name, value, words in (
+        ("benchmark", None, "row 0: no benchmark"), ("completion", None, "row 0: no completion"),
+        ("verdict", ["correct"], "column verdict is list"), ("score", "high", "column score is string"),
+        ("item", "x", "column item"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=words):
+            candidates.read(parquet(tmp_path / "odd.parquet", [row(0, "a", RIGHT) | {name: value}]))
+    assert (
+        candidates.read(parquet(tmp_path / "numbers.parquet", [row(0, "a", RIGHT) | {"extracted": 7}]))[0]["extracted"] == "7"
+    )
     bare = [{k: v for k, v in row(0, "a", RIGHT).items() if k in candidates.NEEDED}]
     assert candidates.read(parquet(tmp_path / "bare.parquet", bare))[0]["score"] is None
 
@@ -90,7 +120,14 @@ def test_generators_are_arms_that_come_first(tmp_path):
     assert experiment.arms == [*first, *last] and len(first) == 12 and len(last) == 6
     assert all(arm.needs == tuple(one.name for one in first) for arm in last)
     assert {"from-qwen3", "from-runs-generators-qwen3-step-40"} <= {arm.name for arm in first}
-    assert not any(arm.config.method.scores for arm in first)
+    assert all(arm.config.method.draws for arm in first)
+    swept = load_experiment("reward-model", ["sweep.train.learning_rate=[1e-3, 3e-4]"])
+    assert sum(not arm.needs for arm in swept.arms) == 12 and sum(bool(arm.needs) for arm in swept.arms) == 12
+
+
+def test_generators_of_a_policy_are_refused():
+    with pytest.raises(UsageError, match="learns from its own answers"):
+        load_experiment("reward-model", ["method.name=grpo"])
 
 
 def test_a_reward_model_without_candidates_is_refused():

@@ -1,21 +1,25 @@
 """Reward models: scores against transformers' own, losses in closed form, training that resumes, rm@k within its bounds."""
 
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
 from folders import CHATS, chat_folder
-from passus import candidates, reward_model, selection, stats, train_reward
+from passus import candidates, charts, reward_model, selection, stats, train_reward
 from passus.candidates import Pool
 from passus.cli import eval as passus_eval
 from passus.cli import run as passus_run
 from passus.config import ModelTable
-from passus.errors import Stop, UsageError
+from passus.errors import PassusError, Stop, UsageError
 from passus.grading import Verdict
+from passus.models import load
 from passus.record import METRICS, RunFolder
 from passus.run import prepare
 from passus.tasks import Item
@@ -30,9 +34,9 @@ FAMILIES = ["qwen3", "llama3.2", "smollm3", "gemma3", "qwen2.5", "mistral"]
 def made(family: str = "qwen3", tuning: str = "live"):
     policy = reward_model.make(ModelTable(base=f"nano/{family}", tuning=tuning), "cpu", "float32", 0)
     with torch.no_grad():
-        for name, weight in policy.model.named_parameters():
-            if "score" in name:
-                weight.normal_(generator=torch.Generator().manual_seed(0))
+        for n, (name, weight) in enumerate(policy.model.named_parameters()):  # a lost adapter, or another head, would show
+            if "score" in name or "lora_B" in name:
+                weight.normal_(0, 1 if "score" in name else 0.05, generator=torch.Generator().manual_seed(n))
     return policy
 
 
@@ -57,6 +61,7 @@ def test_scores_are_transformers_own_whatever_the_padding_and_the_batch(family, 
     alone = [float(reward_model.scores(policy, [row], [[0]]).detach()) for row in rows]
     assert together.tolist() == pytest.approx(alone, rel=1e-5, abs=1e-4)
     assert padded_scores(policy.model, rows).tolist() == pytest.approx(alone, rel=1e-4, abs=1e-4)
+    assert padded_scores(policy.model, rows, left=True).tolist() == pytest.approx(alone, rel=1e-4, abs=1e-4)
     assert len({round(score, 3) for score in alone}) == 4
 
 
@@ -178,8 +183,12 @@ def whole(tmp_path_factory):
 
 def test_a_whole_experiment_draws_trains_and_chooses(whole):
     run = RunFolder(whole / "qwen3-26k")
-    rows = candidates.read(whole / "from-qwen3" / "candidates" / "eval.parquet")
-    assert len(rows) == 12 * 2 * 2 and {row["generator"] for row in rows} == {"nano/qwen3"}
+    rows = [
+        row for path in sorted((whole / "from-qwen3" / "candidates").glob("eval-*.parquet")) for row in candidates.read(path)
+    ]
+    assert len(rows) == 12 * 2 * 2
+    texts = [row["completion"] for row in rows]
+    assert len(set(zip(texts[:24], texts[24:], strict=True))) > 20  # other noise at every temperature
     evals = run.evals()
     assert [(row["step"], row["benchmark"]) for row in evals] == [
         (s, b) for s in (0, 3, 6) for b in ("abacus/add2", "abacus/sub")
@@ -241,17 +250,46 @@ def test_a_reward_model_is_continued_exactly(whole, tuning, tmp_path_factory):
         ]
     else:
         scorer = reward_model.load(str(folder / "a"), "cpu", "float32")
-        assert scorer.adapter is not None and len(reward_model.score_all(scorer, [ITEM], [["\\boxed{75}"]], 100)[0]) == 1
+        resumed = reward_model.resume(
+            RunFolder(folder / "a").config().model, folder / "a" / "checkpoints" / "step-000006", "cpu", "float32", 0
+        )
+        texts = [[text for item, text in TEXTS if item is ITEM]]
+        mine, theirs = (reward_model.score_all(one, [ITEM], texts, 100)[0] for one in (scorer, resumed))
+        assert mine == theirs and len(set(mine)) == 3 and scorer.adapter is not None
 
 
-def test_other_candidates_are_refused_when_a_run_goes_on(whole):
-    folder = whole.parent / "changed"
-    again(whole, folder / "a", train={"steps": 2})
-    rows = candidates.read(whole / "from-qwen3" / "candidates" / "train.parquet")
-    run = RunFolder(folder / "a")
+def test_other_candidates_are_refused_when_a_run_goes_on(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "runs")
+    path = tmp_path / "runs" / "from-qwen3" / "candidates" / "train-1.parquet"
+    rows = pyarrow.parquet.read_table(path).to_pylist()
+    rows[0]["verdict"] = "wrong" if rows[0]["verdict"] == "correct" else "correct"
+    candidates.write(path, {name: [row[name] for row in rows] for name in candidates.COLUMNS})
+    shutil.rmtree(tmp_path / "runs" / "qwen3-26k" / "checkpoints" / "step-000006")
     with pytest.raises(UsageError, match="the candidates are others"):
-        train_reward.check_same(run, "0" * 64)
-    assert rows
+        again(tmp_path / "runs", tmp_path / "runs" / "qwen3-26k")
+
+
+def test_a_generator_that_was_cut_short_draws_what_is_missing(whole, tmp_path):
+    shutil.copytree(whole / "from-qwen3", tmp_path / "from-qwen3")
+    run = RunFolder(tmp_path / "from-qwen3")
+    missing = tmp_path / "from-qwen3" / "candidates" / "eval-1.parquet"
+    was = candidates.read(missing)
+    missing.unlink()
+    kept = tmp_path / "from-qwen3" / "candidates" / "eval-0.8.parquet"
+    stamp = kept.stat().st_mtime_ns
+    candidates.draw(run.config(), run, lambda: None, lambda text: None)
+    assert candidates.read(missing) == was and kept.stat().st_mtime_ns == stamp
+
+
+def test_training_problems_that_are_eval_items_are_left_out(whole, tmp_path):
+    config = RunFolder(whole / "qwen3-26k").config()
+    rows = candidates.read(whole / "from-qwen3" / "candidates" / "eval-1.parquet")
+    leaked = [row | {"benchmark": "mine"} for row in rows[:5]]
+    file = tmp_path / "mine.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(leaked), file)
+    table = config.candidates.model_copy(update={"files": [str(file)]})
+    found = candidates.gather(config.model_copy(update={"candidates": table}), whole, ["from-qwen3", "from-llama3.2"])
+    assert found.shared == 5 and not any(row["benchmark"] == "mine" for row in found.to_learn)
 
 
 def test_classes_train_too(whole):
@@ -271,8 +309,56 @@ def test_a_tokenizer_that_cannot_read_the_texts_is_refused():
     policy = made()
     words = Item("gsm8k", 0, "Natalia sold clips to 48 of her friends.", "72")
     with pytest.raises(UsageError, match="the tokenizer of it reads"):
-        reward_model.check_tokenizer(policy, "it", [words], ["\\boxed{72}"])
-    reward_model.check_tokenizer(policy, "it", [ITEM], ["7+8=15\\boxed{75}"])
+        reward_model.check_texts(policy, "it", [words], ["\\boxed{72}"])
+    reward_model.check_texts(policy, "it", [ITEM], ["7+8=15\\boxed{75}"])
+
+
+@pytest.mark.parametrize(
+    ("template", "words"),
+    [
+        (
+            "{% for m in messages %}{{ raise_exception('no') if m.role == 'assistant' else m.content }}{% endfor %}",
+            "fails on an answer",
+        ),
+        (
+            "{% for m in messages %}{% if m.role == 'user' %}{{ '<q>' + m.content + '<a>' }}{% endif %}{% endfor %}",
+            "drops the question",
+        ),
+    ],
+)
+def test_a_chat_template_for_questions_only_is_refused(template, words):
+    policy = made()
+    policy.tokenizer.chat_template = template
+    policy.__dict__.pop("chat_template", None)
+    with pytest.raises(UsageError, match=words):
+        reward_model.check_texts(policy, "it", [ITEM], ["\\boxed{75}"])
+
+
+def test_a_reward_model_is_no_policy(whole):
+    with pytest.raises(UsageError, match="it writes no text"):
+        load(str(whole / "qwen3-26k"), "cpu", "float32")
+
+
+def test_scores_that_are_not_finite_are_refused():
+    policy = made()
+    policy.model.score.weight.data.fill_(float("nan"))
+    with pytest.raises(PassusError, match="not finite"):
+        reward_model.score_all(policy, [ITEM], [["\\boxed{75}"]], 100)
+
+
+def test_padding_is_none_that_a_sequence_ends_with():
+    policy = made()
+    assert policy.text_config.pad_token_id != reward_model.tokens(policy, ITEM, "\\boxed{75}")[-1]
+    end = policy.tokenizer.eos_token_id
+    policy.text_config.pad_token_id = end  # as some released ones have it: transformers takes the token before
+    assert reward_model.tokens(policy, ITEM, "\\boxed{75}")[-1] != end
+
+
+def test_a_random_choice_is_mean_at_k_on_average():
+    rng = np.random.default_rng(0)
+    correct = (rng.random((40, 16)) < 0.3).astype(float)
+    found = np.mean([selection.chosen(rng.random(correct.shape), correct)["acc"] for _ in range(200)])
+    assert found == pytest.approx(correct.mean(), abs=0.01)
 
 
 def test_special_tokens_in_a_candidate_are_no_tokens(tmp_path):
@@ -310,6 +396,43 @@ def test_a_reward_model_of_other_texts_is_refused_before_a_run_begins(whole, tmp
         prepare(small_config(**tables), RunFolder(tmp_path / "arm"), lambda: None)
 
 
+def test_a_policy_is_not_paid_by_another_reward_model_when_it_goes_on(whole, tmp_path):
+    shutil.copytree(whole / "qwen3-26k", tmp_path / "rm")
+    tables = {"reward": {"correct": 0.0, "model": str(tmp_path / "rm")}, "train": {"steps": 2}, "eval": {"limit": 2}}
+    run_small(tmp_path / "arm", **tables)
+    shutil.rmtree(tmp_path / "rm" / "checkpoints" / "step-000006")
+    with pytest.raises(UsageError, match="has changed since this run began"):
+        run_small(tmp_path / "arm", **(tables | {"train": {"steps": 4}}))
+
+
+def test_rm_at_k_of_an_evaluation():
+    columns = {"benchmark": ["b"] * 4, "temperature": [1.0] * 4, "verdict": ["correct", "wrong", "wrong", "correct"]}
+    points = [{"benchmark": "b", "temperature": 1.0, "k": 2}]
+    selection.add_choices(points, columns, [2.0, 1.0, 3.0, 0.0])
+    assert points[0]["rm"] == {"1": 0.5, "2": 0.5} and points[0]["mean"] == 0.5 and set(points[0]["rm_ci"]) == {"1", "2"}
+    selection.add_choices(points, columns, [2.0, 1.0, 0.0, 3.0])
+    assert points[0]["rm"]["2"] == 1.0 and points[0]["efficiency"] == 1.0
+
+
+def test_figures_of_reward_models(whole, tmp_path):
+    figure = charts.figure([whole])
+    assert figure.y == "rm@8" and figure.x == "Share of the run" and figure.panels == ["abacus/add2", "abacus/sub"]
+    levels = {s.name: s.points[0].y for s in figure.series if s.reference and s.panel == "abacus/add2"}
+    row = RunFolder(whole / "qwen3-26k").evals()[0]
+    assert levels == {"mean@k": row["mean"], "maj@k": row["maj"]["8"], "pass@k": row["pass"]["8"]}
+    by_k = charts.figure([whole], "choice")
+    (mine,) = [s for s in by_k.series if not s.reference and s.panel == "abacus/add2"]
+    assert [p.x for p in mine.points] == [0, 1, 2, 3] and all(p.low <= p.y <= p.high for p in mine.points)
+    paid = run_small(
+        tmp_path / "arm", reward={"correct": 0.0, "model": str(whole / "qwen3-26k")}, train={"steps": 2}, eval={"limit": 2}
+    )
+    both = charts.figure([paid.path], "pleasing")
+    assert both.y2 == "Reward model's score" and all(p.tokens is not None for s in both.series for p in s.points)
+    charts.draw(both, tmp_path / "both.png")
+    with pytest.raises(UsageError, match="no scores in"):
+        charts.figure([whole], "pleasing")
+
+
 def test_eval_with_a_selector_adds_rm_at_k(whole, capsys):
     scorer = str(whole / "qwen3-26k")
     code = passus_eval("nano/qwen3", suite="abacus/add2", samples=4, limit=5, max_tokens=32, device="cpu", selector=scorer)
@@ -318,8 +441,7 @@ def test_eval_with_a_selector_adds_rm_at_k(whole, capsys):
 
 
 def test_problems_are_dealt_anew_in_every_epoch(whole):
-    rows = candidates.read(whole / "from-qwen3" / "candidates" / "train.parquet")
-    found = candidates.problems(rows, 6, 0).shown
+    found = [train_reward.Learned([[n]], [True]) for n in range(24)]
     run = train_reward.Run(
         RunFolder(whole / "qwen3-26k").config(),
         RunFolder(whole / "nowhere"),
@@ -333,5 +455,6 @@ def test_problems_are_dealt_anew_in_every_epoch(whole):
         4096,
     )
     first, second = train_reward.drawn(run, 1), train_reward.drawn(run, 2)
-    assert len({(p.item.benchmark, p.item.index) for p in [*first, *second]}) == 8  # nobody comes twice in an epoch
+    assert len({one.sequences[0][0] for one in [*first, *second]}) == 8  # nobody comes twice in an epoch
+    assert {one.sequences[0][0] for step in range(1, 7) for one in train_reward.drawn(run, step)} == set(range(24))
     assert train_reward.drawn(run, 1) == first

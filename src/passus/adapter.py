@@ -71,7 +71,7 @@ class Adapter:
         try:
             weights = load_peft_weights(str(folder), device="cpu")
             report: Any = set_peft_model_state_dict(self.wrapped, weights)
-        except (OSError, RuntimeError, SafetensorError) as error:
+        except (OSError, RuntimeError, KeyError, SafetensorError) as error:
             raise UsageError(
                 f"adapter {folder} does not fit: {_first_line(error)}", expected="an adapter of this base, rank and targets"
             ) from None

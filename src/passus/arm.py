@@ -73,7 +73,7 @@ def train_arm(arm: Arm, folder: RunFolder, stopping: "Stopping", say: Callable[[
 
     if config.method.scores:
         train_reward.train(config, folder, arm.needs, stopping.check, tell)
-    elif config.candidates.generators:
+    elif config.method.draws:
         candidates.draw(config, folder, stopping.check, tell)
     else:
         train.train(config, folder, stopping.check, tell)
@@ -115,8 +115,8 @@ def check_continues(folder: RunFolder, asked: Config) -> None:
 
 def is_complete(folder: RunFolder, config: Config) -> bool:
     """At its last step, or where an alarm ended it; a generator of candidates, when they are drawn."""
-    if config.candidates.generators and not config.method.scores:
-        return is_drawn(folder.path)
+    if config.method.draws:
+        return is_drawn(folder.path, config)
     ended = [row["step"] for row in folder.events() if row["event"] == "stop"]
     last = ended[-1] if ended else config.train.steps
     done = any(row["step"] == last for row in folder.evals())

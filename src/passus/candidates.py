@@ -1,23 +1,24 @@
 """Candidates: answers of many generators to the same problems, graded; what a reward model learns from and chooses among.
 
-A generator is an arm of its own, which writes two files: answers to training problems and answers to the suite's items, as
-Parquet with where each comes from. Training takes a few of each problem, right and wrong, the surest of the right ones and
-the least sure of the wrong ones first (score-sorted); a problem with one class only teaches nothing and is dropped. An
-item's pool is drawn at random from all generators' answers.
+A generator is an arm of its own, which writes answers to training problems and to the suite's items, a file for each
+temperature, as Parquet with where each comes from. Training takes a few of each problem, right and wrong, the surest of the
+right ones and the least sure of the wrong ones first (score-sorted); a problem with one class only teaches nothing and is
+dropped. An item's pool is drawn at random from all generators' answers.
 
 Shapes: Q items, N candidates of an item, G of them that are shown in training.
 """
 
 import hashlib
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from passus import overlap
 from passus.config import Config
 from passus.errors import UsageError
 from passus.files import write_atomic
@@ -28,25 +29,25 @@ from passus.sampler import SamplingParams
 from passus.tasks import Item
 
 TRAIN, EVAL = "train", "eval"
-FILES = {TRAIN: "train.parquet", EVAL: "eval.parquet"}
 COLUMNS = {
     "benchmark": "string", "item": "int64", "question": "string", "gold": "string", "completion": "string",
     "verdict": "string", "extracted": "string", "score": "float64", "generator": "string", "temperature": "float64",
     "sample": "int64",
 }  # fmt: skip
-"""`score` sorts candidates: here the mean log-prob of a completion's tokens, how sure its writer was of it."""
-NEEDED = ("benchmark", "item", "question", "completion", "verdict")
+"""`score` sorts candidates: here the mean log-prob of a completion's tokens, how sure its writer was of it, in standard
+deviations over that generator's answers at that temperature."""
+NEEDED, OPTIONAL = ("benchmark", "item", "question", "completion", "verdict"), ("extracted", "score", "gold")
 SURE = 14
 """Right candidates are taken from so many of the highest score, wrong ones from so many of the lowest."""
 
 
-def folder_of(run: Path) -> Path:
-    return run / "candidates"
+def file_of(run: Path, split: str, temperature: float) -> Path:
+    return run / "candidates" / f"{split}-{temperature:g}.parquet"
 
 
-def is_drawn(run: Path) -> bool:
+def is_drawn(run: Path, config: Config) -> bool:
     """Whether a generator's arm has written all it should."""
-    return all((folder_of(run) / name).exists() for name in FILES.values())
+    return all(file_of(run, split, t).exists() for split in (TRAIN, EVAL) for t in config.candidates.temperatures)
 
 
 def draw(config: Config, folder: RunFolder, check_stop: Callable[[], None], say: Callable[[str], None]) -> None:
@@ -59,30 +60,36 @@ def draw(config: Config, folder: RunFolder, check_stop: Callable[[], None], say:
     )
     loaded = load_suite(config.eval)
     models.check_lengths(policy, config, loaded)
-    folder.start(config, policy.describe(config.model.base), None, {"remarks": loaded.remarks()})
+    about = policy.describe(config.model.base)
+    if folder.exists() and folder.meta()["model"].get("fingerprint") != about["fingerprint"]:
+        raise UsageError(
+            f"{config.model.base} has changed since its first answers were drawn",
+            expected="the same weights",
+            write=f"{config.model.base}@STEP where it is a run that goes on, and another --out",
+        )
+    folder.start(config, about, None, {"remarks": loaded.remarks()})
     sampler = policy.sampler(check_stop)
+    table = config.candidates
+    each = -(-table.pool // (len(table.generators) * len(table.temperatures)))
     asked = {
-        TRAIN: [item for _, item in config.task.items(config.seed, 0, config.candidates.problems)],
-        EVAL: [item for items in loaded.items.values() for item in items],
+        TRAIN: (
+            [item for _, item in config.task.items(config.seed, 0, table.problems)],
+            table.samples,
+            config.train.max_tokens,
+        ),
+        EVAL: ([item for items in loaded.items.values() for item in items], each, config.eval_tokens),
     }
-    cells = len(config.candidates.generators) * len(config.candidates.temperatures)
-    counts = {TRAIN: config.candidates.samples, EVAL: -(-config.candidates.pool // cells)}
-    for split, items in asked.items():
-        target = folder_of(folder.path) / FILES[split]
-        if target.exists():
-            continue
-        columns: dict[str, list] = {name: [] for name in COLUMNS}
-        for temperature in config.candidates.temperatures:
-            most = config.train.max_tokens if split == TRAIN else config.eval_tokens
-            params = SamplingParams(
-                counts[split], most, config.seed, f"candidates/{split}/{config.model.base}", temperature=temperature
-            )
+    for split, (items, samples, most) in asked.items():
+        for temperature in table.temperatures:
+            target = file_of(folder.path, split, temperature)
+            if target.exists():
+                continue
+            stream = f"candidates/{split}/{config.model.base}/{temperature:g}"
+            params = SamplingParams(samples, most, config.seed, stream, temperature=temperature)
             rows = _answers(policy, sampler, items, params, config.model.base)
-            for name in columns:
-                columns[name] += [row[name] for row in rows]
-        write(target, columns)
-        right = columns["verdict"].count(Verdict.CORRECT) / len(columns["verdict"])
-        say(f"{split}: {len(items)} problems, {len(columns['verdict'])} candidates, {right:.3f} right")
+            write(target, {name: [row[name] for row in rows] for name in COLUMNS})
+            right = sum(row["verdict"] == Verdict.CORRECT for row in rows) / len(rows)
+            say(f"{split}, temperature {temperature:g}: {len(items)} problems, {len(rows)} candidates, {right:.3f} right")
 
 
 def _answers(policy: Any, sampler: Any, items: Sequence[Item], params: SamplingParams, generator: str) -> list[dict]:
@@ -90,11 +97,13 @@ def _answers(policy: Any, sampler: Any, items: Sequence[Item], params: SamplingP
     texts = policy.texts(rollout.tokens)
     items_N = [item for item in items for _ in range(params.samples)]
     grades, _ = grade_items(None, items_N, policy.answers(rollout.tokens, texts), [not done for done in rollout.finished])
+    sure_N = np.array([np.mean(logps) for logps in rollout.logps])
+    scores_N = (sure_N - sure_N.mean()) / (sure_N.std() or 1.0)  # a lower temperature looks surer of everything
     return [
         {
             "benchmark": item.benchmark, "item": item.index, "question": item.question, "gold": item.gold,
             "completion": texts[n], "verdict": str(grades[n].verdict), "extracted": grades[n].extracted,
-            "score": float(np.mean(rollout.logps[n])), "generator": generator, "temperature": params.temperature,
+            "score": float(scores_N[n]), "generator": generator, "temperature": params.temperature,
             "sample": n % params.samples,
         }
         for n, item in enumerate(items_N)
@@ -127,17 +136,21 @@ def read(path: Path) -> list[dict]:
         ) from None
     if missing := [name for name in NEEDED if name not in table.column_names]:
         raise UsageError(f"{path} has no column {missing[0]}", expected=expected)
-    rows = table.to_pylist()
-    for n, row in enumerate(rows):
-        if row["verdict"] not in set(Verdict):
-            raise UsageError(f"{path}, row {n}: verdict {row['verdict']!r}", expected=", ".join(Verdict))
-        if not isinstance(row["question"], str) or not isinstance(row["completion"], str) or not isinstance(row["item"], int):
-            raise UsageError(
-                f"{path}, row {n}: {row['question']!r}", expected="text in question and completion, a number in item"
-            )
-        row.setdefault("score", None)
-        row.setdefault("extracted", None)
-    return rows
+    columns: dict[str, list] = {}
+    for name in (*NEEDED, *OPTIONAL):
+        if name not in table.column_names:
+            columns[name] = [None] * len(table)
+            continue
+        try:
+            columns[name] = table.column(name).cast(pyarrow.type_for_alias(COLUMNS[name])).to_pylist()
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):
+            kind = table.column(name).type
+            raise UsageError(f"{path}: column {name} is {kind}", expected=f"{COLUMNS[name]} there") from None
+        if name in NEEDED and (empty := [n for n, value in enumerate(columns[name]) if value is None]):
+            raise UsageError(f"{path}, row {empty[0]}: no {name}", expected="a value in every row")
+    if odd := [n for n, verdict in enumerate(columns["verdict"]) if verdict not in set(Verdict)]:
+        raise UsageError(f"{path}, row {odd[0]}: verdict {columns['verdict'][odd[0]]!r}", expected=", ".join(Verdict))
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -181,18 +194,25 @@ def problems(rows: Sequence[dict], shown: int, seed: int) -> Problems:
 
 
 def _by_item(rows: Sequence[dict]) -> list[tuple[tuple[str, int], list[dict]]]:
-    keyed = sorted(enumerate(rows), key=lambda pair: (pair[1]["benchmark"], pair[1]["item"], pair[0]))
-    return [
-        (key, [row for _, row in own]) for key, own in groupby(keyed, key=lambda pair: (pair[1]["benchmark"], pair[1]["item"]))
-    ]
+    found: dict[tuple[str, int], list[dict]] = {}
+    for row in rows:
+        found.setdefault((row["benchmark"], row["item"]), []).append(row)
+    for key, own in found.items():
+        if len(questions := {row["question"] for row in own}) > 1:
+            raise UsageError(
+                f"{key[0]}, item {key[1]} has {len(questions)} questions: {', '.join(sorted(questions)[:2])!r}",
+                expected="one question under one number: candidates of different data were put together",
+            )
+    return sorted(found.items())
 
 
 def _distinct(rows: Sequence[dict], right: bool) -> list[dict]:
     """Different completions of one class: the right ones from the highest score down, the wrong ones from the lowest up."""
     of_class = [row for row in rows if row["verdict"] != Verdict.ERROR and (row["verdict"] == Verdict.CORRECT) is right]
     first = {row["completion"]: row for row in reversed(of_class)}
-    sign = -1 if right else 1
-    return sorted(first.values(), key=lambda row: (sign * (row["score"] or 0.0), row["completion"]))
+    known = all(row["score"] is not None and math.isfinite(row["score"]) for row in rows)
+    sign = (-1 if right else 1) if known else 0  # of a problem with an unscored candidate none is sorted
+    return sorted(first.values(), key=lambda row: (sign * row["score"] if known else 0.0, row["completion"]))
 
 
 @dataclass
@@ -205,31 +225,61 @@ class Pool:
     correct_QN: np.ndarray
     answers_QN: list[list[str | None]]
 
-
-def pools(rows: Sequence[dict], size: int, seed: int) -> list[Pool]:
-    """So many candidates of each item, drawn at random from all that it has."""
-    found: dict[str, Pool] = {}
-    for key, own in _by_item(rows):
-        if len(own) < size:
-            raise UsageError(
-                f"{key[0]}, item {key[1]} has {len(own)} candidates", expected=f"a pool of {size} for every item",
-                write=f"candidates.pool={len(own)}",
-            )  # fmt: skip
-        chosen = sorted(random.Random(f"{seed}/{key}").sample(range(len(own)), size))
-        picked = [own[i] for i in chosen]
-        pool = found.setdefault(key[0], Pool(key[0], [], [], np.zeros((0, size)), []))
-        pool.items_Q.append(Item(key[0], key[1], own[0]["question"], own[0].get("gold") or ""))
-        pool.completions_QN.append([row["completion"] for row in picked])
-        right_N = np.array([row["verdict"] == Verdict.CORRECT for row in picked], dtype=float)
-        pool.correct_QN = np.concatenate([pool.correct_QN, right_N[None]])
-        pool.answers_QN.append([row["extracted"] for row in picked])
-    return list(found.values())
+    @property
+    def fingerprint(self) -> str:
+        """By which runs know that they chose among the same candidates."""
+        return hashlib.sha256(repr([self.items_Q, self.completions_QN, self.correct_QN.tolist()]).encode()).hexdigest()
 
 
-def gather(config: Config, experiment: Path, names: Sequence[str]) -> tuple[list[dict], list[dict], str]:
-    """Rows to learn from, rows of the suite's items, and a fingerprint of both: of the arms `names`, and of files."""
-    paths: dict[str, list[Path]] = {
-        split: [folder_of(experiment / name) / FILES[split] for name in names] for split in (TRAIN, EVAL)
+def pools(rows: Sequence[dict], items: dict[str, list[Item]], size: int, seed: int) -> list[Pool]:
+    """So many candidates of each of the suite's items, drawn at random from all that it has."""
+    by_item = dict(_by_item(rows))
+    found = []
+    for benchmark, of_benchmark in items.items():
+        pool = Pool(benchmark, of_benchmark, [], np.zeros((len(of_benchmark), size)), [])
+        for q, item in enumerate(of_benchmark):
+            own = by_item.get((benchmark, item.index), [])
+            if len(own) < size:
+                raise UsageError(
+                    f"{benchmark}, item {item.index} has {len(own)} candidates", expected=f"a pool of {size} for every item",
+                    write=f"candidates.pool={len(own)}" if len(own) > 1 else None,
+                )  # fmt: skip
+            if own[0]["question"] != item.question:
+                raise UsageError(
+                    f"{benchmark}, item {item.index} is {own[0]['question'][:60]!r} in the candidates and "
+                    f"{item.question[:60]!r} in the benchmark",
+                    expected="candidates of the same data",
+                )
+            chosen = sorted(random.Random(f"{seed}/{benchmark}/{item.index}").sample(range(len(own)), size))
+            pool.completions_QN.append([own[i]["completion"] for i in chosen])
+            pool.answers_QN.append([own[i]["extracted"] for i in chosen])
+            pool.correct_QN[q] = [own[i]["verdict"] == Verdict.CORRECT for i in chosen]
+        found.append(pool)
+    return found
+
+
+@dataclass
+class Gathered:
+    """The candidates of an experiment."""
+
+    to_learn: list[dict]
+    to_choose: list[dict]
+    shared: int
+    """Rows to learn from that were left out, because their problem is one of the suite's."""
+
+    @property
+    def fingerprint(self) -> str:
+        digest = hashlib.sha256()
+        for row in [*self.to_learn, *self.to_choose]:
+            digest.update(repr([row[name] for name in (*NEEDED, "extracted", "score")]).encode())
+        return digest.hexdigest()
+
+
+def gather(config: Config, experiment: Path, names: Sequence[str]) -> Gathered:
+    """Of the arms `names`, and of files, whose rows of the suite's benchmarks are chosen among."""
+    paths = {
+        split: [file_of(experiment / name, split, t) for name in names for t in config.candidates.temperatures]
+        for split in (TRAIN, EVAL)
     }
     absent = [path for of in paths.values() for path in of if not path.exists()]
     if absent:
@@ -238,18 +288,13 @@ def gather(config: Config, experiment: Path, names: Sequence[str]) -> tuple[list
             expected="the candidates of every generator",
             write=f"passus run {config.name}   which draws them first",
         )
-    digest = hashlib.sha256()
-    given = [Path(name) for name in config.candidates.files]
-    rows: dict[str, list[dict]] = {}
-    for split in (TRAIN, EVAL):
-        rows[split] = [row for path in paths[split] for row in read(path)]
+    rows = {split: [row for path in paths[split] for row in read(path)] for split in (TRAIN, EVAL)}
     suite = set(config.eval.benchmarks)
-    for row in [row for path in given for row in read(path)]:
+    for row in [row for name in config.candidates.files for row in read(Path(name))]:
         rows[EVAL if row["benchmark"] in suite else TRAIN].append(row)
-    for split in (TRAIN, EVAL):
-        for row in rows[split]:
-            digest.update(f"{row['benchmark']}\0{row['item']}\0{row['completion']}\0{row['verdict']}\n".encode())
+    for split, what in ((TRAIN, "to learn from"), (EVAL, f"of the suite ({', '.join(config.eval.suite)})")):
         if not rows[split]:
-            what = "to learn from" if split == TRAIN else f"of the suite ({', '.join(config.eval.suite)})"
             raise UsageError(f"no candidates {what}", expected="rows of both kinds in the files together")
-    return rows[TRAIN], rows[EVAL], digest.hexdigest()
+    tested = {overlap.fingerprint(row["question"]) for row in rows[EVAL]}
+    kept = [row for row in rows[TRAIN] if overlap.fingerprint(row["question"]) not in tested]
+    return Gathered(kept, rows[EVAL], len(rows[TRAIN]) - len(kept))

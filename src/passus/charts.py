@@ -108,7 +108,9 @@ def curves(
     if y == "accuracy" and _are_scorers(sources):
         made.y = f"rm@{BEST_OF}"
         made.series += _baselines(runs, made)
-        made.note += "\ngray: what needs no reward model, mean@8 (below), maj@8, and pass@8, the best that a choice could be"
+        made.note += (
+            "\ngray: what needs no reward model: mean@k, a blind choice; maj@k; and pass@k, the best that a choice could be"
+        )
     return made
 
 
@@ -131,7 +133,7 @@ def _baselines(runs: Sequence[Path], made: Figure) -> list[Series]:
             own = [values[panel]] if panel in values else list(values.values())
             level = sum(own) / len(own)
             points = [Point(x, level) for x in ends]
-            found.append(Series(f"{word}@{BEST_OF}", panel, points, style=Style(*GRAYS[n], ":"), reference=True))
+            found.append(Series(f"{word}@k", panel, points, style=Style(*GRAYS[n], ":"), reference=True))
     return found
 
 
@@ -158,7 +160,7 @@ def pleasing(sources: list[Path], x: str = "step", title: str | None = None) -> 
     made = curves(sources, x, "accuracy", title)
     runs = {run: RunFolder(run) for run in _sorted_out(sources)[0]}
     scores = {
-        (folder.path, row["benchmark"], row["step"]): row["score"]
+        (folder.path, _panel(folder, row), row["step"]): row["score"]
         for folder in runs.values()
         for row in folder.evals()
         if "score" in row
@@ -167,9 +169,9 @@ def pleasing(sources: list[Path], x: str = "step", title: str | None = None) -> 
         raise UsageError(f"no scores in {', '.join(map(str, sources))}", expected="runs with reward.model")
     series = []
     for s in made.series:
-        if s.origin and not s.faint:
+        if s.origin and not s.faint and any((s.origin.path, s.panel, p.step) in scores for p in s.points):
             points = [replace(p, tokens=scores.get((s.origin.path, s.panel, p.step)), tokens_p95=None) for p in s.points]
-            panel = f"{s.panel}, paid by {RunFolder(s.origin.path).config().reward.model.rpartition('/')[2]}"
+            panel = f"{s.panel}, {s.name if len(runs) > 1 else 'one run'}"
             series.append(replace(s, name=panel, panel=panel, points=points, style=ACCURACY))
     note = f"blue: accuracy, band: {ITEM_BAND}\norange: mean score of the same completions by the reward model that pays"
     return replace(made, series=series, kind="grid", y2="Reward model's score", note=note)
@@ -180,7 +182,9 @@ def _chosen(run: RunFolder) -> list[Series]:
     last = max(row["step"] for row in evals)
     return [
         Series(
-            origin.model, row["benchmark"], [Point(math.log2(int(k)), value, step=int(k)) for k, value in row["rm"].items()],
+            origin.model, row["benchmark"], [
+                Point(math.log2(int(k)), row["rm"][k], low, high, int(k)) for k, (low, high) in row["rm_ci"].items()
+            ],
             model.get("family"), origin, parameters=model.get("parameters"),
         )
         for row in evals
@@ -330,7 +334,7 @@ def _marks(run: RunFolder, series: list[Series], x: str) -> list[Mark]:
 
 
 def _of_run(run: RunFolder, x: str, y: str) -> list[Series]:
-    config, model, origin, along = run.config(), run.meta()["model"] or {}, origin_of(run), _along(run, x)
+    model, origin, along = run.meta()["model"] or {}, origin_of(run), _along(run, x)
     found: dict[str, Series] = {}
 
     def add(panel: str, step: int, value: float | None, **more: Any) -> Series:
@@ -346,15 +350,21 @@ def _of_run(run: RunFolder, x: str, y: str) -> list[Series]:
                 if y in row:  # arms of one experiment may record different things: sft has no reward
                     add(y, row["step"], row[y])
         for point in run.evals() if y in Y_AXES else []:
-            temperature = f", temperature {point['temperature']:g}" if len(config.eval.temperatures) > 1 else ""
+            panel = _panel(run, point)
             more = {"tokens": point["tokens_mean"], "tokens_p95": point.get("tokens_p95")}
             more |= {"low": point["ci_low"], "high": point["ci_high"]} if y == "accuracy" else {}
-            add(point["benchmark"] + temperature, point["step"], point[Y_AXES[y][0]], **more).temperature = temperature
+            add(panel, point["step"], point[Y_AXES[y][0]], **more).temperature = panel.removeprefix(point["benchmark"])
     except KeyError as error:
         raise UsageError(f"a row of {run.path} has no {error}", expected="rows as passus writes them") from None
     for s in found.values():
         s.parameters = model.get("parameters")
     return list(found.values())
+
+
+def _panel(run: RunFolder, row: dict) -> str:
+    """The benchmark, and the temperature where a run was evaluated at several."""
+    several = len(run.config().eval.temperatures) > 1
+    return row["benchmark"] + (f", temperature {row['temperature']:g}" if several else "")
 
 
 def _of_file(path: Path) -> tuple[list[Series], tuple[str, str]]:

@@ -281,7 +281,12 @@ class Config(Section):
                 f"method.name = {self.method.name!r} learns from candidates: write [candidates] generators = "
                 '["nano/qwen3", ...], or files = ["candidates.parquet"]'
             )
-        if self.train.samples < 2 and self.method.loss != "likelihood":
+        if self.candidates.generators and not (self.method.scores or self.method.draws):
+            raise ValueError(
+                f"[candidates] generators with method.name = {self.method.name!r}, which learns from its own answers: write "
+                'method.name = "reward_model", or leave [candidates] out'
+            )
+        if self.train.samples < 2 and self.method.loss not in ("likelihood", "none"):
             raise ValueError(
                 f"train.samples = {self.train.samples}: {self.method.name} compares the samples of a prompt with each other; "
                 "write 2 or more (8 is usual)"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from passus import charts
-from passus.config import Config, resolve
+from passus.config import Config, EvalTable, ModelTable, TrainTable, resolve
 from passus.errors import UsageError, nearest
 from passus.method import PRESETS
 
@@ -81,17 +81,28 @@ def _generators(arms: list[Arm], source: str) -> list[Arm]:
             continue
         own = []
         for base in arm.config.candidates.generators:
-            model = arm.config.model.model_copy(update={"base": base, "tuning": "live"})
-            config = arm.config.model_copy(update={"model": model, "method": PRESETS["grpo"]})
+            config = _generator(arm.config, base)
             name = f"from-{slug(base.removeprefix('nano/').replace('@', '-step-'))}"
             made = found.setdefault(name, Arm(name, config, {"generator": base}))
             if made.config != config:
                 raise UsageError(
-                    f"{source}: arms with different candidates, or settings of generators", expected="one set for all arms"
+                    f"{source}: two generators would be called {name}, {made.config.model.base} and {base}, or their settings "
+                    "differ between arms",
+                    expected="one set of candidates for all arms: the same task, suite, seed and [candidates]",
                 )
             own.append(name)
         arms[n] = replace(arm, needs=tuple(own))
     return list(found.values())
+
+
+def _generator(config: Config, base: str) -> Config:
+    """What drawing depends on, and nothing else: reward models may differ in all the rest."""
+    model = ModelTable(base=base, prompt=config.model.prompt, system=config.model.system, thinking=config.model.thinking)
+    suite = EvalTable(suite=config.eval.suite, limit=config.eval.limit, max_tokens=config.eval.max_tokens)
+    kept = {name: getattr(config, name) for name in ("name", "seed", "task", "candidates", "run", "judge")}
+    return Config(
+        **kept, model=model, method=PRESETS["candidates"], train=TrainTable(max_tokens=config.train.max_tokens), eval=suite
+    )  # fmt: skip
 
 
 def shipped_experiments() -> list[str]:

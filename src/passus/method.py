@@ -36,9 +36,9 @@ class Method(Section):
     """Whose standard deviation advantages are divided by."""
     advantage_eps: float = Field(1e-4, ge=1e-12, le=1)
     """Added to a standard deviation (of n - 1 degrees of freedom) before dividing by it."""
-    loss: Literal["clip", "cap", "squared", "likelihood", "pairs", "classes"] = "clip"
+    loss: Literal["clip", "cap", "squared", "likelihood", "pairs", "classes", "none"] = "clip"
     """`clip` the ratio's gain; `cap` it as a weight (CISPO); `squared` distance to the optimum (Kimi); `likelihood` (SFT).
-    Of a reward model: `pairs` of right and wrong candidates (Bradley-Terry), or `classes` (cross-entropy)."""
+    Of a reward model: `pairs` of right and wrong candidates (Bradley-Terry) or `classes` (cross-entropy). `none`: no loss."""
     ratio: Literal["token", "sequence_mean", "sequence_sum"] = "token"
     """The log-ratio of policy to anchor: each token's own, or the mean or sum over the sequence."""
     clip_low: float = Field(0.2, ge=0, lt=1)
@@ -86,6 +86,11 @@ class Method(Section):
         return self.loss in ("pairs", "classes")
 
     @property
+    def draws(self) -> bool:
+        """Nothing is trained: a generator answers, for a reward model to learn from."""
+        return self.loss == "none"
+
+    @property
     def learns_without_signal(self) -> bool:
         """Whether rows with an advantage of 0 have a gradient all the same."""
         return self.entropy_weight > 0 or self.tau > 0 or (self.kl_weight > 0 and self.kl != "k1")
@@ -113,6 +118,7 @@ PRESETS: dict[str, Method] = {
     ),
     "sft": Method(name="sft", loss="likelihood", average="tokens"),
     "reward_model": Method(name="reward_model", loss="pairs"),
+    "candidates": Method(name="candidates", loss="none"),
 }
 
 

@@ -161,6 +161,12 @@ def _load_config(base: str, folder: str) -> Any:
             GenerationConfig.from_pretrained(folder)  # a damaged one would be taken for none, and end tokens lost
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError, StrictDataclassError) as error:
         raise _unloadable(base, folder, _reason(error)) from None
+    if any(kind.endswith("ForSequenceClassification") for kind in config.architectures or []):
+        raise UsageError(
+            f"model.base = {base!r} is a reward model, or another classifier: it writes no text",
+            expected="a causal language model",
+            write=f'[reward] model = "{base}", or passus eval MODEL --selector {base}',
+        )
     _check_shape(base, config.get_text_config())
     return config
 

@@ -28,7 +28,7 @@ def _arm(config: Config) -> list[str]:
     items = sum(benchmark_size(name, table.limit) for name in table.benchmarks)
     if config.method.scores:
         return _reward_model(config, points, saves, items)
-    if config.candidates.generators:
+    if config.method.draws:
         return _generator(config, items)
     finite = config.task.limit or training_size(config.task.name)
     data = f"{finite} items, again and again" if finite else "always new items"

@@ -158,9 +158,11 @@ class Policy:
 
     def exchange(self, question: str, answer: str) -> str:
         """A question and an answer to it, as the model sees a conversation that is over."""
+        asked = question if self.template == prompt.AUTO else self.template.replace("{question}", question)
         if self.chat_template is None:
-            return f"{question}\n\n{answer}{self.tokenizer.eos_token or ''}"
-        return self._apply([{"role": "user", "content": question}, {"role": "assistant", "content": answer}])
+            return "\n\n".join([*filter(None, [self.system, asked]), f"{answer}{self.tokenizer.eos_token or ''}"])
+        turns = [("system", self.system)] * bool(self.system) + [("user", asked), ("assistant", answer)]
+        return self._apply([{"role": role, "content": content} for role, content in turns])
 
     def knows(self, word: str) -> bool:
         """Whether this is a token of its own."""

@@ -118,6 +118,7 @@ METRICS = {
     "eval/<benchmark>/rm": Metric(
         "share", "rm@k: the best scored of k candidates is correct; of a reward model's run, acc is rm@8"
     ),
+    "eval/<benchmark>/rm_ci": Metric("share", "95 % intervals of rm@k, over items"),
     "eval/<benchmark>/mean": Metric("share", "mean@k: a candidate of the pool is correct, chosen at random"),
     "eval/<benchmark>/efficiency": Metric("share", "(rm@8 - mean@8) / (pass@8 - mean@8)"),
     "eval/<benchmark>/score": Metric("", "score of the completions by the reward model in [reward], mean"),

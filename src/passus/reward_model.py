@@ -10,7 +10,7 @@ Shapes: N sequences, P problems.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +22,8 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from passus import adapter, attention, batch, models
 from passus.adapter import is_adapter
 from passus.config import ModelTable
-from passus.errors import UsageError
-from passus.policy import Policy
+from passus.errors import PassusError, UsageError
+from passus.policy import TEMPLATE_FAILS, Policy
 from passus.tasks import Item
 
 HEAD = "score"
@@ -36,25 +36,31 @@ def make(table: ModelTable, device: str, dtype: str, seed: int) -> Policy:
         raise UsageError(f"model.base = {table.base!r} is an adapter", expected="a base with weights of its own")
     config = policy.text_config
     config.num_labels, config.pad_token_id = 1, _pad(policy)
-    model = AutoModelForSequenceClassification.from_config(config, dtype=policy.model.dtype, attn_implementation=attention.NAME)
+    try:
+        model = AutoModelForSequenceClassification.from_config(
+            config, dtype=policy.model.dtype, attn_implementation=attention.NAME
+        )
+    except (ValueError, KeyError):  # transformers has none for this family
+        model = None
     if not isinstance(getattr(model, HEAD, None), torch.nn.Linear):
         raise UsageError(
-            f"model.base = {table.base!r}: a {type(model).__name__} has no {HEAD}",
-            expected="a family whose sequence classification in transformers has a linear layer of that name",
+            f"model.base = {table.base!r} is a {config.model_type}, of which transformers has no classification with a {HEAD}",
+            expected="a family that has one (Qwen, Llama, Gemma, SmolLM, Mistral, ...)",
         )
     model.model.load_state_dict(policy.decoder.state_dict())
     getattr(model, HEAD).weight.data.zero_()
     made = Policy(model.to(device).eval(), policy.tokenizer, policy.end_tokens, table.prompt, table.thinking, table.system)
     if table.tuning == "frozen":
-        path = models.locate(table.base)
+        folder = models.locate(table.base)
+        path = str(Path(folder).resolve()) if Path(folder).is_dir() else folder
         made.adapter = adapter.attach(made.model, table, table.base, path, seed, head=HEAD)
     return made
 
 
 def _pad(policy: Policy) -> int:
-    """transformers' own batches need one; packed sequences do not."""
-    pad = policy.tokenizer.pad_token_id
-    return int(pad if pad is not None else policy.end_tokens[0])
+    """transformers takes the last token that is not padding, so that must be none that a sequence ends with."""
+    last = policy.prompt_of(policy.exchange("1", "1"), 0).tokens[-1]
+    return next(int(token) for token in (policy.tokenizer.pad_token_id, 0, 1) if token is not None and token != last)
 
 
 def resume(table: ModelTable, saved: Path, device: str, dtype: str, seed: int) -> Policy:
@@ -105,20 +111,42 @@ def _from_folder(name: str, folder: str, device: str, dtype: str) -> Policy:
 
 
 def tokens(policy: Policy, item: Item, completion: str) -> list[int]:
-    """A problem and an answer to it, to the end of the answer's turn."""
-    return policy.encode([policy.exchange(item.question, policy.unmarked(completion))])[0]
+    """A problem and an answer to it, to the end of the answer's turn; as in transformers, what it pads with does not count."""
+    row = list(policy.prompt_of(policy.exchange(item.question, policy.unmarked(completion)), 0).tokens)
+    while len(row) > 1 and row[-1] == policy.text_config.pad_token_id:
+        row.pop()
+    return row
 
 
-def check_tokenizer(policy: Policy, name: str, items: Sequence[Item], completions: Sequence[str]) -> None:
-    """Refuse a reward model that cannot read the texts: its tokenizer is made for others."""
+def check_texts(policy: Policy, name: str, items: Sequence[Item], completions: Sequence[str]) -> None:
+    """Refuse a reward model that cannot read the texts: its tokenizer, or its chat template, is made for others."""
     for item, completion in zip(items, completions, strict=True):
-        text = policy.exchange(item.question, policy.unmarked(completion))
+        said = policy.unmarked(completion)
+        try:
+            text = policy.exchange(item.question, said)
+        except TEMPLATE_FAILS as error:
+            raise UsageError(
+                f"the chat template of {name} fails on an answer: {type(error).__name__}: {error}",
+                expected="a template that takes a question and an answer",
+            ) from None
+        if said.strip() not in text or item.question.strip() not in text:
+            raise UsageError(
+                f"the chat template of {name} drops the question or the answer: {text[-80:]!r}",
+                expected="a template that keeps both",
+            )
         read = policy.text(policy.encode([text])[0], special=True)
         if read.replace(" ", "") != text.replace(" ", ""):
             raise UsageError(
                 f"the tokenizer of {name} reads {text[:60]!r} as {read[:60]!r}",
                 expected="a reward model whose tokenizer knows these texts",
             )
+
+
+def check_length(policy: Policy, name: str, longest: int) -> None:
+    if longest > policy.context:
+        raise UsageError(
+            f"a problem and an answer of {longest} tokens", expected=f"at most {policy.context}, the context of {name}"
+        )
 
 
 def scores(policy: Policy, sequences_N: Sequence[list[int]], groups: Sequence[Sequence[int]]) -> Tensor:
@@ -156,7 +184,7 @@ def flat(sequences_P: Sequence[list[list[int]]]) -> tuple[list[list[int]], list[
 
 
 def micro_batches(lengths_P: Sequence[int], budget: int) -> list[range]:
-    """Whole problems in order, at most so many tokens together; a longer one goes alone."""
+    """Sequences, or whole problems, in order, at most so many tokens together; a longer one goes alone."""
     cuts, room = [0], budget
     for p, length in enumerate(lengths_P):
         if length > room and p > cuts[-1]:
@@ -169,19 +197,17 @@ def micro_batches(lengths_P: Sequence[int], budget: int) -> list[range]:
 @torch.no_grad()
 def score_all(policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]], budget: int) -> list[list[float]]:
     """Of all completions of all items; those that say the same are scored once."""
-    distinct = [list(dict.fromkeys(of_item)) for of_item in completions]
-    sequences = [[tokens(policy, item, text) for text in texts] for item, texts in zip(items, distinct, strict=True)]
-    longest = max((len(row) for rows in sequences for row in rows), default=0)
-    if longest > policy.context:
-        raise UsageError(f"a candidate of {longest} tokens", expected=f"at most {policy.context}, the reward model's context")
-    found: list[list[float]] = []
-    for part in micro_batches([sum(map(len, rows)) for rows in sequences], budget):
-        rows, groups = flat([sequences[p] for p in part])
-        values = scores(policy, rows, groups).tolist()
-        for p, group in zip(part, groups, strict=True):
-            known = dict(zip(distinct[p], values[group.start : group.stop], strict=True))
-            found.append([known[text] for text in completions[p]])
-    return found
+    pairs = [(p, text) for p, texts in enumerate(completions) for text in dict.fromkeys(texts)]
+    rows = [tokens(policy, items[p], text) for p, text in pairs]
+    check_length(policy, "the reward model", max(map(len, rows), default=0))
+    found: dict[tuple[int, str], float] = {}
+    for part in micro_batches([len(row) for row in rows], budget):
+        groups = [list(own) for _, own in groupby(range(len(part)), key=lambda n: pairs[part[n]][0])]
+        values = scores(policy, [rows[n] for n in part], groups)
+        if not bool(torch.isfinite(values).all()):
+            raise PassusError("the reward model's scores are not finite", expected="a reward model that has not diverged")
+        found |= dict(zip([pairs[n] for n in part], values.tolist(), strict=True))
+    return [[found[p, text] for text in texts] for p, texts in enumerate(completions)]
 
 
 def of_rows(policy: Policy, items: dict[str, list[Item]], columns: dict[str, list], budget: int) -> list[float]:

@@ -11,8 +11,10 @@ from passus.display import score as shown_score
 from passus.evaluate import evaluate
 from passus.judge import judge_of
 from passus.lm_eval_files import Evaluated
+from passus.policy import Policy
 from passus.record import RunFolder
 from passus.selection import add_choices
+from passus.suite import Loaded
 
 
 def score(config: Config, seed: int, device: str, selector: str = "") -> Evaluated:
@@ -26,15 +28,23 @@ def score(config: Config, seed: int, device: str, selector: str = "") -> Evaluat
     policy = models.load(table.base, chosen, dtype, table.prompt, table.thinking, table.system)
     for items in loaded.items.values():
         policy.check_fit(policy.prompts([(0, item) for item in items]), config.eval_tokens, "--max-tokens")
+    scorer = load_selector(selector, policy, config, loaded, chosen, dtype) if selector else None
     started = time.monotonic()
     points, columns = evaluate(policy, policy.sampler(), config.eval, config.eval_tokens, seed, 0, loaded, judge)
     totals = suite.totals(config.eval, loaded, points, columns)
-    if selector:
-        scorer = reward_model.load(selector, chosen, dtype)
-        items = [item for of in loaded.items.values() for item in of[:4]]
-        reward_model.check_tokenizer(scorer, f"--selector {selector}", items, [item.gold for item in items])
+    if scorer:
         add_choices(points, columns, reward_model.of_rows(scorer, loaded.items, columns, config.train.micro_tokens))
     return Evaluated(table.base, policy, config, seed, loaded, points, totals, columns, time.monotonic() - started)
+
+
+def load_selector(name: str, policy: Policy, config: Config, loaded: Loaded, device: str, dtype: str) -> Policy:
+    """A reward model that can read the suite's problems: known before anything is generated."""
+    scorer = reward_model.load(name, device, dtype)
+    items = [item for of in loaded.items.values() for item in of]
+    reward_model.check_texts(scorer, f"--selector {name}", items[:32], [item.gold for item in items[:32]])
+    longest = max(len(prompt.tokens) for prompt in policy.prompts([(0, item) for item in items])) + config.eval_tokens
+    reward_model.check_length(scorer, f"--selector {name}", longest)
+    return scorer
 
 
 def write(done: Evaluated, out: Path) -> None:
@@ -59,7 +69,12 @@ def lines(done: Evaluated, *, as_json: bool) -> Iterator[str]:
         length = f"length {row['tokens_mean']:.1f}  truncated {row['truncated']:.3f}"
         yield f"{name}  accuracy {shown_score(row)}  {row['q']} items x {row['k']}  {length}"
         if "rm" in row:
-            best = [f"{k}: {row['pass'][k]:.3f} / {value:.3f}" for k, value in row["rm"].items() if k in row["pass"]]
-            yield f"  pass@k / rm@k  {', '.join(best)}  maj@{row['k']} {row['maj'][str(row['k'])]:.3f}"
+            best = [
+                f"{k}: {row['pass'][k]:.3f} / {value:.3f} [{row['rm_ci'][k][0]:.3f}, {row['rm_ci'][k][1]:.3f}]"
+                for k, value in row["rm"].items()
+                if k in row["pass"]
+            ]
+            share = f"  efficiency {row['efficiency']:.2f}" if row["efficiency"] is not None else ""
+            yield f"  pass@k / rm@k  {', '.join(best)}  maj@{row['k']} {row['maj'][str(row['k'])]:.3f}{share}"
         for reason, count in row.get("judge", {}).items():
             yield f"  {count} answers without a verdict: {reason}"

@@ -38,13 +38,12 @@ def chosen(scores_QN: np.ndarray, correct_QN: np.ndarray) -> dict:
     """What a reward model's scores make of a pool: rm@k, and the share of the way from mean@k to pass@k that it goes."""
     size = correct_QN.shape[1]
     k = min(BEST_OF, size)
-    right_Q = stats.rm_at_k(scores_QN, correct_QN, k)
-    over = stats.interval_of_chances(right_Q)
-    floor, ceiling = float(correct_QN.mean()), stats.pass_at_k(correct_QN, k)
+    by_k = {n: stats.interval_of_chances(stats.rm_at_k(scores_QN, correct_QN, n)) for n in {*ks(size), k}}
+    over, floor, ceiling = by_k[k], float(correct_QN.mean()), stats.pass_at_k(correct_QN, k)
     return {
-        "q": len(correct_QN), "k": k, "acc": over.mean, "ci_low": over.low, "ci_high": over.high,
-        "se": stats.population_se(right_Q[:, None]) if len(right_Q) > 1 else 0.0,
-        "rm": {str(n): float(stats.rm_at_k(scores_QN, correct_QN, n).mean()) for n in ks(size)},
+        "q": len(correct_QN), "k": k, "acc": over.mean, "ci_low": over.low, "ci_high": over.high, "mean": floor,
+        "rm": {str(n): by_k[n].mean for n in sorted(by_k)},
+        "rm_ci": {str(n): [by_k[n].low, by_k[n].high] for n in sorted(by_k)},
         "efficiency": (over.mean - floor) / (ceiling - floor) if ceiling > floor else None,
     }  # fmt: skip
 
@@ -75,4 +74,4 @@ def add_choices(points: Sequence[dict], columns: dict[str, list], scores: Sequen
         correct_QK = np.array([columns["verdict"][n] == Verdict.CORRECT for n in rows], dtype=float).reshape(-1, point["k"])
         scores_QK = np.array([scores[n] for n in rows]).reshape(-1, point["k"])
         found = chosen(scores_QK, correct_QK)
-        point |= {"rm": found["rm"], "efficiency": found["efficiency"]}
+        point |= {key: found[key] for key in ("rm", "rm_ci", "mean", "efficiency")}

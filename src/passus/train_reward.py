@@ -8,12 +8,13 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from passus import candidates, checkpoint, metrics, reward_model, selection
-from passus.candidates import Pool, Problem
+from passus.candidates import Pool
 from passus.checkpoint import Progress
 from passus.config import Config
 from passus.display import score
@@ -22,9 +23,18 @@ from passus.metrics import Times
 from passus.optimizer import Optimizer, learning_rate
 from passus.policy import Policy
 from passus.record import ROWS, RunFolder, saved_checkpoints
+from passus.suite import load as load_suite
 
 STOP_AFTER_SKIPPED = 3  # updates in a row
 SMALLEST_MICRO_BATCH = 64  # tokens; a problem of more goes alone
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A problem as an update takes it: its candidates as tokens, and which are right."""
+
+    sequences: list[list[int]]
+    right: list[bool]
 
 
 @dataclass
@@ -34,7 +44,7 @@ class Run:
     policy: Policy
     optimizer: Optimizer
     progress: Progress
-    problems: list[Problem]
+    problems: list[Learned]
     pools: list[Pool]
     check_stop: Callable[[], None]
     started: float
@@ -79,31 +89,48 @@ def prepare(
     checkpoint.clean(folder.checkpoints)
     saved = checkpoint.latest(folder.checkpoints)
     progress = checkpoint.read(saved) if saved else Progress()
-    to_learn, to_choose, print_of = candidates.gather(config, folder.path.parent, generators)
-    found = candidates.problems(to_learn, config.train.samples, config.seed)
-    pools = candidates.pools(to_choose, config.candidates.pool, config.seed)
-    check_same(folder, print_of)
-    table, device, dtype = config.model, config.run.device, config.run.dtype
-    make = reward_model.make(table, device, dtype, config.seed) if not saved else None
-    policy = make or reward_model.resume(table, saved, device, dtype, config.seed)  # type: ignore[arg-type]
-    shown = found.shown[:32]
-    reward_model.check_tokenizer(policy, table.base, [p.item for p in shown], [p.completions[0] for p in shown])
+    given = candidates.gather(config, folder.path.parent, generators)
+    found = candidates.problems(given.to_learn, config.train.samples, config.seed)
+    loaded = load_suite(config.eval)
+    pools = candidates.pools(given.to_choose, loaded.items, config.candidates.pool, config.seed)
+    check_same(folder, given.fingerprint)
+    policy = load(config, saved)
+    name = config.model.base
+    shown = [(p.item, p.completions[0]) for p in found.shown[:32]] + [
+        (pool.items_Q[0], pool.completions_QN[0][0]) for pool in pools
+    ]
+    reward_model.check_texts(policy, name, [item for item, _ in shown], [text for _, text in shown])
+    sequences = [[reward_model.tokens(policy, p.item, text) for text in p.completions] for p in found.shown]
+    reward_model.check_length(policy, name, max(len(row) for rows in sequences for row in rows))
     optimizer = Optimizer(policy.model, config.train)
     if saved:
         checkpoint.restore(saved, optimizer)
     if folder.exists():
         folder.set_aside_after(progress.step, len(pools))
-    remark = f"{len(found.shown)} problems to learn from; {found.dropped} dropped, whose candidates are all right or all wrong"
-    about = {"candidates": print_of, "problems": len(found.shown), "dropped": found.dropped, "remarks": [remark]}
-    folder.start(config, policy.describe(table.base), progress.step if saved else None, about)
-    say(remark)
+    remarks = [
+        f"{len(found.shown)} problems to learn from; {found.dropped} dropped, whose candidates are all right or all wrong"
+    ]
+    remarks += [f"{given.shared} candidates left out, whose problem is also an eval item"] if given.shared else []
+    about = {"candidates": given.fingerprint, "problems": len(found.shown), "dropped": found.dropped, "remarks": remarks}
+    about["sha256"] = {pool.benchmark: pool.fingerprint for pool in pools}
+    folder.start(config, policy.describe(name), progress.step if saved else None, about)
+    for remark in remarks:
+        say(remark)
     started = time.monotonic() - progress.elapsed
-    return Run(config, folder, policy, optimizer, progress, found.shown, pools, check_stop, started, config.train.micro_tokens)
+    learned = [Learned(rows, problem.right) for rows, problem in zip(sequences, found.shown, strict=True)]
+    return Run(config, folder, policy, optimizer, progress, learned, pools, check_stop, started, config.train.micro_tokens)
 
 
-def check_same(folder: RunFolder, print_of: str) -> None:
+def load(config: Config, saved: Path | None) -> Policy:
+    table, device, dtype, seed = config.model, config.run.device, config.run.dtype, config.seed
+    if saved:
+        return reward_model.resume(table, saved, device, dtype, seed)
+    return reward_model.make(table, device, dtype, seed)
+
+
+def check_same(folder: RunFolder, fingerprint: str) -> None:
     known = folder.meta()["launches"][0].get("data", {}).get("candidates") if folder.exists() else None
-    if known not in (None, print_of):
+    if known not in (None, fingerprint):
         raise UsageError(
             "the candidates are others since this run began",
             expected="the files that the run began with",
@@ -115,15 +142,15 @@ def is_due(run: Run, every: int) -> bool:
     return run.progress.step % every == 0 or run.progress.step == run.config.train.steps
 
 
-def drawn(run: Run, step: int) -> list[Problem]:
+def drawn(run: Run, step: int) -> list[Learned]:
     """The problems of a step: places of a stream that deals all of them anew in every epoch."""
     count, many = run.config.train.prompts, len(run.problems)
-    found = []
-    for place in range((step - 1) * count, step * count):
-        epoch, at = divmod(place, many)
-        order = random.Random(f"{run.config.seed}/epoch/{epoch}").sample(range(many), many)
-        found.append(run.problems[order[at]])
-    return found
+    places = range((step - 1) * count, step * count)
+    orders = {
+        epoch: random.Random(f"{run.config.seed}/epoch/{epoch}").sample(range(many), many)
+        for epoch in range(places[0] // many, places[-1] // many + 1)
+    }
+    return [run.problems[orders[place // many][place % many]] for place in places]
 
 
 @dataclass
@@ -140,14 +167,13 @@ def take_step(run: Run) -> None:
     config, step, times = run.config, run.progress.step + 1, Times()
     with times("step"):
         shown = drawn(run, step)
-        sequences_P = [[reward_model.tokens(run.policy, p.item, text) for text in p.completions] for p in shown]
-        seen = within_memory(run, lambda: add_gradients(run, shown, sequences_P))
+        seen = within_memory(run, lambda: add_gradients(run, shown))
         norm, applied = run.optimizer.step(step - 1, torch.tensor(seen.loss))
         run.optimizer.zero_grad()
     progress = run.progress
     progress.step = step
     progress.skipped_in_a_row = 0 if applied else progress.skipped_in_a_row + 1
-    progress.num_tokens += sum(len(row) for rows in sequences_P for row in rows)
+    progress.num_tokens += sum(len(row) for problem in shown for row in problem.sequences)
     progress.elapsed = time.monotonic() - run.started
     run.folder.append_metrics(
         {
@@ -160,13 +186,13 @@ def take_step(run: Run) -> None:
     )  # fmt: skip
 
 
-def add_gradients(run: Run, shown: Sequence[Problem], sequences_P: Sequence[list[list[int]]]) -> Seen:
+def add_gradients(run: Run, shown: Sequence[Learned]) -> Seen:
     """Loss and gradient over micro-batches of whole problems, averaged over the problems of the step."""
     loss_of = reward_model.pair_loss if run.config.method.loss == "pairs" else reward_model.class_loss
     seen = Seen()
-    for part in reward_model.micro_batches([sum(map(len, rows)) for rows in sequences_P], run.micro_tokens):
+    for part in reward_model.micro_batches([sum(map(len, problem.sequences)) for problem in shown], run.micro_tokens):
         run.check_stop()
-        rows, groups = reward_model.flat([sequences_P[p] for p in part])
+        rows, groups = reward_model.flat([shown[p].sequences for p in part])
         scores_N = reward_model.scores(run.policy, rows, groups)
         loss = torch.zeros((), device=scores_N.device)
         for p, group in zip(part, groups, strict=True):
