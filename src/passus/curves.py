@@ -190,7 +190,8 @@ def load(sources: Sequence[Path]) -> Curves:
 
 
 def of_runs(runs: Sequence[RunFolder]) -> Curves:
-    """Accuracy against step, with items, of every benchmark and temperature of every run."""
+    """Accuracy against step, with items, of every benchmark and temperature of every run that has eval points."""
+    runs = [run for run in runs if run.evals()]
     origins = [origin_of(run) for run in runs]
     name_of = {origin: name for line, name in zip(*named_lines(origins), strict=True) for origin in line}
     rows = [run.evals() for run in runs]
@@ -200,7 +201,7 @@ def of_runs(runs: Sequence[RunFolder]) -> Curves:
         for run, origin, of_run in zip(runs, origins, rows, strict=True)
         for curve in _of_run(run, origin, name_of[origin], of_run, several)
     ]
-    scorers = [run.config().method.scores for run in runs if run.evals()]
+    scorers = [run.config().method.scores for run in runs]
     return Curves("", "step", "rm@8" if scorers and all(scorers) else "accuracy", series)
 
 
