@@ -387,7 +387,7 @@ def test_a_value_that_is_missing_is_no_cell(tmp_path):
 
 def items(run, step, correct_QK):
     rows = [(q, k, right) for q, samples in enumerate(correct_QK) for k, right in enumerate(samples)]
-    blank = {name: [None] * len(rows) for name in ("extracted", "logp", "completion")}
+    blank = {name: [None] * len(rows) for name in ("extracted", "logp", "completion", "value")}
     columns = {"benchmark": ["abacus/add2"] * len(rows), "temperature": [1.0] * len(rows), "tokens": [5] * len(rows)}
     columns |= {"item": [q for q, _, _ in rows], "sample": [k for _, k, _ in rows]}
     columns["verdict"] = ["correct" if right else "wrong" for _, _, right in rows]

@@ -43,7 +43,7 @@ def columns(benchmark: str, correct_QK: np.ndarray) -> dict[str, list]:
     return {
         "benchmark": [benchmark] * n, "temperature": [1.0] * n, "item": np.repeat(np.arange(len(correct_QK)), SAMPLES).tolist(),
         "sample": list(range(SAMPLES)) * len(correct_QK), "verdict": ["correct" if c else "wrong" for c in correct_QK.flat],
-        "extracted": [None] * n, "tokens": [5] * n, "logp": [0.0] * n, "completion": ["\x1b[31mred"] * n,
+        "extracted": [None] * n, "tokens": [5] * n, "logp": [0.0] * n, "completion": ["\x1b[31mred"] * n, "value": [None] * n,
     }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ def rows_of(marks: str, tokens: int = 5) -> dict[str, list]:
         "benchmark": ["b"] * len(marks), "temperature": [1.0] * len(marks), "item": [10 + i // 2 for i in n],
         "sample": [i % 2 for i in n], "verdict": ["correct" if m == "1" else "wrong" for m in marks],
         "extracted": [None] * len(marks), "tokens": [tokens + i for i in n], "logp": [0.0] * len(marks),
-        "completion": [""] * len(marks),
+        "completion": [""] * len(marks), "value": [float(m == "1") for m in marks],
     }  # fmt: skip
 
 

@@ -33,6 +33,7 @@ def rows(rights, said=None):
         "benchmark": [BENCHMARK] * n, "temperature": [1.0] * n, "item": [i // 2 for i in range(n)], "sample": [0, 1] * (n // 2),
         "verdict": verdicts, "extracted": answers, "tokens": [5] * n, "logp": [-1.0] * n,
         "completion": [said or f"so it is {answer}" for answer in answers],
+        "value": [None] * len(answers),
     }  # fmt: skip
 
 

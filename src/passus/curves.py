@@ -288,9 +288,9 @@ def items_of(
         except (pyarrow.ArrowInvalid, OSError) as error:
             raise PassusError(f"{path} cannot be read: {error}", expected="the file as passus wrote it") from None
         kept[step] = {
-            (item, sample): (value, tokens, verdict == Verdict.TRUNCATED)
+            (item, sample): (verdict == Verdict.CORRECT if value is None else value, tokens, verdict == Verdict.TRUNCATED)
             for value, b, t, item, sample, verdict, tokens, *who in zip(
-                table["value"] if has_value else [verdict == Verdict.CORRECT for verdict in table["verdict"]],
+                table["value"] if has_value else [None] * len(table["verdict"]),
                 *(table[name] for name in columns),
                 strict=True,
             )
