@@ -87,6 +87,9 @@ def test_controls(policy):
     assert [one.kept for one in everything.lessons] == [True, True] and everything.metrics()["lessons/leaks"] == 0.5
     shuffled, scripted = taught(policy, "shuffled")
     assert scripted.asked["replay"][0].startswith("<lesson>75<q>") and policy.text(shuffled.lessons[0].tokens) == "75"
+    critique, scripted = taught(policy, "critique")
+    assert scripted.asked["lesson"][0] == "<q>27+48<wrong>7+8=14;2+4+1=7<why>" and len(critique.lessons) == 2
+    assert "R!" not in lessons.CRITIQUE.format(question="Q?", wrong="W!") and len(critique.kept) == 1
     solution, _ = taught(policy, "solution")
     assert solution.kept[0].tokens == USED.rollout.tokens[1] and solution.kept[0].context == [3]
 

@@ -7,7 +7,7 @@ is added to the step's objective: the sum over kept lessons of the mean log-prob
 
 A useless lesson is kept as often as the problem is solved anyway, so the share of kept lessons stands beside the plain success
 rate of fresh samples on the same prompts, and their difference is the uplift. Controls: lessons that are not validated, lessons
-of another problem, and as many tokens of the right solution in their place.
+of another problem, lessons from the wrong solution alone, and as many tokens of the right solution in their place.
 
 Shapes: D groups, L lessons.
 """
@@ -42,6 +42,19 @@ Write what a careful solver should take from this, in four short parts:
 3. Reflection: in the first person, what to watch for.
 4. Rules: one to three rules of the form "when ..., then ...". They must help with other problems: no number, name or \
 result of this one may stand in parts 3 and 4."""
+CRITIQUE = """A solution of a problem follows that ends in a wrong answer.
+
+Problem:
+{question}
+
+Solution (wrong):
+{wrong}
+
+Write what a careful solver should take from this, in three short parts:
+1. Break: the first step that leaves the right path, and what made it look plausible.
+2. Reflection: in the first person, what to watch for.
+3. Rules: one to three rules of the form "when ..., then ...". They must help with other problems: no number, name or \
+result of this one may stand in parts 2 and 3."""
 NOTES = """Notes from earlier practice, with ways to go and traps to avoid:
 
 {lesson}
@@ -96,7 +109,7 @@ class Taught:
 def teach(policy: Policy, sampler: Sampler, method: Method, used: Groups, params: SamplingParams) -> Taught:
     """Write, validate and keep lessons from the groups of a step; `params` are those of its rollout."""
     pairs = [(d, *pair) for d in range(len(used.items_D)) if (pair := _pair(used, d)) is not None]
-    requests = [_request(policy, used, *pair) for pair in pairs]
+    requests = [_request(policy, used, *pair, alone=method.lessons == "critique") for pair in pairs]
     fitting = [i for i, request in enumerate(requests) if len(request.tokens) + params.max_tokens <= policy.context]
     too_long = len(pairs) - len(fitting)
     pairs, requests = [pairs[i] for i in fitting], [requests[i] for i in fitting]
@@ -149,12 +162,14 @@ def _leaks(gold: str, lesson: str) -> bool:
     return re.search(rf"(?<![\w.]){re.escape(gold)}(?!\w)", lesson) is not None
 
 
-def _request(policy: Policy, used: Groups, d: int, wrong: int, right: int) -> Prompt:
-    """What the policy is asked to write a lesson from."""
+def _request(policy: Policy, used: Groups, d: int, wrong: int, right: int, *, alone: bool) -> Prompt:
+    """What the policy is asked to write a lesson from: the pair, or the wrong solution alone."""
     question, texts = used.items_D[d].question, {n: policy.unmarked(used.texts_N[n]) for n in (wrong, right)}
     if policy.knows(WHY):
         worked = [texts[n].partition(BOX)[0] for n in (wrong, right)]
-        text = f"<q>{question}<wrong>{worked[0]}<right>{worked[1]}{WHY}"
+        text = f"<q>{question}<wrong>{worked[0]}" + ("" if alone else f"<right>{worked[1]}") + WHY
+    elif alone:
+        text = policy.turn(CRITIQUE.format(question=question, wrong=texts[wrong].strip()))
     else:
         text = policy.turn(PAIR.format(question=question, wrong=texts[wrong].strip(), right=texts[right].strip()))
     return policy.prompt_of(text, used.prompts_D[d].item)

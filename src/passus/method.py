@@ -71,8 +71,8 @@ class Method(Section):
     """The step from which the length reward counts: from the start it slows early learning."""
     repeats: int = Field(0, ge=0, le=100)
     """Cut off completions in training that say the same so many times in a row, 24 tokens or more in all; 0 lets them go on."""
-    lessons: Literal["off", "validated", "all", "shuffled", "solution"] = "off"
-    """Learn from lessons that the policy writes about its mistakes, if they help (MEL); the last three are controls."""
+    lessons: Literal["off", "validated", "all", "shuffled", "solution", "critique"] = "off"
+    """Learn from lessons that the policy writes about its mistakes, if they help (MEL); the last four are controls."""
     lesson_weight: float = Field(1.0, ge=0, le=1e3)
     """Of the lessons' likelihood beside the method's own objective."""
     rounds: int = Field(1, ge=1, le=100)
@@ -107,6 +107,7 @@ PRESETS: dict[str, Method] = {
     "mel_unvalidated": Method(name="mel_unvalidated", lessons="all"),
     "mel_shuffled": Method(name="mel_shuffled", lessons="shuffled"),
     "mel_solution": Method(name="mel_solution", lessons="solution"),
+    "mel_critique": Method(name="mel_critique", lessons="critique"),
     "kimi": Method(
         name="kimi",
         scale="none",
