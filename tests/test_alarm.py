@@ -104,3 +104,14 @@ def test_going_back_is_resumed_exactly(tmp_path, goes_off, step):
     again = run_small(tmp_path / "cut", **tables("return"))
     assert_same(again.path, whole.path)
     assert again.events() == whole.events()
+
+
+def test_the_live_reader_goes_back_with_the_policy(tmp_path, goes_off):
+    """A run that is begun again after the alarm makes its reader anew: one that kept the old weights would part from it."""
+    watched = tables("return") | {"reward": {"reader": "live"}, "train": EVALS["train"] | {"learning_rate": 5e-3}}
+    whole = run_small(tmp_path / "whole", **watched)
+    assert [row["event"] for row in whole.events()] == ["return"]
+    with pytest.raises(Stop):
+        run_small(tmp_path / "cut", check_stop=stop_in_step(tmp_path / "cut", 8), **watched)
+    run_small(tmp_path / "cut", **watched)
+    assert_same(tmp_path / "cut", whole.path)

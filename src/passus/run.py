@@ -62,7 +62,7 @@ class Run:
     scorer: Policy | None = None
     """The reward model whose scores are rewards."""
     readers: dict[str, Reader] = field(default_factory=dict)
-    """Those that do not learn, by name."""
+    """By name: those that do not learn, and the live one once it was asked for."""
     remarks: list[str] = field(default_factory=list)
     """About the data, for the user."""
     captured: dict[Shape, Any] = field(default_factory=dict)

@@ -441,12 +441,12 @@ def rm_at_k(scores_QN: np.ndarray, correct_QN: np.ndarray, k: int) -> np.ndarray
     return np.bincount(owner, share, items)
 
 
-def maj_from_pool(answers_QN: Sequence[Sequence[str | None]], correct_QN: np.ndarray, k: int, draws: int = 200) -> float:
+def maj_from_pool(answers_QN: Sequence[Sequence[str | None]], correct_QN: np.ndarray, k: int, draws: int = 100) -> float:
     """maj@k of k candidates drawn without replacement from the N, by simulation: ties have no simple closed form."""
     rng = np.random.default_rng(0)
     correct_QN = np.asarray(correct_QN)
     found = []
-    for _ in range(draws):
+    for _ in range(draws if k < correct_QN.shape[1] else 1):  # all of them can be drawn in one way
         chosen_QK = np.argsort(rng.random(correct_QN.shape), axis=1)[:, :k]
         drawn = [[answers[i] for i in chosen] for answers, chosen in zip(answers_QN, chosen_QK, strict=True)]
         found.append(maj_at_k(drawn, np.take_along_axis(correct_QN, chosen_QK, 1)))

@@ -105,10 +105,11 @@ def base_rates(run: Run, curriculum: Curriculum, say: Callable[[str], None]) -> 
     asked = run.policy.prompts(list(enumerate(items)))
     rollout = run.engine.generate(asked, params)
     texts = run.policy.texts(rollout.tokens)
-    grades_N = graded(run, rollout, texts, items, TRIES)
     if config.reward.reader:
         items_N, reasonings = [item for item in items for _ in range(TRIES)], [readers.reasoning(text) for text in texts]
         grades_N = readers.read(reader(run, config.reward.reader), items_N, reasonings, config.seed).grades_N
+    else:
+        grades_N = graded(run, rollout, texts, items, TRIES)
     right_Q = np.array([g.verdict is Verdict.CORRECT for g in grades_N]).reshape(len(items), -1).mean(1)
     say(f"difficulty: {len(items)} items x {TRIES} samples, {right_Q.mean():.2f} right")
     return right_Q.tolist()
@@ -216,7 +217,9 @@ def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Gr
 
 
 def reader(run: Run, name: str) -> Reader:
-    return readers.live(run.policy, run.engine, run.config.model.base) if name == LIVE else run.readers[name]
+    if name == LIVE and LIVE not in run.readers:  # kept: what it is called takes a look at every weight
+        run.readers[LIVE] = readers.live(run.policy, run.engine, run.config.model.base)
+    return run.readers[name]
 
 
 def sampling(run: Run, step: int) -> SamplingParams:
@@ -518,6 +521,7 @@ def go_back(run: Run, step: int) -> None:
     checkpoint.restore(saved, run.optimizer)
     engine, run.engine = run.engine, run.policy.sampler(run.check_stop)
     run.engine.cache_bytes, run.engine.most = engine.cache_bytes, engine.most
+    run.readers.pop(LIVE, None)  # it read with the weights of before
 
 
 def save(run: Run) -> None:
