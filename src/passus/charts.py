@@ -20,14 +20,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from passus.curves import Items, lines_of, names_of, of_readings, of_runs, origin_of, parameters_in, read_file
+from passus.curves import BEST_OF, Items, lines_of, names_of, of_readings, of_runs, origin_of, parameters_in, read_file
 from passus.errors import UsageError, nearest
 from passus.figure import Change, Figure, Mark, Point, Series, Style, line_of
 from passus.files import write_atomic
 from passus.looks import ACCURACY, DASH_LENGTHS, FAMILIES, RAMP, TOKENS, dress, family_in, reader_look, sizes_of
 from passus.looks import REFERENCES as GRAYS
 from passus.record import METRICS, RunFolder, find_runs
-from passus.selection import BEST_OF
 
 X_AXES = {
     "step": "Step", "tokens": "Training tokens", "time": "Seconds", "progress": "Share of the run", "iteration": "Iteration",
@@ -160,9 +159,9 @@ def pleasing(sources: list[Path], x: str = "step", title: str | None = None) -> 
     made = curves(sources, x, "accuracy", title)
     runs = {run: RunFolder(run) for run in _sorted_out(sources)[0]}
     scores = {
-        (folder.path, _panel(folder, row), row["step"]): row["score"]
+        (folder.path, panel, row["step"]): row["score"]
         for folder in runs.values()
-        for row in folder.evals()
+        for panel, row in _panels(folder)
         if "score" in row
     }
     if not scores:
@@ -349,8 +348,7 @@ def _of_run(run: RunFolder, x: str, y: str) -> list[Series]:
             for row in run.metrics():
                 if y in row:  # arms of one experiment may record different things: sft has no reward
                     add(y, row["step"], row[y])
-        for point in run.evals() if y in Y_AXES else []:
-            panel = _panel(run, point)
+        for panel, point in _panels(run) if y in Y_AXES else []:
             more = {"tokens": point["tokens_mean"], "tokens_p95": point.get("tokens_p95")}
             more |= {"low": point["ci_low"], "high": point["ci_high"]} if y == "accuracy" else {}
             add(panel, point["step"], point[Y_AXES[y][0]], **more).temperature = panel.removeprefix(point["benchmark"])
@@ -361,10 +359,10 @@ def _of_run(run: RunFolder, x: str, y: str) -> list[Series]:
     return list(found.values())
 
 
-def _panel(run: RunFolder, row: dict) -> str:
-    """The benchmark, and the temperature where a run was evaluated at several."""
+def _panels(run: RunFolder) -> list[tuple[str, dict]]:
+    """A run's eval rows, each with its panel: the benchmark, and the temperature where the run was evaluated at several."""
     several = len(run.config().eval.temperatures) > 1
-    return row["benchmark"] + (f", temperature {row['temperature']:g}" if several else "")
+    return [(row["benchmark"] + (f", temperature {row['temperature']:g}" if several else ""), row) for row in run.evals()]
 
 
 def _of_file(path: Path) -> tuple[list[Series], tuple[str, str]]:

@@ -29,6 +29,8 @@ from passus.record import RunFolder, find_runs
 
 NO_TEXT, OTHER_TEXT = "No text", "Another item's text"
 """What the controls of readers are called."""
+BEST_OF = 8
+"""k of a reward model's curve: the best of eight candidates, or of as many as there are."""
 REFERENCES = Path(__file__).parent / "references"
 """Published curves that come with passus."""
 MOST_POINTS, MOST_ITEMS = 5000, 10_000_000
@@ -202,7 +204,7 @@ def of_runs(runs: Sequence[RunFolder]) -> Curves:
         for curve in _of_run(run, origin, name_of[origin], of_run, several)
     ]
     scorers = [run.config().method.scores for run in runs]
-    return Curves("", "step", "rm@8" if scorers and all(scorers) else "accuracy", series)
+    return Curves("", "step", f"rm@{BEST_OF}" if scorers and all(scorers) else "accuracy", series)
 
 
 def _of_run(run: RunFolder, origin: Origin, name: str, rows: list[dict], several: bool) -> list[Curve]:

@@ -12,10 +12,8 @@ import numpy as np
 
 from passus import stats
 from passus.candidates import Pool
+from passus.curves import BEST_OF
 from passus.grading import Verdict, canonical
-
-BEST_OF = 8
-"""k of the curve: the best of eight, or of as many as there are."""
 
 
 def ks(size: int) -> list[int]:
