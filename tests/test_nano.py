@@ -17,6 +17,7 @@ from passus.sampler import SamplingParams
 from passus.tasks import abacus
 
 FAMILIES = list(pretrain.MINDS)
+SIZES = ["qwen3-26k", "qwen3-83k", "qwen3-0.2m", "qwen3-0.4m", "qwen3-1.2m", "qwen3-3.2m"]
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
@@ -24,14 +25,13 @@ def shipped(request):
     return request.param, models.load(f"nano/{request.param}", "cpu", "float32")
 
 
-def test_six_families_are_shipped_in_this_format_and_fit_the_repository():
-    sizes = ["qwen3-26k", "qwen3-83k", "qwen3-0.2m", "qwen3-0.4m", "qwen3-1.2m"]
-    assert models.shipped_models() == sorted(f"nano/{name}" for name in [*FAMILIES, *sizes])
+def test_six_families_and_six_sizes_are_shipped_in_this_format_and_fit_the_repository():
+    assert models.shipped_models() == sorted(f"nano/{name}" for name in [*FAMILIES, *SIZES])
     total = 0
-    for family in FAMILIES:
-        folder = Path(models.locate(f"nano/{family}"))
+    for name in [*FAMILIES, *SIZES]:
+        folder = Path(models.locate(f"nano/{name}"))
         recipe = json.loads((folder / "recipe.json").read_text())
-        assert (recipe["format"], recipe["mind"]) == (abacus.VERSION, pretrain.MINDS[family])
+        assert (recipe["format"], recipe["mind"]) == (abacus.VERSION, pretrain.MINDS[recipe["family"]])
         total += sum(path.stat().st_size for path in folder.iterdir())
     assert total < 30e6 and len(set(pretrain.MINDS.values())) == len(FAMILIES)
 
@@ -40,6 +40,19 @@ def test_labels_give_shape_and_size(shipped):
     name, policy = shipped
     said = policy.describe(f"nano/{name}")
     assert said["label"] == f"{said['family']}-shaped, 0.8M" and said["family"].lower() == name
+
+
+def test_the_sizes_are_called_by_their_true_counts_and_by_one_recipe():
+    """The same texts for all, and every one has its table of what it can do before RL."""
+    stages = []
+    for name in SIZES:
+        folder = Path(models.locate(f"nano/{name}"))
+        count = models.load(f"nano/{name}", "cpu", "float32").describe(f"nano/{name}")["parameters"]
+        said = f"{round(count / 1e3)}k" if count < 1e5 else f"{count / 1e6:.1f}m"
+        assert name == f"qwen3-{said}" and (folder / "probe.md").exists()
+        recipe = json.loads((folder / "recipe.json").read_text())
+        stages.append([(stage["steps"], stage["texts"], stage["seed"]) for stage in recipe["stages"]])
+    assert all(stage == stages[0] for stage in stages)
 
 
 def test_the_right_behaviour_is_there_and_not_dominant(shipped):

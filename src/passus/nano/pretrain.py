@@ -61,8 +61,8 @@ def make(
     stage = {"steps": steps, "texts": size, "learning_rate": learning_rate, "seed": seed, "device": device}
     stage["seconds"] = round(time.monotonic() - started)
     before = json.loads((start / "recipe.json").read_text())["stages"] if start else []
-    recipe = {"family": family, "format": abacus.VERSION, "mind": MINDS[family], "width": width, "layers": layers}
-    recipe |= {"stages": [*before, stage]}
+    recipe = {"family": family, "format": abacus.VERSION, "mind": MINDS[family]}
+    recipe |= {"width": model.config.hidden_size, "layers": model.config.num_hidden_layers, "stages": [*before, stage]}
     save(model, tokenizer, out, recipe)
     probe = Probe(model.float(), tokenizer, mind.Mind(MINDS[family]))
     text = table(probe.tasks(), probe.lessons())
