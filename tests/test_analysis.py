@@ -243,6 +243,37 @@ def test_whether_larger_ones_gain_more_is_an_interaction():
     assert higher.verdict is Verdict.SUPPORTED and "3 of 3 benchmarks" in higher.said
 
 
+@pytest.mark.parametrize(
+    ("dips", "verdict", "who"),
+    [
+        ((0.12, 0.0, 0.0), Verdict.SUPPORTED, "m, 0.5B falls first"),
+        ((0.0, 0.0, 0.0), Verdict.NOT_SUPPORTED, "none falls first"),
+        ((0.12, 0.12, 0.12), Verdict.NOT_SUPPORTED, "m, 0.5B, m, 2B, m, 8B fall first"),
+    ],
+)
+def test_whether_small_ones_fall_first(dips, verdict, who):
+    """The mean of three benchmarks; what all sizes do is nothing of the small ones."""
+    rng, hard_Q = np.random.default_rng(44), np.random.default_rng(1).normal(0, 1.5, 150)
+    curves = []
+    for benchmark in ("x", "y", "z"):
+        for name, dip in zip(("m, 0.5B", "m, 2B", "m, 8B"), dips, strict=True):
+            truth_T = 0.4 + np.where(np.isin(np.arange(10), [1, 2]), -dip, 0.3 * np.linspace(0, 1, 10))
+            curves.append(on(benchmark, curve(rng, truth_T, 150, name=name, difficulty_Q=hard_Q)))
+    (found,) = [one for one in asked(curves)["A13"] if one.series == "all"]
+    assert (found.benchmark, found.verdict) == (OVERALL, verdict) and found.said.startswith(who)
+    assert (found.high < 0) is (verdict is Verdict.SUPPORTED)
+
+
+def test_too_few_items_cannot_tell_whether_small_ones_fall_first():
+    rng = np.random.default_rng(45)
+    few = [curve(rng, np.linspace(0.4, 0.6, 10), 8, name=name) for name in ("m, 0.5B", "m, 2B", "m, 8B")]
+    (found,) = [one for one in asked(few)["A13"] if one.series == "all"]
+    assert found.verdict is Verdict.UNDERPOWERED
+    bare = [dataclasses.replace(one, items=None) for one in few]
+    (found,) = [one for one in asked(bare)["A13"] if one.series == "all"]
+    assert found.verdict is Verdict.UNTESTABLE
+
+
 def test_lines_of_one_size_count_together_in_whatever_order_they_come():
     rng, hard_Q = np.random.default_rng(38), np.random.default_rng(0).normal(0, 1.5, 200)
     levels = {"q": 0.4, "l": 0.6}
@@ -285,11 +316,12 @@ def test_a_benchmark_that_one_line_lacks_leaves_the_others():
 
 
 def test_sizes_that_gain_alike_are_seldom_said_to_differ():
-    rng, supported = np.random.default_rng(34), 0
+    rng, supported = np.random.default_rng(34), [0, 0]
     for _ in range(40):
-        _, more = sizes.findings(contrast.comparable([of(c) for c in sizes_on(rng, "x", 0.0)]))
-        supported += more.verdict is Verdict.SUPPORTED
-    assert supported <= 4
+        _, *asked_of_both = sizes.findings(contrast.comparable([of(c) for c in sizes_on(rng, "x", 0.0)]))
+        for n, one in enumerate(asked_of_both):
+            supported[n] += one.verdict is Verdict.SUPPORTED
+    assert max(supported) <= 4
 
 
 def test_seeds_that_end_alike_cannot_be_tested():

@@ -5,7 +5,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from passus import candidates
+from passus import candidates, overlap
 from passus.candidates import SURE
 from passus.config import resolve
 from passus.errors import UsageError
@@ -75,10 +75,29 @@ def test_different_questions_under_one_number_are_refused():
 
 @pytest.mark.parametrize("score", [None, float("nan")])
 def test_a_problem_with_an_unscored_candidate_is_not_sorted(score):
-    rows = [row(0, f"r{i:02d}", RIGHT, score=i) for i in range(40)] + [row(0, "w", WRONG, score=0)]
+    rows = [row(0, f"r{i:02d}", RIGHT, score=i) for i in range(40)] + [row(0, f"w{i:02d}", WRONG, score=i) for i in range(40)]
     rows[0]["score"] = score
-    seen = {text for seed in range(100) for text in candidates.problems(rows, 6, seed).shown[0].completions}
-    assert "r00" in seen
+    seen = {text for seed in range(300) for text in candidates.problems(rows, 6, seed).shown[0].completions}
+    assert len(seen) == 80
+
+
+def test_an_error_of_the_graders_is_no_candidate_of_a_pool():
+    rows = [row(0, f"c{i}", RIGHT if i % 2 else WRONG) for i in range(8)] + [row(0, "e", "error")]
+    (pool,) = candidates.pools(rows, {"b": [Item("b", 0, rows[0]["question"], "1")]}, 8, 0)
+    assert "e" not in pool.completions_QN[0]
+    with pytest.raises(UsageError, match="item 0 has 8 candidates"):
+        candidates.pools(rows, {"b": [Item("b", 0, rows[0]["question"], "1")]}, 9, 0)
+    assert candidates.Gathered(rows, rows, 0).errors == 2
+
+
+def test_gated_questions_are_not_written(monkeypatch):
+    item = Item("gated", 0, "A secret?", "1")
+    monkeypatch.setattr(candidates, "is_private", lambda name: name == "gated")
+    written = candidates._written(item)
+    assert "secret" not in written and candidates._known_by(written) == overlap.fingerprint("a  SECRET?")
+    rows = [row(0, f"c{i}", RIGHT) | {"benchmark": "gated", "question": written} for i in range(4)]
+    (pool,) = candidates.pools(rows, {"gated": [item]}, 4, 0)
+    assert pool.items_Q[0].question == "A secret?"
 
 
 def parquet(path, rows: list[dict]):

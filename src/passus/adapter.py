@@ -136,6 +136,20 @@ def load(model: Any, folder: Path, head: str = "") -> Adapter:
     return adapter
 
 
+def check_head(folder: Path, head: str) -> None:
+    """Refuse an adapter that was not trained with this layer beside it."""
+    try:
+        saved = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        trained = saved.get("modules_to_save") or []
+    except (OSError, ValueError, AttributeError) as error:
+        raise UsageError(f"adapter {folder} cannot be read: {_first_line(error)}", expected="PEFT's layout") from None
+    if head not in trained:
+        raise UsageError(
+            f"adapter {folder} is of a {saved.get('task_type') or 'model of no known kind'}, without a {head}",
+            expected='a reward model\'s: a run with method.name = "reward_model" and model.tuning = "frozen"',
+        )
+
+
 def _refuse_more_than_lora(settings: Any, head: str) -> None:
     """PEFT knows many extensions of LoRA; one that is not computed here must not be passed over in silence."""
     if type(settings.r) is not int or not isinstance(settings.lora_alpha, (int, float)):

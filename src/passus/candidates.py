@@ -11,6 +11,7 @@ Shapes: Q items, N candidates of an item, G of them that are shown in training.
 import hashlib
 import math
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from passus.grading import Verdict
 from passus.judge import grade_items
 from passus.record import RunFolder
 from passus.sampler import SamplingParams
-from passus.tasks import Item
+from passus.tasks import Item, is_private
 
 TRAIN, EVAL = "train", "eval"
 COLUMNS = {
@@ -37,6 +38,8 @@ COLUMNS = {
 """`score` sorts candidates: here the mean log-prob of a completion's tokens, how sure its writer was of it, in standard
 deviations over that generator's answers at that temperature."""
 NEEDED, OPTIONAL = ("benchmark", "item", "question", "completion", "verdict"), ("extracted", "score", "gold")
+HIDDEN = "sha256:"
+HIDDEN_QUESTION = re.compile(r"sha256:[0-9a-f]{64}")
 SURE = 14
 """Right candidates are taken from so many of the highest score, wrong ones from so many of the lowest."""
 
@@ -60,14 +63,15 @@ def draw(config: Config, folder: RunFolder, check_stop: Callable[[], None], say:
     )
     loaded = load_suite(config.eval)
     models.check_lengths(policy, config, loaded)
-    about = policy.describe(config.model.base)
-    if folder.exists() and folder.meta()["model"].get("fingerprint") != about["fingerprint"]:
+    known = folder.meta()["launches"][0].get("data", {}).get("weights") if folder.exists() else None
+    if known not in (None, policy.weights):
         raise UsageError(
             f"{config.model.base} has changed since its first answers were drawn",
             expected="the same weights",
             write=f"{config.model.base}@STEP where it is a run that goes on, and another --out",
         )
-    folder.start(config, about, None, {"remarks": loaded.remarks()})
+    about = {"weights": policy.weights, "remarks": loaded.remarks()}
+    folder.start(config, policy.describe(config.model.base), None, about)
     sampler = policy.sampler(check_stop)
     table = config.candidates
     each = -(-table.pool // (len(table.generators) * len(table.temperatures)))
@@ -101,13 +105,23 @@ def _answers(policy: Any, sampler: Any, items: Sequence[Item], params: SamplingP
     scores_N = (sure_N - sure_N.mean()) / (sure_N.std() or 1.0)  # a lower temperature looks surer of everything
     return [
         {
-            "benchmark": item.benchmark, "item": item.index, "question": item.question, "gold": item.gold,
+            "benchmark": item.benchmark, "item": item.index, "question": _written(item),
+            "gold": "" if is_private(item.benchmark) else item.gold,
             "completion": texts[n], "verdict": str(grades[n].verdict), "extracted": grades[n].extracted,
             "score": float(scores_N[n]), "generator": generator, "temperature": params.temperature,
             "sample": n % params.samples,
         }
         for n, item in enumerate(items_N)
     ]  # fmt: skip
+
+
+def _written(item: Item) -> str:
+    """Its question; where nothing that is written may hold it, by what the question is known."""
+    return HIDDEN + overlap.fingerprint(item.question).hex() if is_private(item.benchmark) else item.question
+
+
+def _known_by(written: str) -> bytes:
+    return bytes.fromhex(written.removeprefix(HIDDEN)) if HIDDEN_QUESTION.fullmatch(written) else overlap.fingerprint(written)
 
 
 def write(path: Path, columns: dict[str, list]) -> None:
@@ -173,15 +187,13 @@ def problems(rows: Sequence[dict], shown: int, seed: int) -> Problems:
     """Some candidates of each problem, right and wrong as evenly as may be; an `error` of the grader's is neither."""
     found, dropped = [], 0
     for key, own in _by_item(rows):
-        right, wrong = _distinct(own, right=True), _distinct(own, right=False)
+        right, wrong = _surest(own, right=True), _surest(own, right=False)
         if not right or not wrong:
             dropped += 1
             continue
         rng = random.Random(f"{seed}/{key}")
-        many = min(len(right), max(shown // 2, shown - len(wrong)))
-        chosen = rng.sample(right[:SURE], min(many, SURE, len(right)))
-        rest = wrong[:SURE]
-        chosen_wrong = rng.sample(rest, min(shown - len(chosen), len(rest)))
+        chosen = rng.sample(right, min(len(right), max(shown // 2, shown - len(wrong))))
+        chosen_wrong = rng.sample(wrong, min(shown - len(chosen), len(wrong)))
         item = Item(key[0], key[1], own[0]["question"], own[0].get("gold") or "")
         completions = [row["completion"] for row in [*chosen, *chosen_wrong]]
         found.append(Problem(item, completions, [True] * len(chosen) + [False] * len(chosen_wrong)))
@@ -206,13 +218,16 @@ def _by_item(rows: Sequence[dict]) -> list[tuple[tuple[str, int], list[dict]]]:
     return sorted(found.items())
 
 
-def _distinct(rows: Sequence[dict], right: bool) -> list[dict]:
-    """Different completions of one class: the right ones from the highest score down, the wrong ones from the lowest up."""
+def _surest(rows: Sequence[dict], right: bool) -> list[dict]:
+    """Different completions of one class: the right ones of the highest score, the wrong ones of the lowest.
+
+    Of a problem with an unscored candidate none is sorted, and none is left out.
+    """
     of_class = [row for row in rows if row["verdict"] != Verdict.ERROR and (row["verdict"] == Verdict.CORRECT) is right]
     first = {row["completion"]: row for row in reversed(of_class)}
     known = all(row["score"] is not None and math.isfinite(row["score"]) for row in rows)
-    sign = (-1 if right else 1) if known else 0  # of a problem with an unscored candidate none is sorted
-    return sorted(first.values(), key=lambda row: (sign * row["score"] if known else 0.0, row["completion"]))
+    by_text = sorted(first.values(), key=lambda row: row["completion"])
+    return sorted(by_text, key=lambda row: row["score"], reverse=right)[:SURE] if known else by_text
 
 
 @dataclass
@@ -238,13 +253,13 @@ def pools(rows: Sequence[dict], items: dict[str, list[Item]], size: int, seed: i
     for benchmark, of_benchmark in items.items():
         pool = Pool(benchmark, of_benchmark, [], np.zeros((len(of_benchmark), size)), [])
         for q, item in enumerate(of_benchmark):
-            own = by_item.get((benchmark, item.index), [])
+            own = [row for row in by_item.get((benchmark, item.index), []) if row["verdict"] != Verdict.ERROR]
             if len(own) < size:
                 raise UsageError(
                     f"{benchmark}, item {item.index} has {len(own)} candidates", expected=f"a pool of {size} for every item",
                     write=f"candidates.pool={len(own)}" if len(own) > 1 else None,
                 )  # fmt: skip
-            if own[0]["question"] != item.question:
+            if own[0]["question"] != _written(item):
                 raise UsageError(
                     f"{benchmark}, item {item.index} is {own[0]['question'][:60]!r} in the candidates and "
                     f"{item.question[:60]!r} in the benchmark",
@@ -266,6 +281,11 @@ class Gathered:
     to_choose: list[dict]
     shared: int
     """Rows to learn from that were left out, because their problem is one of the suite's."""
+
+    @property
+    def errors(self) -> int:
+        """Candidates that the grader failed on: neither right nor wrong, so neither learned from nor chosen among."""
+        return sum(row["verdict"] == Verdict.ERROR for row in [*self.to_learn, *self.to_choose])
 
     @property
     def fingerprint(self) -> str:
@@ -295,6 +315,6 @@ def gather(config: Config, experiment: Path, names: Sequence[str]) -> Gathered:
     for split, what in ((TRAIN, "to learn from"), (EVAL, f"of the suite ({', '.join(config.eval.suite)})")):
         if not rows[split]:
             raise UsageError(f"no candidates {what}", expected="rows of both kinds in the files together")
-    tested = {overlap.fingerprint(row["question"]) for row in rows[EVAL]}
+    tested = {_known_by(row["question"]) for row in rows[EVAL]}
     kept = [row for row in rows[TRAIN] if overlap.fingerprint(row["question"]) not in tested]
     return Gathered(kept, rows[EVAL], len(rows[TRAIN]) - len(kept))

@@ -14,28 +14,26 @@ Lines are named and coloured by what tells their runs apart: model, tuning, meth
 import csv
 import io
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from passus.curves import BEST_OF, Items, lines_of, names_of, of_readings, of_runs, origin_of, parameters_in, read_file
+from passus import lines
+from passus.curves import BEST_OF, of_readings, of_runs, origin_of
 from passus.errors import UsageError, nearest
-from passus.figure import Change, Figure, Mark, Point, Series, Style, line_of
+from passus.figure import Figure, Point, Series, Style, line_of
 from passus.files import write_atomic
-from passus.looks import ACCURACY, DASH_LENGTHS, FAMILIES, RAMP, TOKENS, dress, family_in, reader_look, sizes_of
+from passus.lines import Y_AXES
+from passus.looks import ACCURACY, DASH_LENGTHS, RAMP, TOKENS, reader_look, sizes_of
 from passus.looks import REFERENCES as GRAYS
-from passus.record import METRICS, RunFolder, find_runs
+from passus.record import METRICS, RunFolder
 
 X_AXES = {
     "step": "Step", "tokens": "Training tokens", "time": "Seconds", "progress": "Share of the run", "iteration": "Iteration",
 }  # fmt: skip
-Y_AXES = {"accuracy": ("acc", "Accuracy"), "length": ("tokens_mean", "Tokens a completion")}
 FORMATS = (".svg", ".pdf", ".png", ".csv")
 
-OWN_TOTAL = re.compile(r"(total|average|mean|overall)\b", re.IGNORECASE)
-"""What a curve file calls its own total; no other is made then."""
 ITEM_BAND = "95 % interval of the mean over items like these, clustered by item"
 
 
@@ -77,12 +75,12 @@ def curves(
     """Every run and curve file under the sources, a line each. Curve files bring their own axes."""
     check_y(y)
     series, axes = [], set()
-    runs, files = _sorted_out(sources)
+    runs, files = lines.sorted_out(sources)
     for file in files:
-        found, file_axes = _of_file(file)
+        found, file_axes = lines.of_file(file)
         series += found
         axes.add(file_axes)
-    series += [s for run in runs for s in _of_run(RunFolder(run), x, y)]
+    series += [s for run in runs for s in lines.of_run(RunFolder(run), x, y)]
     axes |= {(x, y)} if runs else set()
     series = [s for s in series if s.points]
     if not series:
@@ -90,18 +88,18 @@ def curves(
             f"nothing to draw in {', '.join(map(str, sources))}", expected=f"runs with {y} recorded, or curve files"
         )
     for reference in references:
-        found, file_axes = _of_file(reference)
-        series += _as_reference(found, reference, {s.panel for s in series})
+        found, file_axes = lines.of_file(reference)
+        series += lines.as_reference(found, reference, {s.panel for s in series})
         axes.add(file_axes)
     if len(axes) > 1:
         raise UsageError(
             f"the sources have different axes: {sorted(axes)}", expected="one pair, x and y", write="--x and --y to match"
         )
     ((x, y),) = axes
-    series = _arrange(series)
-    marks = [mark for run in runs for mark in _marks(RunFolder(run), series, x)]
+    series = lines.arrange(series)
+    marks = [mark for run in runs for mark in lines.marks(RunFolder(run), series, x)]
     if sizes_of(series) and y == "accuracy":
-        series += _totals([s for s in series if not s.faint], "Average")
+        series += lines.totals([s for s in series if not s.faint], "Average")
     label = Y_AXES[y][1] if y in Y_AXES else y
     made = Figure(title or "", _axis(x), label, series, _note(series), marks=marks)
     if y == "accuracy" and _are_scorers(sources):
@@ -115,7 +113,7 @@ def curves(
 
 def _are_scorers(sources: Sequence[Path]) -> bool:
     """Whether all are runs of reward models, beside the generators of their candidates."""
-    runs, files = _sorted_out(sources)
+    runs, files = lines.sorted_out(sources)
     found = [run for run in runs if RunFolder(run).evals()]
     return bool(found) and not files and all(RunFolder(run).config().method.scores for run in found)
 
@@ -127,8 +125,8 @@ def _baselines(runs: Sequence[Path], made: Figure) -> list[Series]:
     ends = [min(p.x for s in made.series for p in s.points), max(p.x for s in made.series for p in s.points)]
     found = []
     for n, word in enumerate(("mean", "maj", "pass")):
-        values = {b: row["mean"] if word == "mean" else row[word][str(row["k"])] for b, row in by_name.items()}
-        for panel in made.panels:
+        values = {b: row["mean"] if word == "mean" else row[word][str(row["k"])] for b, row in by_name.items() if word in row}
+        for panel in made.panels if len(values) == len(by_name) else []:
             own = [values[panel]] if panel in values else list(values.values())
             level = sum(own) / len(own)
             points = [Point(x, level) for x in ends]
@@ -138,37 +136,37 @@ def _baselines(runs: Sequence[Path], made: Figure) -> list[Series]:
 
 def choice(sources: list[Path], title: str | None = None) -> Figure:
     """rm@k of each reward model against k, a panel each benchmark."""
-    runs = [run for run in _sorted_out(sources)[0] if RunFolder(run).config().method.scores and RunFolder(run).evals()]
+    runs = [run for run in lines.sorted_out(sources)[0] if RunFolder(run).config().method.scores and RunFolder(run).evals()]
     if not runs:
         raise UsageError(
             f"no reward models in {', '.join(map(str, sources))}", expected='runs with method.name = "reward_model"'
         )
     series = [s for run in runs for s in _chosen(RunFolder(run))]
-    series = _arrange(series)
+    series = lines.arrange(series)
     rows = {row["benchmark"]: row for run in runs for row in RunFolder(run).evals()}
     for benchmark, row in rows.items():
         for n, word in enumerate(("mean", "maj", "pass")):
-            by_k = dict.fromkeys(row["rm"], row["mean"]) if word == "mean" else row[word]
+            by_k = dict.fromkeys(row["rm"], row["mean"]) if word == "mean" else row.get(word, {})
             points = [Point(math.log2(int(k)), value) for k, value in by_k.items()]
             series.append(Series(f"{word}@k", benchmark, points, style=Style(*GRAYS[n], ":"), reference=True))
     return Figure(title or "", "log2 k", "rm@k", series, "gray: mean@k, maj@k and pass@k of the same pools")
 
 
 def pleasing(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
-    """Accuracy by the verifier, and the score of the reward model that pays for it, on the same completions."""
+    """Accuracy by the verifier, and the score of the reward model that pays for it, on the same completions; of every run."""
     made = curves(sources, x, "accuracy", title)
-    runs = {run: RunFolder(run) for run in _sorted_out(sources)[0]}
+    runs = {run: RunFolder(run) for run in lines.sorted_out(sources)[0]}
     scores = {
         (folder.path, panel, row["step"]): row["score"]
         for folder in runs.values()
-        for panel, row in _panels(folder)
+        for panel, row in lines.panels(folder)
         if "score" in row
     }
     if not scores:
         raise UsageError(f"no scores in {', '.join(map(str, sources))}", expected="runs with reward.model")
     series = []
     for s in made.series:
-        if s.origin and not s.faint and any((s.origin.path, s.panel, p.step) in scores for p in s.points):
+        if s.origin and not s.seeds and any((s.origin.path, s.panel, p.step) in scores for p in s.points):
             points = [replace(p, tokens=scores.get((s.origin.path, s.panel, p.step)), tokens_p95=None) for p in s.points]
             panel = f"{s.panel}, {s.name if len(runs) > 1 else 'one run'}"
             series.append(replace(s, name=panel, panel=panel, points=points, style=ACCURACY))
@@ -193,7 +191,7 @@ def _chosen(run: RunFolder) -> list[Series]:
 
 def grid(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
     """Accuracy and length of one run or curve file, a panel each benchmark, and their total."""
-    runs, files = _sorted_out(sources)
+    runs, files = lines.sorted_out(sources)
     one = "one run, or one curve file with one line a benchmark"
     if len(runs) + len(files) > 1:
         raise UsageError(
@@ -202,7 +200,7 @@ def grid(sources: list[Path], x: str = "step", title: str | None = None) -> Figu
     made = curves(sources, x, "accuracy", title)
     if len(made.panels) < len(made.series):
         raise UsageError(f"{len({s.name for s in made.series})} lines in {sources[0]}", expected=one)
-    series = made.series + (_suite_total(runs, x, made.series[0]) or _totals(made.series, "Total"))
+    series = made.series + (lines.suite_total(runs, x, made.series[0]) or lines.totals(made.series, "Total"))
     for s in series:
         s.style = ACCURACY
     points = [p for s in series for p in s.points]
@@ -220,7 +218,7 @@ def heatmap(sources: list[Path], x: str = "progress", y: str = "accuracy", title
     sizes = sizes_of(series)
     if sizes:
         series.sort(key=lambda s: -sizes[line_of(s)])
-    series += _totals(series, "Average")
+    series += lines.totals(series, "Average")
     if len({line_of(s) for s in series}) == 1:
         name = line_of(series[0]) or ""
         series = [replace(s, name=s.panel, panel=name) for s in series]
@@ -234,18 +232,18 @@ def heatmap(sources: list[Path], x: str = "progress", y: str = "accuracy", title
 
 def solved(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
     """The items of one run: those first that were solved first, in most of their samples."""
-    runs, files = _sorted_out(sources)
+    runs, files = lines.sorted_out(sources)
     if len(runs) != 1 or files:
         raise UsageError(f"{len(runs)} runs and {len(files)} curve files for one map of items", expected="one run with items")
     run = RunFolder(runs[0])
     found = [curve for curve in of_runs([run]).series if curve.items is not None]
     if not found:
         raise UsageError(f"{run.path} has no items that fit together", expected="items/ as passus writes it")
-    along = _along(run, x)
+    along = lines.placed(run, x)
     made = Figure(title or found[0].name, X_AXES[x], "Share of samples correct", [], kind="solved")
     for curve in found:
         assert curve.items is not None
-        series, changes = _item_rows(curve.items, curve.benchmark, along)
+        series, changes = lines.of_items(curve.items, curve.benchmark, along)
         made.series += series
         made.changes += changes
     samples = " or ".join(dict.fromkeys(str(curve.items.correct_TQK.shape[2]) for curve in found if curve.items))
@@ -256,14 +254,14 @@ def solved(sources: list[Path], x: str = "step", title: str | None = None) -> Fi
 
 def readers(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
     """Who can answer from what was written: the policy itself, frozen readers, and what is right without the text."""
-    runs, files = _sorted_out(sources)
+    runs, files = lines.sorted_out(sources)
     found = of_readings([RunFolder(run) for run in runs])
     if not found or files:
         raise UsageError(f"no readers in {', '.join(map(str, sources))}", expected="runs with eval.readers")
     series = []
     for curve in found:
         assert curve.origin is not None
-        along = _along(RunFolder(curve.origin.path), x)
+        along = lines.placed(RunFolder(curve.origin.path), x)
         points = [
             Point(where, p.y, p.low, p.high, step=int(p.x)) for p in curve.points if (where := along(int(p.x))) is not None
         ]
@@ -273,237 +271,30 @@ def readers(sources: list[Path], x: str = "step", title: str | None = None) -> F
         members = [s for s in series if (s.panel, s.name) == (panel, name)]
         for n, s in enumerate(members if len(members) > 1 else []):
             s.line, s.faint, s.name = f"{name} (mean of {len(members)} seeds)", True, f"{name}, run {n + 1}"
-        joined += [*members, _mean(members)] if len(members) > 1 else members
+        joined += [*members, lines.mean_of_seeds(members)] if len(members) > 1 else members
     note = _note(joined) if _seeds_of(joined) else f"band: {ITEM_BAND}"
     note += "\nreaders answer from the policy's reasoning; gray: what the frozen policy says without it"
     return Figure(title or "", _axis(x), Y_AXES["accuracy"][1], joined, note)
-
-
-def _item_rows(items: Items, panel: str, along: Callable[[int], float | None]) -> tuple[list[Series], list[Change]]:
-    """A row an item, in the order in which they were first solved, then by how often they are right."""
-    kept = [(t, where) for t, step in enumerate(items.steps_T) if (where := along(step)) is not None]
-    means_TQ = items.means_TQ[[t for t, _ in kept]]
-    solved_TQ = means_TQ > 0.5
-    never = len(kept)
-    first_Q = [int(column.argmax()) if column.any() else never for column in solved_TQ.T]
-    order = sorted(range(len(items.item_Q)), key=lambda q: (first_Q[q], -means_TQ[:, q].mean()))
-    xs = [where for _, where in kept]
-    rows = [
-        Series(f"item {items.item_Q[q]}", panel, [Point(x, float(y)) for x, y in zip(xs, means_TQ[:, q], strict=True)])
-        for q in order
-    ]
-    pairs = zip(xs[1:], solved_TQ, solved_TQ[1:], strict=False)
-    return rows, [Change(panel, x, int((now & ~was).sum()), int((was & ~now).sum())) for x, was, now in pairs]
-
-
-def _sorted_out(sources: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Run folders and curve files; a run given twice is one run."""
-    if not sources:
-        raise UsageError(
-            "no run folders or curve files were given", expected="at least one", write="passus plot runs --out figure.svg"
-        )
-    runs: dict[Path, Path] = {}
-    for source in sources:
-        if source.is_dir():
-            runs |= {run.resolve(): run for run in find_runs(source)}
-        elif not source.is_file():
-            raise UsageError(f"no file or folder {source}", expected="run folders or curve files")
-    return list(runs.values()), [source for source in sources if source.is_file()]
-
-
-def _along(run: RunFolder, x: str) -> Callable[[int], float | None]:
-    """Where a step lies on the x-axis; nowhere, where its row is missing."""
-    rows, steps = {row["step"]: row for row in run.metrics()}, run.config().train.steps
-
-    def along(step: int) -> float | None:
-        if x in ("step", "progress"):
-            return step if x == "step" else step / steps
-        key = {"tokens": "train/num_tokens", "time": "time/elapsed"}[x]
-        return 0.0 if step == 0 else rows[step][key] if step in rows else None
-
-    return along
-
-
-def _marks(run: RunFolder, series: list[Series], x: str) -> list[Mark]:
-    """Alarms of a run, and what was done about them."""
-    name, along = next((s.name for s in series if s.origin and s.origin.path == run.path), ""), _along(run, x)
-    words = {"warn": "alarm", "stop": "alarm: ended", "return": "alarm: back to {best}"}
-    places = [(along(event["step"]), words[event["event"]].format(**event)) for event in run.events()]
-    return [Mark(where, text, name) for where, text in places if where is not None]
-
-
-def _of_run(run: RunFolder, x: str, y: str) -> list[Series]:
-    model, origin, along = run.meta()["model"] or {}, origin_of(run), _along(run, x)
-    found: dict[str, Series] = {}
-
-    def add(panel: str, step: int, value: float | None, **more: Any) -> Series:
-        series = found.setdefault(panel, Series(origin.model, panel, [], model.get("family"), origin))
-        where = along(step)
-        if where is not None:
-            series.points.append(Point(where, math.nan if value is None else value, step=step, **more))
-        return series
-
-    try:
-        if y not in Y_AXES:
-            for row in run.metrics():
-                if y in row:  # arms of one experiment may record different things: sft has no reward
-                    add(y, row["step"], row[y])
-        for panel, point in _panels(run) if y in Y_AXES else []:
-            more = {"tokens": point["tokens_mean"], "tokens_p95": point.get("tokens_p95")}
-            more |= {"low": point["ci_low"], "high": point["ci_high"]} if y == "accuracy" else {}
-            add(panel, point["step"], point[Y_AXES[y][0]], **more).temperature = panel.removeprefix(point["benchmark"])
-    except KeyError as error:
-        raise UsageError(f"a row of {run.path} has no {error}", expected="rows as passus writes them") from None
-    for s in found.values():
-        s.parameters = model.get("parameters")
-    return list(found.values())
-
-
-def _panels(run: RunFolder) -> list[tuple[str, dict]]:
-    """A run's eval rows, each with its panel: the benchmark, and the temperature where the run was evaluated at several."""
-    several = len(run.config().eval.temperatures) > 1
-    return [(row["benchmark"] + (f", temperature {row['temperature']:g}" if several else ""), row) for row in run.evals()]
-
-
-def _of_file(path: Path) -> tuple[list[Series], tuple[str, str]]:
-    """A curve file, as published references are written, and its axes."""
-    read = read_file(path)
-    series = [
-        Series(
-            c.name, c.benchmark or read.y, [Point(p.x, p.y, p.low, p.high, tokens=p.tokens) for p in c.points],
-            family_in(c.name), parameters=parameters_in(c.name), approximate=any(p.approximate for p in c.points),
-        )
-        for c in read.series
-    ]  # fmt: skip
-    return series, (read.x, read.y)
-
-
-def _as_reference(series: list[Series], path: Path, panels: set[str]) -> list[Series]:
-    """Those that have a panel to be drawn in; in a figure of one benchmark, also those that name none."""
-    for s in series:
-        s.reference = True
-        if s.panel in Y_AXES and len(panels) == 1:
-            (s.panel,) = panels
-    fitting = [s for s in series if s.panel in panels]
-    if not fitting:
-        raise UsageError(
-            f"the reference {path} has {', '.join(dict.fromkeys(s.panel for s in series))}", expected=", ".join(sorted(panels))
-        )
-    return fitting
-
-
-def _arrange(series: list[Series]) -> list[Series]:
-    """Lines named, seeds joined, colours given out."""
-    origins = list(dict.fromkeys(s.origin for s in series if s.origin))
-    order = list(FAMILIES)
-    family = {s.origin: order.index(s.family) if s.family in order else len(order) for s in series}
-    size = {s.origin: s.parameters or 0 for s in series}
-    lines = sorted(lines_of(origins), key=lambda line: (line[0].tuning != "live", family[line[0]], size[line[0]]))
-    arranged = []
-    for line, name in zip(lines, names_of(lines), strict=True):
-        members = [s for s in series if s.origin in line]
-        of_seeds = f"{name} (mean of {len(line)} seeds)" if len(line) > 1 else ""
-        for s in members:
-            s.line, s.faint = of_seeds, len(line) > 1
-            s.name = f"{name}, seed {s.origin.seed}" if s.origin and of_seeds else name
-        arranged += members
-        if of_seeds:
-            arranged += [_mean([s for s in members if s.panel == p]) for p in dict.fromkeys(s.panel for s in members)]
-    arranged += [s for s in series if not s.origin]  # last, so that runs come first to their families' colours
-    dress(arranged)
-    return arranged
-
-
-def _mean(members: list[Series]) -> Series:
-    """The mean over seeds, at the steps that all of them have: elsewhere it would jump when a seed comes or goes."""
-    by_step = [{p.step: p for p in s.points} for s in members]
-    common = [step for step in by_step[0] if all(step in points for points in by_step)]
-    points = [_mean_point([points[step] for points in by_step]) for step in common]
-    return replace(members[0], name=members[0].line, points=points, seeds=len(members), faint=False)
-
-
-def _mean_point(points: list[Point]) -> Point:
-    from passus.stats import interval_over_runs
-
-    over = interval_over_runs([p.y for p in points])
-    return Point(sum(p.x for p in points) / len(points), over.mean, over.low, over.high, points[0].step)
-
-
-def _suite_total(runs: Sequence[Path], x: str, like: Series) -> list[Series]:
-    """What a run recorded by its suite's own rule, where it was evaluated on one suite, at one temperature."""
-    run = RunFolder(runs[0]) if runs else None
-    rows = run.totals() if run else []
-    if not run or not rows or len(run.config().eval.suite) > 1 or len({row["temperature"] for row in rows}) > 1:
-        return []
-    along = _along(run, x)
-    points = [
-        Point(where, row["acc"], row["ci_low"], row["ci_high"], row["step"], row["tokens_mean"])
-        for row in rows
-        if (where := along(row["step"])) is not None
-    ]
-    title = f"Total: {rows[0]['suite']}, mean over {rows[0]['mean_over']}"
-    return [replace(like, name=title, panel=title, points=points)]
-
-
-def _totals(series: list[Series], word: str) -> list[Series]:
-    """Each line's macro mean: benchmarks weigh the same. None where there is one benchmark, or where a file brings its own."""
-    if any(OWN_TOTAL.match(s.panel) for s in series):
-        return []
-    totals = []
-    for temperature in dict.fromkeys(s.temperature for s in series):
-        here = [s for s in series if s.temperature == temperature]
-        panels = {s.panel for s in here}
-        title = f"{word}: macro mean of {len(panels)} benchmarks{temperature}"
-        for line in dict.fromkeys(map(line_of, here)) if len(panels) > 1 else ():
-            members = [s for s in here if line_of(s) == line]
-            if {s.panel for s in members} == panels:
-                totals.append(replace(members[0], name=line or title, panel=title, points=_macro_mean(members)))
-    return [s for s in totals if s.points]
-
-
-def _macro_mean(members: list[Series]) -> list[Point]:
-    """Only where all have a value: elsewhere it would jump when a benchmark comes or goes."""
-    by_x = [{p.x: p for p in s.points if not math.isnan(p.y)} for s in members]
-    common = [x for x in by_x[0] if all(x in points for points in by_x)]
-    means = []
-    for x in common:
-        at = [points[x] for points in by_x]
-        tokens = [p.tokens for p in at if p.tokens is not None]
-        length = sum(tokens) / len(at) if len(tokens) == len(at) else None
-        low, high = _macro_band(at) if not members[0].seeds else (None, None)  # one seed's benchmarks go together
-        means.append(Point(x, sum(p.y for p in at) / len(at), low, high, step=at[0].step, tokens=length))
-    return means
-
-
-def _macro_band(at: list[Point]) -> tuple[float | None, float | None]:
-    """Where all of them have a band."""
-    from passus.stats import Interval, macro_interval
-
-    parts = [Interval(p.y, p.low, p.high) for p in at if p.low is not None and p.high is not None]
-    if len(parts) < len(at):
-        return None, None
-    over = macro_interval(parts)
-    return over.low, over.high
 
 
 def _note(series: list[Series]) -> str:
     """What bands and lines are."""
     seeds = _seeds_of(series)
     banded = [s for s in series if not s.seeds and not s.faint and any(p.low is not None for p in s.points)]
-    lines = []
+    said = []
     if seeds:
-        lines.append(
+        said.append(
             "thick line: mean of seeds, as far as all have come; thin: each seed; "
             f"band: 95 % t interval of the mean over seeds, n = {seeds}"
         )
     if any(s.origin for s in banded):
-        lines.append(f"band{' of a single run' if seeds else ''}: {ITEM_BAND}")
+        said.append(f"band{' of a single run' if seeds else ''}: {ITEM_BAND}")
     if any(not s.origin for s in banded):
-        lines.append("band of a curve file: as the file gives it")
+        said.append("band of a curve file: as the file gives it")
     if any(s.approximate for s in series):
         which = "all values" if all(s.approximate for s in series) else "dotted and gray"
-        lines.append(f"{which}: read off a chart, so approximate")
-    return "\n".join(lines)
+        said.append(f"{which}: read off a chart, so approximate")
+    return "\n".join(said)
 
 
 def _seeds_of(series: list[Series]) -> str:

@@ -83,7 +83,8 @@ def run(
         except UsageError as error:  # the arms are done; what the file asks to see may not be in them
             print(f"the figure was not drawn: {error}", file=sys.stderr)
             figure = None
-        say_next(f"passus show {folder / loaded.arms[0].name}", f"passus ls {folder}", f"passus plot {folder} --out figure.pdf")
+        trained = next((one.name for one in loaded.arms if not one.config.method.draws), loaded.arms[0].name)
+        say_next(f"passus show {folder / trained}", f"passus ls {folder}", f"passus plot {folder} --out figure.pdf")
         if figure:
             say(f"figure: {figure}")
     return code

@@ -242,7 +242,7 @@ class RunTable(Section):
 
 
 class ChartTable(Section):
-    kind: Literal["curves", "grid", "heatmap", "readers", "pleasing"] = "curves"
+    kind: Literal["curves", "grid", "heatmap", "readers", "choice", "pleasing"] = "curves"
     """`curves`: one line an arm."""
     y: str = "accuracy"
     """`accuracy`, `length`, or any recorded metric by its name."""
@@ -296,8 +296,10 @@ class Config(Section):
                 f"method.name = {self.method.name!r} shows solutions and samples nothing, so there is nothing to correct or "
                 "to draw again: write correction_cap = 0 and rounds = 1"
             )
-        if self.method.loss == "likelihood" and self.reward.reader:
-            raise ValueError(f'reward.reader = {self.reward.reader!r}: {self.method.name} has no rewards; write reader = ""')
+        if self.method.loss == "likelihood" and (paid := self.reward.reader or self.reward.model):
+            raise ValueError(f"[reward] has {paid!r}: {self.method.name} has no rewards; leave it out")
+        if self.method.scores:
+            self._check_scorer()
         if self.method.lessons != "off" and self.reward.reader:
             raise ValueError(
                 f"reward.reader = {self.reward.reader!r} with method.lessons: lessons are about the policy's own answers, "
@@ -323,6 +325,21 @@ class Config(Section):
                 "each update takes an equal share of the prompts"
             )
         return self
+
+    def _check_scorer(self) -> None:
+        """What a reward model's training does not know is refused, and not passed over."""
+        unused = {
+            "train.updates": self.train.updates > 1,
+            "eval.on_fall": self.eval.on_fall != "nothing",
+            "eval.readers": bool(self.eval.readers),
+            "[reward]": self.reward != RewardTable(),
+            "[judge]": bool(self.judge.url),
+        }
+        if given := [key for key, is_set in unused.items() if is_set]:
+            raise ValueError(
+                f"{given[0]} with method.name = {self.method.name!r}, which learns from graded candidates, one update a step: "
+                "leave it out"
+            )
 
 
 MAY_CHANGE = ("name", "train.steps", "judge.url", "judge.timeout", "run.save_every", "run.keep", "chart.kind", "chart.y")

@@ -66,6 +66,11 @@ class Measured:
         return "over the last three eval points" if self.window > 1 else "at the last eval point"
 
 
+def _noise(items: Items, correct_QK: np.ndarray) -> float:
+    """The standard error over these very items, at one eval point."""
+    return stats.chosen_set_se(correct_QK[:, 0], items.choices) if items.choices else stats.fixed_set_se(correct_QK)
+
+
 def measured(curve: Curve, name: str) -> Measured:
     known_T = ~np.isnan(curve.y_T)
     x_T, y_T = curve.x_T[known_T], curve.y_T[known_T]
@@ -74,7 +79,7 @@ def measured(curve: Curve, name: str) -> Measured:
         x_T, y_T = x_T[has_T], y_T[has_T]  # eval points whose rows are lost are left out: the others can be paired
         items = items.at(items.item_Q, [int(x) for x in x_T])
         smallest = 1 / items.correct_TQK[0].size  # one sample of all: nothing is known better than that
-        se_T = np.array([max(stats.fixed_set_se(correct_QK), smallest) for correct_QK in items.correct_TQK])
+        se_T = np.array([max(_noise(items, correct_QK), smallest) for correct_QK in items.correct_TQK])
         return Measured(curve, name, x_T, y_T, se_T, items)
     if curve.n:
         size = curve.n * (curve.k or 1)
@@ -307,17 +312,17 @@ def stability(m: Measured) -> Finding | None:
 
 
 def early_dip(m: Measured) -> Finding | None:
-    """A13: below its start in the first third, above it later."""
+    """A13: below its start in the first third, above it later. That one of several points is the lowest is allowed for."""
     third = -(-len(m.x_T) // 3)
     if m.items is None or third < 2:
         return None
     weights_RQ = stats.bootstrap_weights([len(m.items.item_Q)], 2000, seed=0)
     curves_RT = weights_RQ @ m.items.means_TQ.T
-    lowest_R = curves_RT[:, 1 : third + 1].min(1) - curves_RT[:, 0]
-    chance = float((lowest_R < -MARGIN).mean())
+    early_T = (curves_RT[:, 1 : third + 1] - curves_RT[:, :1] < -MARGIN).mean(0)
+    chance = float(early_T.max())
     lowest = float((m.y_T[1 : third + 1] - m.start).min())
     recovers = bool(m.end > m.start)
-    verdict = Verdict.SUPPORTED if chance > 0.975 and recovers else Verdict.NOT_SUPPORTED
+    verdict = Verdict.SUPPORTED if chance > 1 - 0.025 / len(early_T) and recovers else Verdict.NOT_SUPPORTED
     said = f"lowest of the first third {points(lowest)} from the start; more than a point below it in {chance:.0%} of resamples"
     return m.finding("A13", "it falls first and rises later", verdict, said, numbers={"lowest": lowest, "chance": chance})
 

@@ -62,6 +62,8 @@ class Items:
     truncated_TQK: np.ndarray
     source: str = ""
     """A fingerprint of the benchmark's data, where the run recorded one."""
+    choices: float = 0
+    """Where values are chances of a choice among a pool: the pool's size over k. 0 where they are samples."""
 
     @property
     def means_TQ(self) -> np.ndarray:
@@ -74,7 +76,7 @@ class Items:
         correct, tokens, truncated = (
             values[times][:, rows] for values in (self.correct_TQK, self.tokens_TQK, self.truncated_TQK)
         )
-        return Items(list(steps_T), list(item_Q), correct, tokens, truncated, self.source)
+        return Items(list(steps_T), list(item_Q), correct, tokens, truncated, self.source, self.choices)
 
     def same_as(self, other: "Items") -> bool:
         """Whether items of one number are the same items."""
@@ -217,7 +219,7 @@ def _of_run(run: RunFolder, origin: Origin, name: str, rows: list[dict], several
             new = Curve(name, shown, [], row["q"], row["k"], origin=origin, temperature=key[1] if several else None)
             curve = found.setdefault(key, new)
             value = math.nan if row["acc"] is None else row["acc"]
-            curve.points.append(Point(row["step"], value, row["ci_low"], row["ci_high"], row["tokens_mean"]))
+            curve.points.append(Point(row["step"], value, row["ci_low"], row["ci_high"], row.get("tokens_mean")))
         curves = {key: _checked(curve) for key, curve in found.items()}
     except KeyError as error:
         raise UsageError(f"a row of {run.path} has no {error}", expected="rows as passus writes them") from None
@@ -307,7 +309,9 @@ def items_of(
         return None
     values = np.array([[[rows[item, sample] for sample in samples] for item in items] for rows in kept.values()], dtype=float)
     correct, tokens, truncated = np.moveaxis(values, 3, 0)
-    return Items(list(kept), items, correct, tokens, truncated, _source(run, benchmark))
+    config = run.config()
+    choices = config.candidates.pool / min(BEST_OF, config.candidates.pool) if config.method.scores else 0
+    return Items(list(kept), items, correct, tokens, truncated, _source(run, benchmark), choices)
 
 
 def _source(run: RunFolder, benchmark: str) -> str:

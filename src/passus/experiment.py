@@ -99,10 +99,10 @@ def _generator(config: Config, base: str) -> Config:
     """What drawing depends on, and nothing else: reward models may differ in all the rest."""
     model = ModelTable(base=base, prompt=config.model.prompt, system=config.model.system, thinking=config.model.thinking)
     suite = EvalTable(suite=config.eval.suite, limit=config.eval.limit, max_tokens=config.eval.max_tokens)
-    kept = {name: getattr(config, name) for name in ("name", "seed", "task", "candidates", "run", "judge")}
-    return Config(
-        **kept, model=model, method=PRESETS["candidates"], train=TrainTable(max_tokens=config.train.max_tokens), eval=suite
-    )  # fmt: skip
+    kept = {name: getattr(config, name) for name in ("name", "seed", "task", "run")}
+    drawn = config.candidates.model_copy(update={"files": []})
+    train = TrainTable(max_tokens=config.train.max_tokens, steps=1)
+    return Config(**kept, candidates=drawn, model=model, method=PRESETS["candidates"], train=train, eval=suite)
 
 
 def shipped_experiments() -> list[str]:

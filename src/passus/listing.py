@@ -14,6 +14,10 @@ from passus.lock import state_of
 from passus.record import RunFolder, find_runs
 from passus.tasks import benchmark_items
 
+SHOWN = (
+    "prompt", "question", "completion", "gold", "extracted", "verdict", "score", "chance", "reward", "advantage", "tokens",
+)  # fmt: skip
+
 
 def listing(folder: Path) -> list[dict]:
     if not folder.is_dir():
@@ -22,7 +26,8 @@ def listing(folder: Path) -> list[dict]:
     for path in sorted({*find_runs(folder), *find_runs(folder, "status.json")}):
         status = state_of(path)
         try:
-            steps = RunFolder(path).config().train.steps if RunFolder(path).exists() else None
+            config = RunFolder(path).config() if RunFolder(path).exists() else None
+            steps = config.train.steps if config and not config.method.draws else None  # a generator takes none
             row, point = last_line(path / "metrics.jsonl") or {}, last_line(path / "evals.jsonl") or {}
         except PassusError as error:
             status, steps, row, point = {"state": "unreadable", "error": str(error)}, None, {}, {}
@@ -80,21 +85,42 @@ def show_samples(run: Path, step: int | None, samples: int, verdict: str | None)
     folder.config()
     if verdict is not None and verdict not in list(Verdict):
         raise UsageError(f"--verdict {verdict}", expected=", ".join(Verdict))
+    method = folder.config().method
+    if method.draws:
+        _show_candidates(folder, samples, verdict)
+        return
     if step is None:
         step = (last_line(run / "metrics.jsonl") or {}).get("step", 0)
-    kind = "samples" if step else "items"
+    kind = "items" if method.scores or not step else "samples"
     rows = [row for row in folder.read_rows(kind, step) if verdict in (None, row["verdict"])]
+    what = kind
+    if method.scores:
+        what = "best scored candidates"
+        rows = [row | {"score": row["logp"], "chance": row["value"], "tokens": None} for row in rows]
+    _print_rows(f"{run}, step {step}: {len(rows)} {what}" + (f" that are {verdict}" if verdict else ""), rows, samples)
+    say_next(f"passus show {run} --step {max(1, step // 2)} --verdict wrong")
+
+
+def _show_candidates(folder: RunFolder, samples: int, verdict: str | None) -> None:
+    from passus import candidates  # pyarrow comes in here
+
+    paths = sorted((folder.path / "candidates").glob("*.parquet"))
+    rows = [row for path in paths for row in candidates.read(path) if verdict in (None, row["verdict"])]
+    _print_rows(f"{folder.path}: {len(rows)} candidates" + (f" that are {verdict}" if verdict else ""), rows, samples)
+    say_next(f"passus show {folder.path} --verdict wrong")
+
+
+def _print_rows(title: str, rows: list[dict], samples: int) -> None:
     console = Console(highlight=False)
-    console.print(Text(f"{run}, step {step}: {len(rows)} {kind}" + (f" that are {verdict}" if verdict else "")))
+    console.print(Text(title))
     # Spread over the rows, so that several prompts are seen and not one group.
     for row in rows[:: max(1, len(rows) // max(1, samples))][:samples]:
         console.print()
-        for key in ("prompt", "completion", "gold", "extracted", "verdict", "reward", "advantage", "tokens"):
-            if key in row:
+        for key in SHOWN:
+            if row.get(key) is not None:
                 value = f"{row[key]:.3f}" if isinstance(row[key], float) else str(row[key])
                 console.print(Text(f"{key:>10}  "), Text(printable(value)), end="\n", sep="")
     console.print()
-    say_next(f"passus show {run} --step {max(1, step // 2)} --verdict wrong")
 
 
 def printable(text: str) -> str:

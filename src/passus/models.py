@@ -99,7 +99,7 @@ def load(
     if is_adapter(Path(folder)):
         return _load_adapter(Path(folder), device, dtype, template, thinking, system)
     config = _load_config(base, folder)
-    tokenizer = load_tokenizer(base, folder)
+    tokenizer = load_tokenizer(f"model.base = {base!r}", folder)
     model = _load_weights(base, folder, config, dtype)
     model = torch.nn.Module.to(model, device).eval()
     for parameter in model.parameters():
@@ -120,7 +120,7 @@ def asker(base: str, template: str, thinking: str, system: str) -> Policy:
     folder = locate(base)
     if is_adapter(Path(folder)):
         folder = locate(adapter.base_of(Path(folder))[0])
-    policy = Policy(None, load_tokenizer(base, folder), [], template, thinking, system)
+    policy = Policy(None, load_tokenizer(f"model.base = {base!r}", folder), [], template, thinking, system)
     _check_template(base, policy)
     return policy
 
@@ -144,14 +144,20 @@ def load_trainable(table: ModelTable, device: str, dtype: str, seed: int, saved:
     if table.tuning == "live":
         return load(str(saved or table.base), device, dtype, table.prompt, table.thinking, table.system)
     policy = load(table.base, device, dtype, table.prompt, table.thinking, table.system)
-    folder = locate(table.base)
-    path = str(Path(folder).resolve()) if Path(folder).is_dir() else folder
-    # Shipped models are found by name on any machine; of others the path must mean the same from any folder.
-    base = table.base if table.base.startswith(SHIPPED) else path
-    policy.adapter = adapter.attach(policy.model, table, base, path, seed)
+    policy.adapter = adapter.attach(policy.model, table, *lasting_name(table.base), seed)
     if saved:
         policy.adapter.restore(saved)
     return policy
+
+
+def lasting_name(base: str) -> tuple[str, str]:
+    """What an adapter keeps of its base: a name, and the folder or hub id behind it.
+
+    Shipped models are found by name on any machine; of others the path must mean the same from any folder.
+    """
+    folder = locate(base)
+    path = str(Path(folder).resolve()) if Path(folder).is_dir() else folder
+    return base if base.startswith(SHIPPED) else path, path
 
 
 def _load_config(base: str, folder: str) -> Any:
@@ -171,19 +177,18 @@ def _load_config(base: str, folder: str) -> Any:
     return config
 
 
-def load_tokenizer(base: str, folder: str) -> Any:
+def load_tokenizer(said: str, folder: str) -> Any:
+    """`said`: what messages call its model."""
     expected = "a tokenizer (tokenizer.json and tokenizer_config.json) beside the weights"
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:  # the tokenizers library raises nothing narrower for a file that it cannot read
         if type(error) is not Exception and not isinstance(error, BAD_FILES):
             raise
-        raise UsageError(
-            f"model.base = {base!r}: its tokenizer cannot be loaded: {_reason(error)}", expected=expected
-        ) from None
+        raise UsageError(f"{said}: its tokenizer cannot be loaded: {_reason(error)}", expected=expected) from None
     # Without files, transformers makes an empty tokenizer for some families.
     if PROBE not in tokenizer.decode(tokenizer(PROBE)["input_ids"]):
-        raise UsageError(f"model.base = {base!r} has no tokenizer, or one that cannot write {PROBE}", expected=expected)
+        raise UsageError(f"{said} has no tokenizer, or one that cannot write {PROBE}", expected=expected)
     return tokenizer
 
 

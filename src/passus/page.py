@@ -80,7 +80,14 @@ def _scores(points: list[dict]) -> list[Scores]:
     for point in points:
         name = point["benchmark"] + (f", temperature {point['temperature']:g}" if several else "")
         # + 0: what is not a number cannot be drawn or compared, and is better found here.
-        lines.setdefault(name, []).append({key: point[key] + 0 for key in ("step", "acc", "ci_low", "ci_high", "tokens_mean")})
+        needed = (
+            "step",
+            "acc",
+            "ci_low",
+            "ci_high",
+            *(["tokens_mean"] if "rm" not in point else []),
+        )  # a scorer writes nothing
+        lines.setdefault(name, []).append({key: point[key] + 0 for key in needed})
     return [Scores(name, line[0], line[-1], max(line, key=lambda p: p["acc"])) for name, line in lines.items()]
 
 
@@ -180,8 +187,12 @@ def _table(arms: list[Arm]) -> str:
         step = f"step {arm.step}" + (f" of {arm.steps}" if arm.steps else "")
         who = [(arm.path.name, arm.label if arm.label != arm.path.name else ""), (arm.state, step)]
         for s in arm.scores:
-            length = f"{s.first['tokens_mean']:.1f} to {s.last['tokens_mean']:.1f}"
-            rows.append([*who, (s.benchmark, ""), *cells(s), (length, "tokens")])
+            length = (
+                (f"{s.first['tokens_mean']:.1f} to {s.last['tokens_mean']:.1f}", "tokens")
+                if "tokens_mean" in s.first
+                else ("—", "")
+            )
+            rows.append([*who, (s.benchmark, ""), *cells(s), length])
         if not arm.scores:
             rows.append([*who, *[("—", "")] * 5])
     body = "\n".join("<tr>" + "".join(f"<td>{_text(a)}<br><small>{_text(b)}</small>" for a, b in row) for row in rows)

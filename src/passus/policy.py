@@ -135,6 +135,11 @@ class Policy:
             "fingerprint": self.adapter.fingerprint if self.adapter else fingerprint_of(self.model),
         }
 
+    @property
+    def weights(self) -> str:
+        """A fingerprint of all that it computes with; `describe` gives that of what an adapter stands on."""
+        return fingerprint_of(self.model)
+
     def prompts(self, numbered: Sequence[tuple[int, Item]]) -> list[Prompt]:
         """Exactly what the model sees, through its own chat template; the number of each names its noise."""
         texts = [self.render(item) for _, item in numbered]

@@ -121,6 +121,8 @@ METRICS = {
     "eval/<benchmark>/rm_ci": Metric("share", "95 % intervals of rm@k, over items"),
     "eval/<benchmark>/mean": Metric("share", "mean@k: a candidate of the pool is correct, chosen at random"),
     "eval/<benchmark>/efficiency": Metric("share", "(rm@8 - mean@8) / (pass@8 - mean@8)"),
+    "eval/<benchmark>/over_maj": Metric("share", "rm@8 less maj@8, paired over items"),
+    "eval/<benchmark>/efficiency_ci": Metric("share", "95 % interval over items; so are mean_ci, pass_ci, maj_ci, over_maj_ci"),
     "eval/<benchmark>/score": Metric("", "score of the completions by the reward model in [reward], mean"),
     "eval/<benchmark>/q": Metric("items", "items of the benchmark"),
     "eval/<benchmark>/k": Metric("samples", "samples an item"),

@@ -15,8 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from passus.charts import OWN_TOTAL
 from passus.figure import Figure, Mark, Point, Series, Style, line_of
+from passus.lines import OWN_TOTAL
 from passus.looks import ACCURACY, TOKENS, shade
 
 LEGEND_INSIDE = 5
@@ -380,7 +380,7 @@ def _two_axes(ax: Any, figure: Figure, s: Series, sheet: Sheet) -> Any:
     _line(right, lengths, TOKENS, **small, label=f"{figure.y2} (right)")
     values = [value for p in lengths for value in (p.y, p.high) if value is not None and not math.isnan(value)]
     top, bottom = max(values), min(0.0, *values)
-    room = 0.08 * (top - bottom)
+    room = 0.08 * (top - bottom) or 0.1  # all one value, where nothing was learned yet
     right.set_ylim(bottom - (room if bottom < 0 else 0), (top + room) or 1)
     right.set_ylabel(figure.y2, color=_ink(TOKENS.colour))
     right.tick_params(axis="y", colors=_ink(TOKENS.colour))

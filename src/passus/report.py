@@ -109,7 +109,13 @@ def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) ->
 
 def _between_lines(findings: list[Finding], benchmarks: int) -> list[str]:
     """Tiers and sizes; of several benchmarks, those where something is shown, and what holds over all."""
-    told = [one for one in findings if one.id in ("A7", "A12") or (one.id == "A6" and one.benchmark.startswith(OVERALL))]
+    told = [
+        one
+        for one in findings
+        if one.id in ("A7", "A12")
+        or (one.id, one.series) == ("A13", "all")
+        or (one.id == "A6" and one.benchmark.startswith(OVERALL))
+    ]
     shown = [one for one in told if benchmarks == 1 or one.verdict is Verdict.SUPPORTED or one.benchmark.startswith(OVERALL)]
     said = []
     for one in shown:

@@ -10,11 +10,13 @@ Shapes: N sequences, P problems.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, linear, logsigmoid
 from transformers import AutoConfig, AutoModelForSequenceClassification
@@ -24,6 +26,7 @@ from passus.adapter import is_adapter
 from passus.config import ModelTable
 from passus.errors import PassusError, UsageError
 from passus.policy import TEMPLATE_FAILS, Policy
+from passus.record import RunFolder
 from passus.tasks import Item
 
 HEAD = "score"
@@ -51,9 +54,7 @@ def make(table: ModelTable, device: str, dtype: str, seed: int) -> Policy:
     getattr(model, HEAD).weight.data.zero_()
     made = Policy(model.to(device).eval(), policy.tokenizer, policy.end_tokens, table.prompt, table.thinking, table.system)
     if table.tuning == "frozen":
-        folder = models.locate(table.base)
-        path = str(Path(folder).resolve()) if Path(folder).is_dir() else folder
-        made.adapter = adapter.attach(made.model, table, table.base, path, seed, head=HEAD)
+        made.adapter = adapter.attach(made.model, table, *models.lasting_name(table.base), seed, head=HEAD)
     return made
 
 
@@ -66,7 +67,7 @@ def _pad(policy: Policy) -> int:
 def resume(table: ModelTable, saved: Path, device: str, dtype: str, seed: int) -> Policy:
     """As it stands in a checkpoint of its run."""
     if table.tuning == "live":
-        return _from_folder(str(saved), str(saved), device, dtype)
+        return _from_folder(str(saved), str(saved), device, dtype, table)
     made = make(table, device, dtype, seed)
     assert made.adapter is not None
     made.adapter.restore(saved)
@@ -77,14 +78,21 @@ def load(name: str, device: str, dtype: str) -> Policy:
     """A trained one: a run of one (or RUN@step), a folder, or a hub id."""
     folder = models.locate(name)
     if is_adapter(Path(folder)):
+        adapter.check_head(Path(folder), HEAD)
         base, _ = adapter.base_of(Path(folder))
-        made = make(ModelTable(base=base), device, dtype, 0)
+        made = make(_shown_to(folder).model_copy(update={"base": base, "tuning": "live"}), device, dtype, 0)
         made.adapter = adapter.load(made.model, Path(folder), head=HEAD)
         return made
-    return _from_folder(name, folder, device, dtype)
+    return _from_folder(name, folder, device, dtype, _shown_to(folder))
 
 
-def _from_folder(name: str, folder: str, device: str, dtype: str) -> Policy:
+def _shown_to(checkpoint: str) -> ModelTable:
+    """How problems were put to it in training, if it is a checkpoint of a run of ours."""
+    run = RunFolder(Path(checkpoint).parent.parent)
+    return run.config().model if run.exists() else ModelTable(base=checkpoint)
+
+
+def _from_folder(name: str, folder: str, device: str, dtype: str, shown: ModelTable) -> Policy:
     expected = "a reward model: sequence classification with one label, in Hugging Face layout"
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
@@ -96,13 +104,14 @@ def _from_folder(name: str, folder: str, device: str, dtype: str) -> Policy:
             folder, dtype=getattr(torch, dtype), attn_implementation=attention.NAME, use_safetensors=True,
             output_loading_info=True, trust_remote_code=False,
         )  # fmt: skip
-    except models.BAD_FILES as error:
+    except (*models.BAD_FILES, RuntimeError, SafetensorError) as error:
         raise UsageError(f"{name} cannot be loaded: {str(error).splitlines()[0]}", expected=expected) from None
     if report["missing_keys"] or report["mismatched_keys"]:
         raise UsageError(f"{name} lacks {sorted(report['missing_keys'])[:1]}", expected=expected)
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()  # as in models.load: aligned, whatever the file
-    policy = Policy(torch.nn.Module.to(model, device).eval(), models.load_tokenizer(name, folder), [])
+    tokenizer = models.load_tokenizer(name, folder)
+    policy = Policy(torch.nn.Module.to(model, device).eval(), tokenizer, [], shown.prompt, shown.thinking, shown.system)
     if len(policy.tokenizer) > policy.vocabulary + 1024:
         raise UsageError(
             f"{name} has a tokenizer of {len(policy.tokenizer)} tokens and {policy.vocabulary} embeddings", expected=expected
@@ -142,6 +151,14 @@ def check_texts(policy: Policy, name: str, items: Sequence[Item], completions: S
             )
 
 
+def load_for(name: str, said: str, items: Sequence[Item], most: int, device: str, dtype: str) -> Policy:
+    """One that can read these problems with answers of so many tokens: known before anything is generated."""
+    scorer = load(name, device, dtype)
+    check_texts(scorer, said, items[:32], [item.gold for item in items[:32]])
+    check_length(scorer, said, max(len(tokens(scorer, item, "")) for item in items) + most)
+    return scorer
+
+
 def check_length(policy: Policy, name: str, longest: int) -> None:
     if longest > policy.context:
         raise UsageError(
@@ -156,7 +173,8 @@ def scores(policy: Policy, sequences_N: Sequence[list[int]], groups: Sequence[Se
         shared = _common_start([sequences_N[n][:-1] for n in group])
         for n in group:
             heads[n] = shared
-    order = [n for group in groups for n in group]
+    # By length: rows of like length share a block of attention.
+    order = sorted((n for group in groups for n in group), key=lambda n: -len(sequences_N[n]))
     tails = [sequence[len(head) :] for sequence, head in zip(sequences_N, heads, strict=True)]
     packed = batch.pack(order, heads, tails, policy.model.device)
     hidden_TE = policy.decoder(
@@ -194,20 +212,41 @@ def micro_batches(lengths_P: Sequence[int], budget: int) -> list[range]:
     return [range(a, b) for a, b in pairwise([*cuts, len(lengths_P)])]
 
 
-@torch.no_grad()
-def score_all(policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]], budget: int) -> list[list[float]]:
-    """Of all completions of all items; those that say the same are scored once."""
-    pairs = [(p, text) for p, texts in enumerate(completions) for text in dict.fromkeys(texts)]
+@dataclass(frozen=True)
+class Asked:
+    """Completions of some items as a reward model reads them; those that say the same are read once."""
+
+    rows: list[list[int]]
+    item: list[int]
+    """Of each row."""
+    places: list[list[int]]
+    """Of each item's completions: the row of each."""
+
+
+def asked(policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]]) -> Asked:
+    pairs = {
+        (p, text): n for n, (p, text) in enumerate(dict.fromkeys((p, t) for p, own in enumerate(completions) for t in own))
+    }
     rows = [tokens(policy, items[p], text) for p, text in pairs]
     check_length(policy, "the reward model", max(map(len, rows), default=0))
-    found: dict[tuple[int, str], float] = {}
-    for part in micro_batches([len(row) for row in rows], budget):
-        groups = [list(own) for _, own in groupby(range(len(part)), key=lambda n: pairs[part[n]][0])]
-        values = scores(policy, [rows[n] for n in part], groups)
+    return Asked(rows, [p for p, _ in pairs], [[pairs[p, text] for text in own] for p, own in enumerate(completions)])
+
+
+def score_all(policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]], budget: int) -> list[list[float]]:
+    """Of all completions of all items."""
+    return score_asked(policy, asked(policy, items, completions), budget)
+
+
+@torch.no_grad()
+def score_asked(policy: Policy, given: Asked, budget: int) -> list[list[float]]:
+    found: list[float] = []
+    for part in micro_batches([len(row) for row in given.rows], budget):
+        groups = [list(own) for _, own in groupby(range(len(part)), key=lambda n: given.item[part[n]])]
+        values = scores(policy, [given.rows[n] for n in part], groups)
         if not bool(torch.isfinite(values).all()):
             raise PassusError("the reward model's scores are not finite", expected="a reward model that has not diverged")
-        found |= dict(zip([pairs[n] for n in part], values.tolist(), strict=True))
-    return [[found[p, text] for text in texts] for p, texts in enumerate(completions)]
+        found += values.tolist()
+    return [[found[row] for row in own] for own in given.places]
 
 
 def of_rows(policy: Policy, items: dict[str, list[Item]], columns: dict[str, list], budget: int) -> list[float]:

@@ -85,7 +85,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     judge = judge_of(config.judge)
     loaded = load_suite(config.eval, judged=judge is not None)
     models.check_lengths(policy, config, loaded)
-    scorer = load_scorer(config, policy, folder)
+    scorer = load_scorer(config, folder, loaded)
     frozen = readers.load(config, check_stop)  # before memory is planned: their weights are no longer free
     readers.check_fit(config, policy, frozen, loaded)
     shared = overlap.find(config.task, loaded)
@@ -100,7 +100,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     about = {
         "left_out": loaded.left_out, "unjudged": loaded.unjudged, "overlap": [vars(one) for one in shared],
         "sha256": check_data(folder, config, loaded), "remarks": remarks,
-    } | ({"scorer": scorer.describe(config.reward.model)["fingerprint"]} if scorer else {})  # fmt: skip
+    } | ({"scorer": scorer.weights} if scorer else {})  # fmt: skip
     folder.start(config, policy.describe(config.model.base), progress.step if saved else None, about)
     engine = policy.sampler(check_stop)
     started = time.monotonic() - progress.elapsed
@@ -114,18 +114,18 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     return run
 
 
-def load_scorer(config: Config, policy: Policy, folder: RunFolder) -> Policy | None:
-    """A reward model that can read the task's problems, and is what it was when the run began."""
+def load_scorer(config: Config, folder: RunFolder, loaded: Loaded) -> Policy | None:
+    """A reward model that can read the problems, and is what it was when the run began."""
     name = config.reward.model
     if not name:
         return None
-    scorer = reward_model.load(name, config.run.device, config.run.dtype)
-    drawn = config.task.items(config.seed, 0, LOOK_AHEAD)
-    reward_model.check_texts(scorer, f"reward.model = {name}", [i for _, i in drawn[:32]], [i.gold for _, i in drawn[:32]])
-    longest = max(len(prompt.tokens) for prompt in policy.prompts(drawn)) + config.train.max_tokens
-    reward_model.check_length(scorer, f"reward.model = {name}", longest)
+    items = [item for _, item in config.task.items(config.seed, 0, LOOK_AHEAD)] + [
+        i for of in loaded.items.values() for i in of
+    ]
+    most = max(config.train.max_tokens, config.eval_tokens)
+    scorer = reward_model.load_for(name, f"reward.model = {name}", items, most, config.run.device, config.run.dtype)
     known = folder.meta()["launches"][0].get("data", {}).get("scorer") if folder.exists() else None
-    if known not in (None, scorer.describe(name)["fingerprint"]):
+    if known not in (None, scorer.weights):
         raise UsageError(
             f"reward.model = {name!r} has changed since this run began",
             expected="the same weights",

@@ -11,10 +11,8 @@ from passus.display import score as shown_score
 from passus.evaluate import evaluate
 from passus.judge import judge_of
 from passus.lm_eval_files import Evaluated
-from passus.policy import Policy
 from passus.record import RunFolder
 from passus.selection import add_choices
-from passus.suite import Loaded
 
 
 def score(config: Config, seed: int, device: str, selector: str = "") -> Evaluated:
@@ -26,25 +24,16 @@ def score(config: Config, seed: int, device: str, selector: str = "") -> Evaluat
     table = config.model
     dtype = models.choose_dtype("auto", chosen)
     policy = models.load(table.base, chosen, dtype, table.prompt, table.thinking, table.system)
-    for items in loaded.items.values():
-        policy.check_fit(policy.prompts([(0, item) for item in items]), config.eval_tokens, "--max-tokens")
-    scorer = load_selector(selector, policy, config, loaded, chosen, dtype) if selector else None
+    items = [item for of in loaded.items.values() for item in of]
+    policy.check_fit(policy.prompts([(0, item) for item in items]), config.eval_tokens, "--max-tokens")
+    said, most = f"--selector {selector}", config.eval_tokens
+    scorer = reward_model.load_for(selector, said, items, most, chosen, dtype) if selector else None
     started = time.monotonic()
     points, columns = evaluate(policy, policy.sampler(), config.eval, config.eval_tokens, seed, 0, loaded, judge)
     totals = suite.totals(config.eval, loaded, points, columns)
     if scorer:
         add_choices(points, columns, reward_model.of_rows(scorer, loaded.items, columns, config.train.micro_tokens))
     return Evaluated(table.base, policy, config, seed, loaded, points, totals, columns, time.monotonic() - started)
-
-
-def load_selector(name: str, policy: Policy, config: Config, loaded: Loaded, device: str, dtype: str) -> Policy:
-    """A reward model that can read the suite's problems: known before anything is generated."""
-    scorer = reward_model.load(name, device, dtype)
-    items = [item for of in loaded.items.values() for item in of]
-    reward_model.check_texts(scorer, f"--selector {name}", items[:32], [item.gold for item in items[:32]])
-    longest = max(len(prompt.tokens) for prompt in policy.prompts([(0, item) for item in items])) + config.eval_tokens
-    reward_model.check_length(scorer, f"--selector {name}", longest)
-    return scorer
 
 
 def write(done: Evaluated, out: Path) -> None:

@@ -1,24 +1,27 @@
-"""Lines that are sizes of one thing (A12): do larger ones end higher, and do they gain more from training?
+"""Sizes of one thing: do larger ones end higher and gain more from training (A12), do small ones fall first (A13)?
 
 Only where at least three sizes are told by the lines' names, as in "Qwen3-shaped, 0.8M"; lines of one size count together. It
 is about these checkpoints: one run a size cannot tell size from a run's luck.
 
-Shapes: M sizes, B benchmarks, Q items, T eval points.
+Shapes: M sizes, B benchmarks, Q items, T eval points, R resamples of the items.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from passus import stats
 from passus.contrast import Line, same_items
-from passus.course import decide
+from passus.course import POWER, decide
 from passus.curves import parameters_in
-from passus.finding import OVERALL, Finding, Verdict, between, p_value, points, share
+from passus.finding import MARGIN, OVERALL, PLAUSIBLE, Finding, Verdict, between, p_value, points, share
 
 SIZES = 3
 HIGHER, MORE = "larger ones end higher", "larger ones gain more from training"
+FIRST = "small ones fall first and rise later, large ones do not"
+RESAMPLES = 2000
 Sizes = dict[float, list[Line]]
 """From small to large."""
 
@@ -26,9 +29,10 @@ Sizes = dict[float, list[Line]]
 def findings(benchmarks: Sequence[list[Line]]) -> list[Finding]:
     by_size = [sizes for lines in benchmarks if (sizes := sized(lines)) and lines[0].steps]
     found = [finding for sizes in by_size for finding in (ends(sizes), gains([sizes])) if finding is not None]
-    if len(by_size) < 2 or len({tuple(sizes) for sizes in by_size}) > 1:
+    if not by_size or len({tuple(sizes) for sizes in by_size}) > 1:
         return found
-    return found + [finding for finding in (ends_of_all(by_size), gains(by_size)) if finding is not None]
+    of_all = [ends_of_all(by_size), gains(by_size)] if len(by_size) > 1 else []
+    return found + [finding for finding in (*of_all, falls(by_size)) if finding is not None]
 
 
 def sized(lines: list[Line]) -> Sizes:
@@ -103,24 +107,102 @@ def gains(by_size: list[Sizes]) -> Finding | None:
     over, test = stats.paired_bootstrap(joined_Q, counts), stats.sign_flip(joined_Q, counts)
     said = f"twice the size gains {points(over.mean)} {between(over.low, over.high)} more over a run, {p_value(test.p)}, "
     said += f"{len(by_size[0])} sizes, {sum(counts)} items" + (f" of {len(counts)} benchmarks" if len(counts) > 1 else "")
+    if found := pooled(by_size, _common_points(by_size)):
+        gained = (y[..., -1] - y[..., 0] for y in (found.means_MT, found.means_RMT))
+        said += f"; from first to last: {_with_intervals(found.names, *gained)}"
     smallest = float(np.sqrt(sum(stats.smallest_paired_effect(one) ** 2 for one in parts))) / len(parts)
     doublings = float(np.log2(max(by_size[0]) / min(by_size[0])))
     verdict = decide(test.p, over.mean * doublings, smallest * doublings)  # from the smallest to the largest
-    where = _lines(by_size[0])[0].benchmark if len(by_size) == 1 else OVERALL
     numbers = {"per_doubling": over.mean}
-    return Finding("A12", "all", where, MORE, verdict, "L2", said, numbers, over.low, over.high, test.p)
+    return Finding("A12", "all", _where(by_size), MORE, verdict, "L2", said, numbers, over.low, over.high, test.p)
+
+
+def _where(by_size: list[Sizes]) -> str:
+    return _lines(by_size[0])[0].benchmark if len(by_size) == 1 else OVERALL
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The mean of the benchmarks by size and eval point, and the same of items drawn anew, which are the same for all sizes."""
+
+    names: list[str]
+    means_MT: np.ndarray
+    means_RMT: np.ndarray
+
+
+def pooled(by_size: list[Sizes], common: list[float]) -> Pooled | None:
+    parts = [part for sizes in by_size if (part := _means_MTQ(sizes, common)) is not None]
+    if len(parts) < len(by_size):
+        return None
+    names = [" and ".join(line.name for line in lines) for lines in by_size[0].values()]
+    means_MTQ, counts = np.concatenate(parts, axis=2), [part.shape[2] for part in parts]
+    weights_RQ = stats.bootstrap_weights(counts, RESAMPLES)
+    return Pooled(
+        names, means_MTQ @ stats.macro_weights(counts), np.einsum("rq,mtq->rmt", weights_RQ, means_MTQ, optimize=True)
+    )
+
+
+def falls(by_size: list[Sizes]) -> Finding | None:
+    """The lowest of the first third less the start, the smaller half of the sizes against the larger.
+
+    Nothing where the first third is one eval point.
+    """
+    common = _common_points(by_size)
+    third = -(-len(common) // 3)
+    if third < 2:
+        return None
+    found = pooled(by_size, common)
+    if found is None:
+        said = "without the items of every size it is not tested"
+        return Finding("A13", "all", _where(by_size), FIRST, Verdict.UNTESTABLE, "L0", said)
+    early_MT, early_RMT = (y[..., 1 : third + 1] - y[..., :1] for y in (found.means_MT, found.means_RMT))
+    lowest_M, lowest_RM = early_MT.min(-1), early_RMT.min(-1)
+    surely_M = (early_RMT < -MARGIN).mean(0).max(-1) > 1 - 0.025 / early_MT.shape[-1]  # as in course.early_dip
+    falls_M = surely_M & (found.means_MT[:, -1] > found.means_MT[:, 0])
+    half = len(found.names) // 2
+    apart, apart_R = (y[..., :half].mean(-1) - y[..., -half:].mean(-1) for y in (lowest_M, lowest_RM))
+    low, high = np.quantile(apart_R, [0.025, 0.975])
+    unseen = POWER * lowest_RM[:, :half].mean(1).std() > PLAUSIBLE
+    verdict = Verdict.UNDERPOWERED if unseen and not falls_M[:half].any() else Verdict.NOT_SUPPORTED
+    verdict = Verdict.SUPPORTED if falls_M[:half].any() and high < 0 else verdict
+    who = [name for name, falling in zip(found.names, falls_M, strict=True) if falling]
+    said = f"{', '.join(who) if who else 'none'} fall{'s' * (len(who) < 2)} first; lowest of the first third less the start: "
+    said += f"{_with_intervals(found.names, lowest_M, lowest_RM)}; the smaller half less the larger "
+    said += f"{points(apart)} {between(low, high)}"
+    numbers = {"falling": float(falls_M.sum()), "apart": float(apart)}
+    return Finding("A13", "all", _where(by_size), FIRST, verdict, "L2", said, numbers, float(low), float(high))
+
+
+def _with_intervals(names: Sequence[str], values_M: np.ndarray, values_RM: np.ndarray) -> str:
+    low_M, high_M = np.quantile(values_RM, [0.025, 0.975], axis=0)
+    return ", ".join(
+        f"{name} {points(value)} {between(low, high)}"
+        for name, value, low, high in zip(names, values_M, low_M, high_M, strict=True)
+    )
+
+
+def _common_points(by_size: list[Sizes]) -> list[float]:
+    curves = [m for sizes in by_size for line in _lines(sizes) for m in line.curves]
+    return sorted(set.intersection(*(set(m.x_T.tolist()) for m in curves)))
+
+
+def _means_MTQ(sizes: Sizes, common: list[float]) -> np.ndarray | None:
+    """Of every size, the mean over its lines; None where not all were measured on the same items."""
+    lines = _lines(sizes)
+    found = {line.name: m for line in lines if same_items(lines[0], line) and (m := line.means_SQ(common)) is not None}
+    if len(found) < len(lines):
+        return None
+    return np.array([np.mean([found[line.name] for line in same], axis=0) for same in sizes.values()])
 
 
 def _interaction_Q(sizes: Sizes) -> np.ndarray | None:
     """None where sizes were not measured on the same items at three eval points or more."""
-    lines = _lines(sizes)
-    common = sorted(set.intersection(*(set(m.x_T.tolist()) for line in lines for m in line.curves)))
-    means = [m for line in lines if same_items(lines[0], line) and (m := line.means_SQ(common)) is not None]
-    if len(common) < 3 or len(means) < len(lines):
+    common = _common_points([sizes])
+    means_MTQ = _means_MTQ(sizes, common) if len(common) >= 3 else None
+    if means_MTQ is None:
         return None
     progress_T = (np.array(common) - common[0]) / (common[-1] - common[0])
-    doublings_M = np.log2([size for size, same in sizes.items() for _ in same])
-    return np.einsum("m,t,mtq->q", _slope(doublings_M), _slope(progress_T), np.array(means))
+    return np.einsum("m,t,mtq->q", _slope(np.log2(list(sizes))), _slope(progress_T), means_MTQ)
 
 
 def _slope(x: np.ndarray) -> np.ndarray:

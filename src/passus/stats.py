@@ -107,6 +107,12 @@ def fixed_set_se(correct_QK: np.ndarray) -> float:
     return float(np.sqrt((p_Q * (1 - p_Q)).sum() / (samples - 1)) / items)
 
 
+def chosen_set_se(chance_Q: np.ndarray, choices: float) -> float:
+    """The same where an item's value is the chance that a choice is right, from a pool that holds so many choices of k."""
+    chance_Q = np.asarray(chance_Q, dtype=float)
+    return float(np.sqrt((chance_Q * (1 - chance_Q)).sum() / choices) / len(chance_Q))
+
+
 def population_se(correct_QK: np.ndarray) -> float:
     """Standard error of the mean over items like these: the items are drawn anew as well."""
     means_Q = np.asarray(correct_QK, dtype=float).mean(1)
@@ -390,18 +396,17 @@ def _indicators(levels: Sequence[Hashable]) -> np.ndarray:
     return np.array([[level == kind for kind in dict.fromkeys(levels)] for level in levels], dtype=float)
 
 
-def pass_at_k(correct_QK: np.ndarray, k: int) -> float:
-    """Chance that at least one of k samples drawn without replacement from the K is correct, averaged over items."""
+def pass_at_k(correct_QK: np.ndarray, k: int) -> np.ndarray:
+    """Of each item: the chance that at least one of k samples drawn without replacement from the K is correct."""
     samples = correct_QK.shape[1]
     wrong_Q = samples - correct_QK.sum(1)
     drawn_k = np.arange(k)
     # 1 - C(wrong, k) / C(K, k) as a product; a factor is 0 once the wrong ones run out.
-    none_right_Q = np.prod(np.clip(wrong_Q[:, None] - drawn_k, 0, None) / (samples - drawn_k), axis=1)
-    return float(1 - none_right_Q.mean())
+    return 1 - np.prod(np.clip(wrong_Q[:, None] - drawn_k, 0, None) / (samples - drawn_k), axis=1)
 
 
-def maj_at_k(answers_QK: Sequence[Sequence[str | None]], correct_QK: np.ndarray) -> float:
-    """Share of items whose most frequent answer is correct; a tie counts by the share of correct answers in it.
+def maj_at_k(answers_QK: Sequence[Sequence[str | None]], correct_QK: np.ndarray) -> np.ndarray:
+    """Of each item: whether its most frequent answer is correct; a tie counts by the share of correct answers in it.
 
     A sample without an answer has no vote.
     """
@@ -415,7 +420,7 @@ def maj_at_k(answers_QK: Sequence[Sequence[str | None]], correct_QK: np.ndarray)
                 right[answer] = right.get(answer, False) or bool(ok)
         top = [answer for answer, n in votes.items() if n == max(votes.values())]
         scores.append(sum(right[answer] for answer in top) / len(top) if top else 0.0)
-    return float(np.mean(scores))
+    return np.array(scores)
 
 
 def rm_at_k(scores_QN: np.ndarray, correct_QN: np.ndarray, k: int) -> np.ndarray:
@@ -441,8 +446,8 @@ def rm_at_k(scores_QN: np.ndarray, correct_QN: np.ndarray, k: int) -> np.ndarray
     return np.bincount(owner, share, items)
 
 
-def maj_from_pool(answers_QN: Sequence[Sequence[str | None]], correct_QN: np.ndarray, k: int, draws: int = 100) -> float:
-    """maj@k of k candidates drawn without replacement from the N, by simulation: ties have no simple closed form."""
+def maj_from_pool(answers_QN: Sequence[Sequence[str | None]], correct_QN: np.ndarray, k: int, draws: int = 100) -> np.ndarray:
+    """Of each item: maj@k of k candidates drawn without replacement from the N. Simulated: ties have no simple closed form."""
     rng = np.random.default_rng(0)
     correct_QN = np.asarray(correct_QN)
     found = []
@@ -450,4 +455,4 @@ def maj_from_pool(answers_QN: Sequence[Sequence[str | None]], correct_QN: np.nda
         chosen_QK = np.argsort(rng.random(correct_QN.shape), axis=1)[:, :k]
         drawn = [[answers[i] for i in chosen] for answers, chosen in zip(answers_QN, chosen_QK, strict=True)]
         found.append(maj_at_k(drawn, np.take_along_axis(correct_QN, chosen_QK, 1)))
-    return float(np.mean(found))
+    return np.mean(found, axis=0)

@@ -23,6 +23,8 @@ from passus.metrics import Times
 from passus.optimizer import Optimizer, learning_rate
 from passus.policy import Policy
 from passus.record import ROWS, RunFolder, saved_checkpoints
+from passus.reward_model import Asked
+from passus.selection import Baselines
 from passus.suite import load as load_suite
 
 STOP_AFTER_SKIPPED = 3  # updates in a row
@@ -50,8 +52,10 @@ class Run:
     started: float
     micro_tokens: int
     """Less than train.micro_tokens once memory has run out."""
-    baselines: dict[str, dict] = field(default_factory=dict)
-    """By benchmark; the same at every eval point."""
+    asked: list[Asked]
+    """The candidates of each pool as tokens."""
+    baselines: list[Baselines]
+    """Of each pool; the same at every eval point."""
 
 
 def train(
@@ -93,7 +97,9 @@ def prepare(
     found = candidates.problems(given.to_learn, config.train.samples, config.seed)
     loaded = load_suite(config.eval)
     pools = candidates.pools(given.to_choose, loaded.items, config.candidates.pool, config.seed)
-    check_same(folder, given.fingerprint)
+    about = {"candidates": given.fingerprint, "problems": len(found.shown), "dropped": found.dropped}
+    about["sha256"] = {pool.benchmark: pool.fingerprint for pool in pools}
+    check_same(folder, about)
     policy = load(config, saved)
     name = config.model.base
     shown = [(p.item, p.completions[0]) for p in found.shown[:32]] + [
@@ -102,6 +108,7 @@ def prepare(
     reward_model.check_texts(policy, name, [item for item, _ in shown], [text for _, text in shown])
     sequences = [[reward_model.tokens(policy, p.item, text) for text in p.completions] for p in found.shown]
     reward_model.check_length(policy, name, max(len(row) for rows in sequences for row in rows))
+    asked = [reward_model.asked(policy, pool.items_Q, pool.completions_QN) for pool in pools]
     optimizer = Optimizer(policy.model, config.train)
     if saved:
         checkpoint.restore(saved, optimizer)
@@ -111,14 +118,17 @@ def prepare(
         f"{len(found.shown)} problems to learn from; {found.dropped} dropped, whose candidates are all right or all wrong"
     ]
     remarks += [f"{given.shared} candidates left out, whose problem is also an eval item"] if given.shared else []
-    about = {"candidates": given.fingerprint, "problems": len(found.shown), "dropped": found.dropped, "remarks": remarks}
-    about["sha256"] = {pool.benchmark: pool.fingerprint for pool in pools}
-    folder.start(config, policy.describe(name), progress.step if saved else None, about)
+    remarks += [f"{given.errors} candidates left out, on which the grader failed"] if given.errors else []
+    remarks += loaded.remarks()
+    folder.start(config, policy.describe(name), progress.step if saved else None, about | {"remarks": remarks})
     for remark in remarks:
         say(remark)
     started = time.monotonic() - progress.elapsed
     learned = [Learned(rows, problem.right) for rows, problem in zip(sequences, found.shown, strict=True)]
-    return Run(config, folder, policy, optimizer, progress, learned, pools, check_stop, started, config.train.micro_tokens)
+    return Run(
+        config, folder, policy, optimizer, progress, learned, pools, check_stop, started, config.train.micro_tokens, asked,
+        [selection.baselines(pool) for pool in pools],
+    )  # fmt: skip
 
 
 def load(config: Config, saved: Path | None) -> Policy:
@@ -128,14 +138,16 @@ def load(config: Config, saved: Path | None) -> Policy:
     return reward_model.make(table, device, dtype, seed)
 
 
-def check_same(folder: RunFolder, fingerprint: str) -> None:
-    known = folder.meta()["launches"][0].get("data", {}).get("candidates") if folder.exists() else None
-    if known not in (None, fingerprint):
-        raise UsageError(
-            "the candidates are others since this run began",
-            expected="the files that the run began with",
-            write="the same files again, or another --out",
-        )
+def check_same(folder: RunFolder, about: dict) -> None:
+    """A curve must not go on with other candidates, or with pools of fewer benchmarks."""
+    known = folder.meta()["launches"][0].get("data", {}) if folder.exists() else {}
+    for key, what in (("candidates", "the candidates"), ("sha256", "the benchmarks' items or their pools")):
+        if known.get(key) not in (None, about[key]):
+            raise UsageError(
+                f"{what} are others since this run began",
+                expected="the data that the run began with",
+                write="the same files again, or another --out",
+            )
 
 
 def is_due(run: Run, every: int) -> bool:
@@ -230,17 +242,13 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
         return
     points = []
     columns: dict[str, list] = {name: [] for name in ROWS["items"]}
-    for pool in run.pools:
+    for pool, asked, base in zip(run.pools, run.asked, run.baselines, strict=True):
         run.check_stop()
         began = time.monotonic()
-        values = reward_model.score_all(run.policy, pool.items_Q, pool.completions_QN, run.micro_tokens)
-        scores_QN = np.array(values)
-        if pool.benchmark not in run.baselines:
-            run.baselines[pool.benchmark] = selection.baselines(pool)
-        found = selection.chosen(scores_QN, pool.correct_QN) | run.baselines[pool.benchmark]
-        spent = {"tokens_mean": 0.0, "tokens_p95": 0.0, "truncated": 0.0, "unparseable": 0.0, "error": 0.0}
+        scores_QN = np.array(reward_model.score_asked(run.policy, asked, run.micro_tokens))
+        found = selection.chosen(scores_QN, pool.correct_QN, base.majority_Q) | base.row
         where = {"step": step, "benchmark": pool.benchmark, "temperature": 0.0}
-        points.append(where | found | spent | {"time/eval": time.monotonic() - began})
+        points.append(where | found | {"time/eval": time.monotonic() - began})
         for row in selection.item_rows(pool, scores_QN):
             for name in columns:
                 columns[name].append(row[name])
