@@ -15,6 +15,7 @@ from folders import CHATS, chat_folder
 from passus import candidates, charts, models, reward_model, selection, stats, train_reward
 from passus.candidates import Pool
 from passus.cli import eval as passus_eval
+from passus.cli import report as passus_report
 from passus.cli import run as passus_run
 from passus.config import ModelTable
 from passus.errors import PassusError, Stop, UsageError
@@ -506,6 +507,16 @@ def test_rm_at_k_of_an_evaluation():
     assert points[0]["rm"]["2"] == 1.0 and points[0]["efficiency"] == 1.0
 
 
+def test_the_report_sets_reward_models_against_the_majority(whole, tmp_path):
+    out = tmp_path / "report.md"
+    passus_report(whole, out=out)
+    row = next(line for line in out.read_text().splitlines() if line.startswith("| Qwen3-shaped, 26K | "))
+    last = [row for row in RunFolder(whole / "qwen3-26k").evals() if row["step"] == 6]
+    gap = np.mean([row["over_maj"] for row in last])
+    assert gap == pytest.approx(np.mean([row["acc"] - row["maj"]["8"] for row in last]))
+    assert f"{100 * gap:+.1f} points \\[" in row
+
+
 def test_figures_of_reward_models(whole, tmp_path):
     figure = charts.figure([whole])
     assert figure.y == "rm@8" and figure.x == "Share of the run" and figure.panels == ["abacus/add2", "abacus/sub"]
@@ -515,6 +526,11 @@ def test_figures_of_reward_models(whole, tmp_path):
     by_k = charts.figure([whole], "choice")
     (mine,) = [s for s in by_k.series if not s.reference and s.panel == "abacus/add2"]
     assert [p.x for p in mine.points] == [0, 1, 2, 3] and all(p.low <= p.y <= p.high for p in mine.points)
+    average = {s.name: s.points[-1].y for s in by_k.series if s.panel.startswith("Average")}
+    last = [row for row in RunFolder(whole / "qwen3-26k").evals() if row["step"] == 6]
+    assert average["Qwen3-shaped, 26K"] == pytest.approx(np.mean([row["rm"]["8"] for row in last]))
+    assert average["maj@k"] == pytest.approx(np.mean([row["maj"]["8"] for row in last]))
+    assert not any(s.reference for s in charts.figure([whole], "heatmap").series)
     paid = run_small(
         tmp_path / "arm", reward={"correct": 0.0, "model": str(whole / "qwen3-26k")}, train={"steps": 2}, eval={"limit": 2}
     )
@@ -534,20 +550,11 @@ def test_eval_with_a_selector_adds_rm_at_k(whole, capsys):
 
 def test_problems_are_dealt_anew_in_every_epoch(whole):
     found = [train_reward.Learned([[n]], [True]) for n in range(24)]
+    config = RunFolder(whole / "qwen3-26k").config()
     run = train_reward.Run(
-        RunFolder(whole / "qwen3-26k").config(),
-        RunFolder(whole / "nowhere"),
-        made(),
-        None,
-        None,
-        found,
-        [],
-        lambda: None,
-        0.0,
-        4096,
-        [],
-        [],
-    )
+        config=config, folder=RunFolder(whole / "nowhere"), policy=made(), optimizer=None, progress=None, problems=found,
+        pools=[], check_stop=lambda: None, started=0.0, micro_tokens=4096, asked=[], baselines=[],
+    )  # fmt: skip
     first, second = train_reward.drawn(run, 1), train_reward.drawn(run, 2)
     assert len({one.sequences[0][0] for one in [*first, *second]}) == 8  # nobody comes twice in an epoch
     assert {one.sequences[0][0] for step in range(1, 7) for one in train_reward.drawn(run, step)} == set(range(24))

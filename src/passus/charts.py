@@ -149,6 +149,7 @@ def choice(sources: list[Path], title: str | None = None) -> Figure:
             by_k = dict.fromkeys(row["rm"], row["mean"]) if word == "mean" else row.get(word, {})
             points = [Point(math.log2(int(k)), value) for k, value in by_k.items()]
             series.append(Series(f"{word}@k", benchmark, points, style=Style(*GRAYS[n], ":"), reference=True))
+    series += lines.totals(series, "Average")
     return Figure(title or "", "log2 k", "rm@k", series, "gray: mean@k, maj@k and pass@k of the same pools")
 
 
@@ -214,7 +215,7 @@ def grid(sources: list[Path], x: str = "step", title: str | None = None) -> Figu
 def heatmap(sources: list[Path], x: str = "progress", y: str = "accuracy", title: str | None = None) -> Figure:
     """Lines as rows, the larger model above; a panel each benchmark, and their average. One line: its benchmarks as rows."""
     made = curves(sources, x, y, title)
-    series = [s for s in made.series if not s.faint]
+    series = [s for s in made.series if not s.faint and not s.reference]
     sizes = sizes_of(series)
     if sizes:
         series.sort(key=lambda s: -sizes[line_of(s)])

@@ -82,7 +82,7 @@ def point(rows: list[dict]) -> dict:
         "ci_low": accuracy.low,
         "ci_high": accuracy.high,
         "se": max(stats.fixed_set_se(correct_QK), 1 / correct_QK.size),
-        "pass": {str(k): float(stats.pass_at_k(correct_QK, k).mean()) for k in _powers_of_two(samples)},
+        "pass": {str(k): float(stats.pass_at_k(correct_QK, k).mean()) for k in stats.powers_of_two(samples)},
         "maj": {str(samples): float(stats.maj_at_k(answers_QK, correct_QK).mean())},
         "tokens_mean": float(np.mean(tokens)),
         "tokens_p95": float(np.percentile(tokens, 95)),
@@ -94,7 +94,3 @@ def point(rows: list[dict]) -> dict:
 
 def _share(rows: list[dict], verdict: Verdict) -> float:
     return sum(row["verdict"] == verdict for row in rows) / len(rows)
-
-
-def _powers_of_two(most: int) -> list[int]:
-    return sorted({2**i for i in range(most.bit_length())} | {most})

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 import passus
-from passus import analysis, charts, curves
+from passus import analysis, charts, curves, stats
 from passus import config as configs
-from passus.curves import Curve, Curves
+from passus.curves import Curve, Curves, parameters_in
 from passus.document import Block, Document, Listing, Picture, Section, Table
 from passus.errors import PassusError
 from passus.figure import Mark
-from passus.finding import OVERALL, Finding, Verdict, share, step
+from passus.finding import OVERALL, Finding, Verdict, between, p_value, points, share, step
 from passus.grading import Verdict as Grade
 from passus.record import RunFolder
 
@@ -28,6 +28,8 @@ SHOWN = 2
 """Samples of an arm that went from wrong to right, and as many the other way."""
 MOST_LINES = 6
 """In a table of benchmarks by lines."""
+FEW_PAIRS = 3
+"""Of lines, that the overview compares in sentences."""
 MOST_SHOWN = 8
 """Eval points of a line that a page does not fold away."""
 S, N, U = Verdict.SUPPORTED, Verdict.NOT_SUPPORTED, Verdict.UNDERPOWERED
@@ -61,11 +63,15 @@ COURSE = [
 def report(sources: Sequence[Path], title: str | None = None, made: Sequence[str] = (), ahead: Sequence[str] = ()) -> Document:
     """`made` are the commands behind it, `ahead` those to try next, where they are known."""
     found = curves.load(sources)
+    if all(parameters_in(c.name) for c in found.series):
+        found.series.sort(key=lambda c: parameters_in(c.name) or 0)
     findings = analysis.analyse(found)
     runs = [RunFolder(path) for path in dict.fromkeys(c.origin.path for c in found.series if c.origin)]
     sections = [
         overview(found, findings, sources),
+        *sizes(findings),
         axes(found),
+        *between_lines(findings),
         *lines(found, findings),
         observations(findings),
         interpretation(found, findings),
@@ -88,13 +94,14 @@ def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) ->
     said = [what + (f", up to {seeds} seeds each." if seeds > 1 else ", one run each." if runs else ".")]
     if found.source:
         said.append(f"Read from {found.source}: a transcription, so every number is approximate.")
-    said += _between_lines(findings, len(benchmarks))
+    said += _apart(findings, len(benchmarks))
     counts = Counter(one.verdict for one in findings)
     tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
     said.append(f"{len(findings)} findings in all: {tally}.")
     blocks: list[Block] = [" ".join(said)]
     if len(benchmarks) > 1 and len(names) <= MOST_LINES:
         blocks.append(_from_first_to_last(found, names, benchmarks))
+    blocks += _choices(found)
     try:
         figure = charts.curves(curves.found(sources))
         figure.marks += marks(findings)
@@ -107,22 +114,60 @@ def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) ->
     return Section("Overview", blocks)
 
 
-def _between_lines(findings: list[Finding], benchmarks: int) -> list[str]:
-    """Tiers and sizes; of several benchmarks, those where something is shown, and what holds over all."""
-    told = [
-        one
-        for one in findings
-        if one.id in ("A7", "A12")
-        or (one.id, one.series) == ("A13", "all")
-        or (one.id == "A6" and one.benchmark.startswith(OVERALL))
-    ]
-    shown = [one for one in told if benchmarks == 1 or one.verdict is Verdict.SUPPORTED or one.benchmark.startswith(OVERALL)]
-    said = []
-    for one in shown:
-        where = f"On {one.benchmark}: " if benchmarks > 1 and OVERALL not in one.benchmark else ""
-        said.append(f"{where}{one.claim[:1].upper()}{one.claim[1:]}: {one.verdict} ({one.said}).")
-    silent = len({one.benchmark for one in told if one.id == "A7"} - {one.benchmark for one in shown if one.id == "A7"})
+def _apart(findings: list[Finding], benchmarks: int) -> list[str]:
+    """Tiers, where there is one benchmark; of several, on how many the lines are told apart."""
+    tiers = [one for one in findings if one.id == "A7"]
+    if benchmarks == 1:
+        return [_sentence(one) for one in tiers]
+    shown = {one.benchmark for one in tiers if one.verdict is Verdict.SUPPORTED}
+    silent = len({one.benchmark for one in tiers} - shown)
+    pairs = _over_all(findings)
+    said = [_sentence(one) for one in pairs] if len(pairs) <= FEW_PAIRS else []
+    said += [f"On {len(shown)} of {benchmarks} benchmarks the lines are told apart."] if shown else []
     return said + ([f"On {silent} of {benchmarks} benchmarks the lines are not told apart."] if silent else [])
+
+
+def _over_all(findings: list[Finding]) -> list[Finding]:
+    return [one for one in findings if one.id == "A6" and one.benchmark.startswith(OVERALL)]
+
+
+def _sentence(one: Finding) -> str:
+    return f"{one.claim[:1].upper()}{one.claim[1:]}: {one.verdict} ({one.said})."
+
+
+def sizes(findings: list[Finding]) -> list[Section]:
+    """Whether larger is better and gains more, and whether small ones fall first: over all benchmarks, then on each."""
+    asked = [one for one in findings if one.id == "A12" or (one.id, one.series) == ("A13", "all")]
+    several = len({one.benchmark for one in asked}) > 1
+    overall: list[Block] = [f"{_sentence(one)} ({one.level}.)" for one in asked if not several or one.benchmark == OVERALL]
+    claims = list(dict.fromkeys(one.claim for one in asked if one.benchmark != OVERALL))
+    rows = []
+    for benchmark in dict.fromkeys(one.benchmark for one in asked if several and one.benchmark != OVERALL):
+        own = {one.claim: one for one in asked if one.benchmark == benchmark}
+        rows.append([benchmark, *(_verdict(own[claim]) if claim in own else "" for claim in claims)])
+    if any(one.level == "L2" for one in asked):
+        overall.append("This is about these checkpoints: what another seed would do with a size, these runs cannot tell.")
+    return [Section("Sizes", overall + ([Table(["on", *claims], rows)] if rows else []))] if asked else []
+
+
+def _verdict(one: Finding) -> str:
+    return f"{one.verdict}, {p_value(one.p)}" if one.p is not None else str(one.verdict)
+
+
+def between_lines(findings: list[Finding]) -> list[Section]:
+    """Of several benchmarks: which lines end apart over all of them, and the tiers of each where there are any."""
+    pairs = _over_all(findings) if len(_over_all(findings)) > FEW_PAIRS else []
+    tiers = [one for one in findings if one.id == "A7" and one.verdict is Verdict.SUPPORTED]
+    if len({one.benchmark for one in findings if one.id == "A7"}) < 2 or not (pairs or tiers):
+        return []
+    blocks: list[Block] = []
+    if pairs:
+        first = "the first less the second "
+        rows = [[one.claim.partition(" end at ")[0], str(one.verdict), one.said.removeprefix(first)] for one in pairs]
+        blocks.append(Table(["end apart over all benchmarks", "", first.strip()], rows))
+    if tiers:
+        blocks.append(Table(["on", "tiers"], [[one.benchmark, one.said] for one in tiers]))
+    return [Section("Between lines", blocks)]
 
 
 def _from_first_to_last(found: Curves, names: list[str], benchmarks: list[str]) -> Table:
@@ -136,6 +181,26 @@ def _from_first_to_last(found: Curves, names: list[str], benchmarks: list[str]) 
             cells.append(f"{share(float(first))} to {share(float(last))}" if ends else "")
         rows.append([benchmark, *cells])
     return Table(["first to last", *names], rows)
+
+
+def _choices(found: Curves) -> list[Block]:
+    """Of reward models at their last eval point: whether they beat the majority, which costs nothing, over the benchmarks."""
+    rows = []
+    for origin in dict.fromkeys(c.origin for c in found.series if c.origin):
+        evals = [row for row in RunFolder(origin.path).evals() if {"over_maj", "efficiency_ci"} <= row.keys()]
+        last = [row for row in evals if row["step"] == max(row["step"] for row in evals)]
+        if not last:
+            continue
+        name = next(c.name for c in found.series if c.origin == origin)
+        over, way = (
+            stats.macro_interval([stats.Interval(row[key], *row[f"{key}_ci"]) for row in last])
+            for key in ("over_maj", "efficiency")
+        )
+        rm, maj = (float(np.mean([row[key][str(row["k"])] for row in last])) for key in ("rm", "maj"))
+        gap = f"{points(over.mean)} {between(over.low, over.high)}"
+        rows.append([name, share(rm), share(maj), gap, f"{way.mean:.2f} [{way.low:.2f}, {way.high:.2f}]"])
+    head = ["at the last eval point", "rm@k", "maj@k", "rm@k less maj@k", "of the way from mean@k to pass@k"]
+    return [Table(head, rows)] if rows else []
 
 
 def marks(findings: list[Finding]) -> list[Mark]:

@@ -264,6 +264,18 @@ def of_rows(policy: Policy, items: dict[str, list[Item]], columns: dict[str, lis
     return found
 
 
+def add_scores(policy: Policy, items: dict[str, list[Item]], points: list[dict], columns: dict[str, list], budget: int) -> None:
+    """The mean score of an eval point's completions: where it parts from accuracy, a policy learns to please the model."""
+    values = of_rows(policy, items, columns, budget)
+    for point in points:
+        own = [
+            value
+            for value, b, t in zip(values, columns["benchmark"], columns["temperature"], strict=True)
+            if (b, t) == (point["benchmark"], point["temperature"])
+        ]
+        point["score"] = float(np.mean(own))
+
+
 def pair_loss(scores_N: Tensor, right_N: Tensor) -> Tensor:
     """Of one problem: the mean over pairs of a right and a wrong candidate of -log sigmoid(right - wrong)."""
     return -logsigmoid(scores_N[right_N][:, None] - scores_N[~right_N][None]).mean()

@@ -1,4 +1,4 @@
-"""A run: what the steps of one arm share, and how it is made ready, from a base or from the last checkpoint."""
+"""A run: what the steps of one arm share, and how it is made ready, from a base, the last checkpoint or an earlier one."""
 
 import time
 from collections.abc import Callable
@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from passus import benchmarks, checkpoint, dataset, memory, models, overlap, readers, reward, reward_model
+from passus import alarm, benchmarks, checkpoint, dataset, memory, models, overlap, readers, reward, reward_model
 from passus.adapter import fingerprint_of
 from passus.batch import Shape
 from passus.checkpoint import Progress
-from passus.config import Config
+from passus.config import LIVE, Config
 from passus.curriculum import Curriculum
 from passus.errors import UsageError
 from passus.judge import Judge, judge_of
@@ -19,8 +19,9 @@ from passus.memory import Fit, Need
 from passus.optimizer import Optimizer
 from passus.policy import Policy
 from passus.readers import Reader
-from passus.record import RunFolder
+from passus.record import RunFolder, saved_checkpoints
 from passus.sampler import Sampler
+from passus.sitting import Sitting
 from passus.suite import Loaded
 from passus.suite import load as load_suite
 from passus.tasks import task_parts
@@ -28,24 +29,14 @@ from passus.tasks import task_parts
 LOOK_AHEAD = 256  # prompts whose lengths are looked at before a run begins
 
 
-@dataclass
-class Run:
+@dataclass(kw_only=True)
+class Run(Sitting):
     """All that the steps of one arm share."""
 
-    config: Config
-    folder: RunFolder
-    policy: Policy
-    optimizer: Optimizer
     engine: Sampler
     reference: Any | None
     """The policy before training, where the method needs it and no adapter can be switched off to find it."""
     reward_function: reward.Function | None
-    progress: Progress
-    check_stop: Callable[[], None]
-    started: float
-    """When this sitting began, less the time of earlier ones."""
-    micro_tokens: int = 0
-    """Of a micro-batch; less than train.micro_tokens once memory has run out."""
     longest: int = 1
     """Tokens of the longest sequence so far: what micro-batches on CUDA are made for."""
     captures: bool = False
@@ -72,6 +63,11 @@ class Run:
     def shows_solutions(self) -> bool:
         """Supervised fine-tuning: solutions are shown, not sampled."""
         return self.config.method.loss == "likelihood"
+
+    def make_room(self) -> None:
+        self.captured.clear()
+        self.engine.release()
+        super().make_room()
 
 
 def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -> Run:
@@ -105,8 +101,9 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     engine = policy.sampler(check_stop)
     started = time.monotonic() - progress.elapsed
     run = Run(
-        config, folder, policy, optimizer, engine, reference, reward_function, progress, check_stop, started,
-        config.train.micro_tokens, loaded=loaded, judge=judge, scorer=scorer, readers=frozen, remarks=remarks,
+        config=config, folder=folder, policy=policy, optimizer=optimizer, engine=engine, reference=reference,
+        reward_function=reward_function, progress=progress, check_stop=check_stop, started=started,
+        micro_tokens=config.train.micro_tokens, loaded=loaded, judge=judge, scorer=scorer, readers=frozen, remarks=remarks,
         curriculum=Curriculum(config.task, config.seed) if config.task.is_tracked else None,
     )  # fmt: skip
     if layout:
@@ -203,3 +200,18 @@ def check_anchor(config: Config) -> None:
             expected="the trainer's own log-probs as anchor of a whole sequence's ratio",
             write='anchor = "trainer"',
         )
+
+
+def go_back(run: Run, step: int) -> None:
+    """Weights and moments of an earlier checkpoint, at a lower learning rate; steps are counted on."""
+    saved = saved_checkpoints(run.folder.checkpoints)[step]
+    checkpoint.read(saved)
+    run.make_room()
+    run.progress.slower *= alarm.SLOWER
+    config = run.config
+    run.policy = models.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
+    run.optimizer = Optimizer(run.policy.model, config.train, run.progress.slower)
+    checkpoint.restore(saved, run.optimizer)
+    engine, run.engine = run.engine, run.policy.sampler(run.check_stop)
+    run.engine.cache_bytes, run.engine.most = engine.cache_bytes, engine.most
+    run.readers.pop(LIVE, None)  # it read with the weights of before

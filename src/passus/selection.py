@@ -20,11 +20,6 @@ from passus.grading import Verdict, canonical
 RESAMPLES = 2000
 
 
-def ks(size: int) -> list[int]:
-    """1, 2, 4, ... and all of them."""
-    return sorted({2**i for i in range(size.bit_length())} | {size})
-
-
 @dataclass(frozen=True)
 class Baselines:
     """What can be had from a pool without a reward model."""
@@ -38,11 +33,11 @@ class Baselines:
 def baselines(pool: Pool) -> Baselines:
     size = pool.correct_QN.shape[1]
     row = {"mean": float(pool.correct_QN.mean()), "mean_ci": _interval(pool.correct_QN.mean(1))}
-    row |= _by_k("pass", {k: stats.pass_at_k(pool.correct_QN, k) for k in ks(size)})
+    row |= _by_k("pass", {k: stats.pass_at_k(pool.correct_QN, k) for k in stats.powers_of_two(size)})
     if not any(answer for answers in pool.answers_QN for answer in answers):
         return Baselines(row, None)
     answers_QN = [[answer and canonical(answer) for answer in answers] for answers in pool.answers_QN]
-    votes = {k: stats.maj_from_pool(answers_QN, pool.correct_QN, k) for k in {*ks(size), best_of(size)}}
+    votes = {k: stats.maj_from_pool(answers_QN, pool.correct_QN, k) for k in {*stats.powers_of_two(size), best_of(size)}}
     return Baselines(row | _by_k("maj", votes), votes[best_of(size)])
 
 
@@ -65,7 +60,7 @@ def chosen(scores_QN: np.ndarray, correct_QN: np.ndarray, majority_Q: np.ndarray
     """What a reward model's scores make of a pool: rm@k, and the share of the way from mean@k to pass@k that it goes."""
     size = correct_QN.shape[1]
     k = best_of(size)
-    chances = {n: stats.rm_at_k(scores_QN, correct_QN, n) for n in {*ks(size), k}}
+    chances = {n: stats.rm_at_k(scores_QN, correct_QN, n) for n in {*stats.powers_of_two(size), k}}
     by_k = _by_k("rm", chances)
     low, high = by_k["rm_ci"][str(k)]
     where = {"q": len(correct_QN), "k": k, "acc": by_k["rm"][str(k)], "ci_low": low, "ci_high": high}

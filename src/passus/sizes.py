@@ -89,9 +89,19 @@ def ends_of_all(by_size: list[Sizes]) -> Finding:
     if not all(line.curves[0].items is not None for sizes in by_size for line in _lines(sizes)):
         return Finding("A12", "all", OVERALL, HIGHER, Verdict.UNTESTABLE, "L0", said, numbers)
     test = stats.page(ends_BM)
-    said += f", Page's L over benchmarks {p_value(test.p)}; of these checkpoints, since a run's luck is in all its benchmarks"
+    said += f", Page's L over benchmarks {p_value(test.p)}; {_order(by_size[0], ends_BM.mean(0))}"
+    said += "; of these checkpoints, since a run's luck is in all its benchmarks"
     verdict = Verdict.SUPPORTED if test.p < 0.05 else Verdict.NOT_SUPPORTED
     return Finding("A12", "all", OVERALL, HIGHER, verdict, "L2", said, numbers, p=test.p)
+
+
+def _order(sizes: Sizes, ends_M: np.ndarray) -> str:
+    """Which sizes end above a larger one: a trend may be there all the same."""
+    names = [lines[0].name for lines in sizes.values()]
+    above = [name for n, name in enumerate(names) if (ends_M[n] > ends_M[n + 1 :]).any()]
+    return (
+        f"{', '.join(above)} {'ends' if len(above) == 1 else 'end'} above a larger one" if above else "all in the order of size"
+    )
 
 
 def gains(by_size: list[Sizes]) -> Finding | None:

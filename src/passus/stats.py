@@ -396,6 +396,11 @@ def _indicators(levels: Sequence[Hashable]) -> np.ndarray:
     return np.array([[level == kind for kind in dict.fromkeys(levels)] for level in levels], dtype=float)
 
 
+def powers_of_two(most: int) -> list[int]:
+    """1, 2, 4, ... and all of them: the k of pass@k, maj@k and rm@k."""
+    return sorted({2**i for i in range(most.bit_length())} | {most})
+
+
 def pass_at_k(correct_QK: np.ndarray, k: int) -> np.ndarray:
     """Of each item: the chance that at least one of k samples drawn without replacement from the K is correct."""
     samples = correct_QK.shape[1]

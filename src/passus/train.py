@@ -12,20 +12,19 @@ Shapes: P prompts, G samples a prompt, N = P x G rows, C completion tokens of a 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from passus import alarm, batch, checkpoint, lessons, logprob, metrics, models, readers, reward, reward_model
+from passus import alarm, batch, checkpoint, lessons, logprob, metrics, readers, reward, reward_model
 from passus.attention import VarlenPlan
 from passus.batch import PackedBatch
 from passus.config import CONTROLS, FROZEN, LIVE, Config
 from passus.curriculum import TRIES, Curriculum
 from passus.device import to_device
 from passus.display import score
-from passus.errors import PassusError, Stop
+from passus.errors import Stop
 from passus.evaluate import evaluate
 from passus.grading import Grade, Verdict
 from passus.groups import Groups
@@ -33,18 +32,13 @@ from passus.judge import grade_items
 from passus.lessons import Lesson, Taught
 from passus.method import Tokens, advantages, policy_loss, token_weights
 from passus.metrics import Times, Update
-from passus.optimizer import Optimizer, learning_rate
-from passus.policy import Policy
+from passus.optimizer import learning_rate
 from passus.readers import Reader
-from passus.record import RunFolder, saved_checkpoints
-from passus.run import Run, capture, prepare
+from passus.record import RunFolder
+from passus.run import Run, capture, go_back, prepare
 from passus.sampler import Rollout, SamplingParams
 from passus.suite import totals
 from passus.tasks import Item, solution_of
-
-STOP_AFTER_SKIPPED = 3  # updates in a row
-SMALLEST_MICRO_BATCH = 64  # tokens; a longer sequence goes alone
-T = TypeVar("T")
 
 
 def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say: Callable[[str], None]) -> None:
@@ -61,16 +55,15 @@ def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say
         say(f"continues after step {run.progress.step}")
     try:
         while True:
-            if is_due(run, config.eval.every) or run.progress.step == 0:
+            if run.is_due(config.eval.every) or run.progress.step == 0:
                 measure(run, say)
                 watch(run, say)
-            if is_due(run, config.run.save_every):
+            if run.is_due(config.run.save_every):
                 save(run)
             if run.progress.step == config.train.steps or run.progress.ended:
                 break
             take_step(run)
-            if run.progress.skipped_in_a_row >= STOP_AFTER_SKIPPED:
-                raise not_finite(run)
+            run.check_finite()
     except Stop:
         run.optimizer.zero_grad()
         save(run)
@@ -87,14 +80,14 @@ def rehearse(run: Run) -> None:
     device = run.policy.model.device
     ones_N = torch.ones(rows, device=device)
     seen = Experience(*shown, torch.zeros(rows, most, device=device), ones_N, ones_N)
-    within_memory(run, lambda: add_gradients(run, seen, list(range(rows)), 0))
+    run.within_memory(lambda: add_gradients(run, seen, list(range(rows)), 0))
     run.optimizer.zero_grad()
     if run.captures:
         try:
             for shape in dict.fromkeys(batch.shapes(run.micro_tokens, run.longest)):
                 capture(run, shape)
         except torch.OutOfMemoryError:  # it goes without
-            make_room(run)
+            run.make_room()
 
 
 def base_rates(run: Run, curriculum: Curriculum, say: Callable[[str], None]) -> list[float]:
@@ -113,19 +106,6 @@ def base_rates(run: Run, curriculum: Curriculum, say: Callable[[str], None]) -> 
     right_Q = np.array([g.verdict is Verdict.CORRECT for g in grades_N]).reshape(len(items), -1).mean(1)
     say(f"difficulty: {len(items)} items x {TRIES} samples, {right_Q.mean():.2f} right")
     return right_Q.tolist()
-
-
-def is_due(run: Run, every: int) -> bool:
-    return run.progress.step > 0 and (run.progress.step % every == 0 or run.progress.step == run.config.train.steps)
-
-
-def not_finite(run: Run) -> PassusError:
-    return PassusError(
-        f"{run.progress.skipped_in_a_row} updates in a row were skipped, up to step {run.progress.step}: loss or gradient was "
-        f"not finite; last good checkpoint: {checkpoint.latest(run.folder.checkpoints) or 'none yet'}",
-        expected="a finite loss and gradient",
-        write=f"a learning rate below {run.config.train.learning_rate:g}, and another --out folder",
-    )
 
 
 def take_step(run: Run) -> None:
@@ -277,10 +257,10 @@ def experience(run: Run, used: Groups) -> Experience:
     if method.anchor == "sampler":
         seen.anchor_NL = seen.sampled_NL
     elif run.config.train.updates > 1 or (method.kl_weight and method.kl == "k1"):
-        seen.anchor_NL = within_memory(run, lambda: all_logprobs(run, seen))
+        seen.anchor_NL = run.within_memory(lambda: all_logprobs(run, seen))
     if method.kl_weight:
         with run.policy.reference(run.reference):
-            seen.reference_NL = within_memory(run, lambda: all_logprobs(run, seen))
+            seen.reference_NL = run.within_memory(lambda: all_logprobs(run, seen))
     return seen
 
 
@@ -312,40 +292,9 @@ def learn(run: Run, seen: Experience, step: int, taught: Taught | None = None) -
     return found
 
 
-def within_memory(run: Run, work: Callable[[], T]) -> T:
-    """Try again with micro-batches half the size when memory runs out; nothing has been applied by then."""
-    while True:
-        try:
-            return work()
-        except torch.OutOfMemoryError as error:
-            run.optimizer.zero_grad()
-            if run.micro_tokens <= SMALLEST_MICRO_BATCH:
-                raise out_of_memory(run) from error
-        run.micro_tokens = max(SMALLEST_MICRO_BATCH, run.micro_tokens // 2)
-        make_room(run)
-
-
-def make_room(run: Run) -> None:
-    """Give back what can be made again."""
-    run.captured.clear()
-    run.engine.release()
-    torch.cuda.empty_cache()
-
-
-def out_of_memory(run: Run) -> PassusError:
-    train = run.config.train
-    return PassusError(
-        f"memory ran out with micro-batches of {run.micro_tokens} tokens, in step {run.progress.step + 1}; "
-        f"last checkpoint: {checkpoint.latest(run.folder.checkpoints) or 'none yet'}",
-        expected="room for one sequence of the longest kind",
-        write=f"train.max_tokens below {train.max_tokens}"
-        + ("" if run.config.model.tuning == "frozen" else ', or model.tuning = "frozen"'),
-    )
-
-
 def one_update(run: Run, seen: Experience, rows: list[int], number: int, kept: Sequence[Lesson] = ()) -> Update:
     """Loss and gradient, then the optimizer's step, unless they are not finite."""
-    update = within_memory(run, lambda: add_gradients(run, seen, rows, number, kept))
+    update = run.within_memory(lambda: add_gradients(run, seen, rows, number, kept))
     update.norm, update.applied = run.optimizer.step(number, update.sums["loss"])
     run.optimizer.zero_grad(keep=bool(run.captured))
     run.progress.skipped_in_a_row = 0 if update.applied else run.progress.skipped_in_a_row + 1
@@ -466,7 +415,7 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
     run.policy.refresh()
     points, rows = evaluate(run.policy, run.engine, config.eval, config.eval_tokens, config.seed, step, run.loaded, run.judge)
     if run.scorer:
-        add_scores(run, run.scorer, points, rows)
+        reward_model.add_scores(run.scorer, run.loaded.items, points, rows, config.train.micro_tokens)
     run.folder.write_rows("items", step, rows)
     run.folder.append_totals(totals(config.eval, run.loaded, points, rows))
     if config.eval.readers:
@@ -477,18 +426,6 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
     run.folder.append_evals(points)
     for p in points:
         say(f"step {step}/{config.train.steps}  {p['benchmark']}  accuracy {score(p)}  length {p['tokens_mean']:.1f}")
-
-
-def add_scores(run: Run, scorer: Policy, points: list[dict], rows: dict[str, list]) -> None:
-    """What the reward model makes of the same completions: where it parts from accuracy, the policy learns to please it."""
-    values = reward_model.of_rows(scorer, run.loaded.items, rows, run.config.train.micro_tokens)
-    for p in points:
-        own = [
-            value
-            for value, b, t in zip(values, rows["benchmark"], rows["temperature"], strict=True)
-            if (b, t) == (p["benchmark"], p["temperature"])
-        ]
-        p["score"] = float(np.mean(own))
 
 
 def watch(run: Run, say: Callable[[str], None]) -> None:
@@ -509,28 +446,8 @@ def watch(run: Run, say: Callable[[str], None]) -> None:
         save(run)
 
 
-def go_back(run: Run, step: int) -> None:
-    """Weights and moments of an earlier checkpoint, at a lower learning rate; steps are counted on."""
-    saved = saved_checkpoints(run.folder.checkpoints)[step]
-    checkpoint.read(saved)
-    make_room(run)
-    run.progress.slower *= alarm.SLOWER
-    config = run.config
-    run.policy = models.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
-    run.optimizer = Optimizer(run.policy.model, config.train, run.progress.slower)
-    checkpoint.restore(saved, run.optimizer)
-    engine, run.engine = run.engine, run.policy.sampler(run.check_stop)
-    run.engine.cache_bytes, run.engine.most = engine.cache_bytes, engine.most
-    run.readers.pop(LIVE, None)  # it read with the weights of before
-
-
 def save(run: Run) -> None:
-    """A checkpoint of the last whole step, unless it stands there already, or skipped updates put the weights in doubt."""
+    """A checkpoint, with those kept that an alarm may want to go back to."""
     run.folder.settle()
-    step, is_last = run.progress.step, run.progress.step == run.config.train.steps or run.progress.ended
-    if (run.progress.skipped_in_a_row and not is_last) or step in saved_checkpoints(run.folder.checkpoints):
-        return
-    run.folder.sync()
-    run.progress.elapsed = time.monotonic() - run.started
     wanted = alarm.wanted(run.folder, run.progress.watched_from) if run.config.eval.on_fall == "return" else []
-    checkpoint.save(run.folder.checkpoints, run.policy, run.optimizer, run.progress, run.config.run.keep, wanted)
+    run.save(is_last=run.progress.step == run.config.train.steps or run.progress.ended, wanted=wanted)

@@ -14,21 +14,19 @@ import numpy as np
 import torch
 
 from passus import candidates, checkpoint, metrics, reward_model, selection
-from passus.candidates import Pool
+from passus.candidates import Gathered, Pool, Problems
 from passus.checkpoint import Progress
 from passus.config import Config
 from passus.display import score
-from passus.errors import PassusError, Stop, UsageError
+from passus.errors import Stop, UsageError
 from passus.metrics import Times
 from passus.optimizer import Optimizer, learning_rate
 from passus.policy import Policy
-from passus.record import ROWS, RunFolder, saved_checkpoints
+from passus.record import ROWS, RunFolder
 from passus.reward_model import Asked
 from passus.selection import Baselines
+from passus.sitting import Sitting
 from passus.suite import load as load_suite
-
-STOP_AFTER_SKIPPED = 3  # updates in a row
-SMALLEST_MICRO_BATCH = 64  # tokens; a problem of more goes alone
 
 
 @dataclass(frozen=True)
@@ -39,19 +37,10 @@ class Learned:
     right: list[bool]
 
 
-@dataclass
-class Run:
-    config: Config
-    folder: RunFolder
-    policy: Policy
-    optimizer: Optimizer
-    progress: Progress
+@dataclass(kw_only=True)
+class Run(Sitting):
     problems: list[Learned]
     pools: list[Pool]
-    check_stop: Callable[[], None]
-    started: float
-    micro_tokens: int
-    """Less than train.micro_tokens once memory has run out."""
     asked: list[Asked]
     """The candidates of each pool as tokens."""
     baselines: list[Baselines]
@@ -67,22 +56,17 @@ def train(
         say(f"continues after step {run.progress.step}")
     try:
         while True:
-            if run.progress.step == 0 or is_due(run, config.eval.every):
+            if run.progress.step == 0 or run.is_due(config.eval.every):
                 measure(run, say)
-            if run.progress.step and is_due(run, config.run.save_every):
-                save(run)
+            if run.is_due(config.run.save_every):
+                run.save(is_last=run.progress.step == config.train.steps)
             if run.progress.step == config.train.steps:
                 break
             take_step(run)
-            if run.progress.skipped_in_a_row >= STOP_AFTER_SKIPPED:
-                raise PassusError(
-                    f"{STOP_AFTER_SKIPPED} updates in a row were skipped, up to step {run.progress.step}: not finite",
-                    expected="a finite loss and gradient",
-                    write=f"a learning rate below {config.train.learning_rate:g}, and another --out folder",
-                )
+            run.check_finite()
     except Stop:
         run.optimizer.zero_grad()
-        save(run)
+        run.save(is_last=run.progress.step == config.train.steps)
         say(f"saved: the same command goes on from {checkpoint.latest(folder.checkpoints) or 'the start'}")
         raise
 
@@ -114,21 +98,26 @@ def prepare(
         checkpoint.restore(saved, optimizer)
     if folder.exists():
         folder.set_aside_after(progress.step, len(pools))
-    remarks = [
-        f"{len(found.shown)} problems to learn from; {found.dropped} dropped, whose candidates are all right or all wrong"
-    ]
-    remarks += [f"{given.shared} candidates left out, whose problem is also an eval item"] if given.shared else []
-    remarks += [f"{given.errors} candidates left out, on which the grader failed"] if given.errors else []
-    remarks += loaded.remarks()
+    remarks = [*said_of(given, found), *loaded.remarks()]
     folder.start(config, policy.describe(name), progress.step if saved else None, about | {"remarks": remarks})
     for remark in remarks:
         say(remark)
     started = time.monotonic() - progress.elapsed
     learned = [Learned(rows, problem.right) for rows, problem in zip(sequences, found.shown, strict=True)]
     return Run(
-        config, folder, policy, optimizer, progress, learned, pools, check_stop, started, config.train.micro_tokens, asked,
-        [selection.baselines(pool) for pool in pools],
+        config=config, folder=folder, policy=policy, optimizer=optimizer, progress=progress, check_stop=check_stop,
+        started=started, micro_tokens=config.train.micro_tokens, problems=learned, pools=pools, asked=asked,
+        baselines=[selection.baselines(pool) for pool in pools],
     )  # fmt: skip
+
+
+def said_of(given: Gathered, found: Problems) -> list[str]:
+    """What became of the candidates."""
+    dropped = f"{found.dropped} dropped, whose candidates are all right or all wrong"
+    left_out = {"whose problem is also an eval item": given.shared, "on which the grader failed": given.errors}
+    return [f"{len(found.shown)} problems to learn from; {dropped}"] + [
+        f"{count} candidates left out, {why}" for why, count in left_out.items() if count
+    ]
 
 
 def load(config: Config, saved: Path | None) -> Policy:
@@ -148,10 +137,6 @@ def check_same(folder: RunFolder, about: dict) -> None:
                 expected="the data that the run began with",
                 write="the same files again, or another --out",
             )
-
-
-def is_due(run: Run, every: int) -> bool:
-    return run.progress.step % every == 0 or run.progress.step == run.config.train.steps
 
 
 def drawn(run: Run, step: int) -> list[Learned]:
@@ -179,7 +164,7 @@ def take_step(run: Run) -> None:
     config, step, times = run.config, run.progress.step + 1, Times()
     with times("step"):
         shown = drawn(run, step)
-        seen = within_memory(run, lambda: add_gradients(run, shown))
+        seen = run.within_memory(lambda: add_gradients(run, shown))
         norm, applied = run.optimizer.step(step - 1, torch.tensor(seen.loss))
         run.optimizer.zero_grad()
     progress = run.progress
@@ -218,23 +203,6 @@ def add_gradients(run: Run, shown: Sequence[Learned]) -> Seen:
     return seen
 
 
-def within_memory(run: Run, work: Callable[[], Seen]) -> Seen:
-    """Try again with micro-batches half the size when memory runs out; nothing has been applied by then."""
-    while True:
-        try:
-            return work()
-        except torch.OutOfMemoryError as error:
-            run.optimizer.zero_grad()
-            if run.micro_tokens <= SMALLEST_MICRO_BATCH:
-                raise PassusError(
-                    f"memory ran out with the candidates of one problem, in step {run.progress.step + 1}",
-                    expected="room for them",
-                    write=f"train.samples below {run.config.train.samples}, or candidates of fewer tokens",
-                ) from error
-        run.micro_tokens = max(SMALLEST_MICRO_BATCH, run.micro_tokens // 2)
-        torch.cuda.empty_cache()
-
-
 def measure(run: Run, say: Callable[[str], None]) -> None:
     """rm@k of every benchmark's pool, unless it is recorded already."""
     step, config = run.progress.step, run.config
@@ -255,13 +223,3 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
         say(f"step {step}/{config.train.steps}  {pool.benchmark}  rm@{found['k']} {score(found)}")
     run.folder.write_rows("items", step, columns)
     run.folder.append_evals(points)
-
-
-def save(run: Run) -> None:
-    step = run.progress.step
-    is_last = step == run.config.train.steps
-    if (run.progress.skipped_in_a_row and not is_last) or step in saved_checkpoints(run.folder.checkpoints):
-        return
-    run.folder.sync()
-    run.progress.elapsed = time.monotonic() - run.started
-    checkpoint.save(run.folder.checkpoints, run.policy, run.optimizer, run.progress, run.config.run.keep)
