@@ -1,6 +1,7 @@
-"""What rm@8 would be if candidates were chosen by their style alone: a check before steps, steps before a guess.
+"""How far the form of an answer goes, and what reward models know beyond it, on the pools of `passus run reward-model`.
 
-Of the pools of `passus run reward-model`; what a reward model adds to that, it learned about right and wrong.
+First rm@8 of a rule that looks at form alone: a check before steps, steps before a guess, what was cut off last. Then, for each
+reward model, the share of pairs that it puts in order: a right and a wrong answer to one problem, both of one style and ended.
 
     python scripts/choose_by_style.py runs/reward-model
 """
@@ -10,26 +11,58 @@ from pathlib import Path
 
 import numpy as np
 
-from passus import candidates, stats
+from passus import candidates, reward_model, stats
+from passus.candidates import Pool
 from passus.curves import BEST_OF
 from passus.experiment import load_experiment
 from passus.nano.probe import style_of
+from passus.policy import Policy
 from passus.suite import load
 
-STYLES = ("direct", "steps", "check")
+CUT_OFF, STYLES = -1, ("direct", "steps", "check")
+FEW = 40
+"""Items of a benchmark that the reward models are asked about."""
+
+
+def form_of(text: str) -> int:
+    return STYLES.index(style_of(text)) if text.endswith("}") else CUT_OFF
+
+
+def forms_of(pool: Pool) -> np.ndarray:
+    return np.array([[form_of(text) for text in row] for row in pool.completions_QN])
+
+
+def in_order(scorer: Policy, pools: list[Pool], style: int) -> float:
+    """A tie is half; a pair that says the same counts as any other."""
+    found = []
+    for pool in pools:
+        forms_QN = forms_of(pool)
+        values = reward_model.score_all(scorer, pool.items_Q[:FEW], pool.completions_QN[:FEW], 4096)
+        for scores_N, form_N, right_N in zip(values, forms_QN, pool.correct_QN, strict=False):
+            own_N = np.array(scores_N)
+            apart = own_N[(form_N == style) & (right_N == 1)][:, None] - own_N[(form_N == style) & (right_N == 0)][None]
+            found += (np.sign(apart) / 2 + 0.5).ravel().tolist()
+    return float(np.mean(found))
 
 
 def main(folder: Path) -> None:
-    arm = next(one for one in load_experiment("reward-model").arms if one.needs)
-    given = candidates.gather(arm.config, folder, arm.needs)
-    pools = candidates.pools(given.to_choose, load(arm.config.eval).items, arm.config.candidates.pool, arm.config.seed)
-    styles = [np.array([[STYLES.index(style_of(text)) for text in row] for row in pool.completions_QN]) for pool in pools]
-    right = np.concatenate([pool.correct_QN.ravel() for pool in pools])
-    of_all = np.concatenate([style.ravel() for style in styles])
-    for n, name in enumerate(STYLES):
-        print(f"{name}: {(of_all == n).mean():.3f} of the candidates, {right[of_all == n].mean():.3f} right")
-    chosen = [stats.rm_at_k(style, pool.correct_QN, BEST_OF).mean() for style, pool in zip(styles, pools, strict=True)]
-    print(f"chosen by style: rm@{BEST_OF} {np.mean(chosen):.3f}, mean of {len(pools)} benchmarks")
+    arms = [one for one in load_experiment("reward-model").arms if one.needs]
+    config = arms[0].config
+    given = candidates.gather(config, folder, arms[0].needs)
+    pools = candidates.pools(given.to_choose, load(config.eval).items, config.candidates.pool, config.seed)
+    forms, right = (
+        np.concatenate([forms_of(pool).ravel() for pool in pools]),
+        np.concatenate([p.correct_QN.ravel() for p in pools]),
+    )
+    for form, name in enumerate((*STYLES, "cut off")):
+        here = forms == (form if form < len(STYLES) else CUT_OFF)
+        print(f"{name}: {here.mean():.3f} of the candidates, {right[here].mean():.3f} right")
+    chosen = [stats.rm_at_k(forms_of(pool), pool.correct_QN, BEST_OF).mean() for pool in pools]
+    print(f"chosen by form: rm@{BEST_OF} {np.mean(chosen):.3f}, mean of {len(pools)} benchmarks")
+    for arm in sorted(arms, key=lambda one: one.name):
+        scorer = reward_model.load(str(folder / arm.name), "cpu", "float32")
+        shares = ", ".join(f"{STYLES[n]} {in_order(scorer, pools, n):.2f}" for n in (1, 2))
+        print(f"{arm.name}: pairs of one style in order: {shares}", flush=True)
 
 
 if __name__ == "__main__":

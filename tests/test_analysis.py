@@ -249,6 +249,7 @@ def test_whether_larger_ones_gain_more_is_an_interaction():
         ((0.12, 0.0, 0.0), Verdict.SUPPORTED, "m, 0.5B falls first"),
         ((0.0, 0.0, 0.0), Verdict.NOT_SUPPORTED, "none falls first"),
         ((0.12, 0.12, 0.12), Verdict.NOT_SUPPORTED, "m, 0.5B, m, 2B, m, 8B fall first"),
+        ((0.18, 0.1, 0.1), Verdict.NOT_SUPPORTED, "m, 0.5B, m, 2B, m, 8B fall first"),
     ],
 )
 def test_whether_small_ones_fall_first(dips, verdict, who):
@@ -261,7 +262,7 @@ def test_whether_small_ones_fall_first(dips, verdict, who):
             curves.append(on(benchmark, curve(rng, truth_T, 150, name=name, difficulty_Q=hard_Q)))
     (found,) = [one for one in asked(curves)["A13"] if one.series == "all"]
     assert (found.benchmark, found.verdict) == (OVERALL, verdict) and found.said.startswith(who)
-    assert (found.high < 0) is (verdict is Verdict.SUPPORTED)
+    assert verdict is not Verdict.SUPPORTED or found.high < 0
 
 
 def test_too_few_items_cannot_tell_whether_small_ones_fall_first():
@@ -384,6 +385,13 @@ def test_an_early_dip():
     assert found is not None and found.verdict is Verdict.SUPPORTED
     plain = course.early_dip(of(curve(np.random.default_rng(11), RISE_T, 300)))
     assert plain is not None and plain.verdict is Verdict.NOT_SUPPORTED
+
+
+def test_a_curve_that_is_flat_at_first_seldom_seems_to_dip():
+    """The lowest of several noisy points lies below the start, and one of them always is the lowest."""
+    rng, flat_T = np.random.default_rng(12), np.where(np.arange(11) < 6, 0.4, 0.6)
+    found = [course.early_dip(of(curve(rng, flat_T, 100))) for _ in range(80)]
+    assert sum(one is not None and one.verdict is Verdict.SUPPORTED for one in found) <= 3
 
 
 @pytest.mark.parametrize("ys", [[], [0.5], [0.5, float("nan")], [0.2, 0.4], [float("nan")] * 4, [0.5] * 12, [1.0] * 12])

@@ -98,6 +98,11 @@ def test_gated_questions_are_not_written(monkeypatch):
     rows = [row(0, f"c{i}", RIGHT) | {"benchmark": "gated", "question": written} for i in range(4)]
     (pool,) = candidates.pools(rows, {"gated": [item]}, 4, 0)
     assert pool.items_Q[0].question == "A secret?"
+    plain = [one | {"question": "A secret?"} for one in rows]
+    assert len(candidates.pools([*rows[:2], *plain[2:]], {"gated": [item]}, 4, 0)) == 1
+    with pytest.raises(UsageError, match="is another in the candidates") as caught:
+        candidates.pools(rows, {"gated": [Item("gated", 0, "Other secret?", "1")]}, 4, 0)
+    assert "secret" not in str(caught.value)
 
 
 def parquet(path, rows: list[dict]):

@@ -124,3 +124,12 @@ def test_many_benchmarks_are_a_table_and_one_sentence(tmp_path):
     assert "On 4 of 4 benchmarks the lines are not told apart." in text and text.count("tiers") == 0
     assert "over all benchmarks: not supported" in text
     assert isinstance(table, document.Table) and [row[0] for row in table.rows] == [f"bench{n}" for n in range(4)]
+
+
+def test_lines_without_a_benchmarks_name_still_have_their_tiers(tmp_path):
+    points = {name: [{"x": 10 * n, "y": y} for n in range(8)] for name, y in (("a", 0.2), ("b", 0.8))}
+    series = [{"name": name, "n": 400, "points": own} for name, own in points.items()]
+    file = tmp_path / "curves.json"
+    file.write_text(json.dumps({"title": "t", "x": "step", "y": "accuracy", "series": series}))
+    text = report.report([file]).sections[0].blocks[0]
+    assert "fall into tiers: supported" in text and "of 0 benchmarks" not in text

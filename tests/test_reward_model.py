@@ -331,6 +331,8 @@ def test_what_was_drawn_and_chosen_can_be_looked_at(whole, arm, capsys):
     show_samples(whole / arm, None, 3, "wrong")
     said = capsys.readouterr().out
     assert said.count("completion") == 3 and "score" in said and "candidates that are wrong" in said.replace(" \n", " ")
+    if arm == "qwen3-26k":
+        assert "--step 3 --verdict wrong" in said  # where there are items
     print_listing(listing(whole), whole)
     assert {(row["step"], row["steps"]) for row in listing(whole)} == {(0, None), (6, 6)}
 
@@ -531,6 +533,9 @@ def test_figures_of_reward_models(whole, tmp_path):
     assert average["Qwen3-shaped, 26K"] == pytest.approx(np.mean([row["rm"]["8"] for row in last]))
     assert average["maj@k"] == pytest.approx(np.mean([row["maj"]["8"] for row in last]))
     assert not any(s.reference for s in charts.figure([whole], "heatmap").series)
+    assert charts.figure([whole / "qwen3-26k"], "grid").y2 == ""  # a reward model writes nothing
+    with pytest.raises(UsageError, match="nothing to draw"):
+        charts.curves([whole], y="length")
     paid = run_small(
         tmp_path / "arm", reward={"correct": 0.0, "model": str(whole / "qwen3-26k")}, train={"steps": 2}, eval={"limit": 2}
     )

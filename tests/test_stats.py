@@ -57,6 +57,19 @@ def test_items_that_all_score_the_same_are_not_certain_either():
     assert 0.1 < found.high - found.low < 0.4
 
 
+def test_the_noise_of_a_choice_is_bounded_by_that_of_its_pool():
+    """Other pools of the same items, with scores that tell right from wrong in part."""
+    rng = np.random.default_rng(8)
+    chance_Q = rng.uniform(0.05, 0.9, 100)
+    means, said = [], []
+    for _ in range(60):
+        correct_QN = (rng.random((100, 32)) < chance_Q[:, None]).astype(float)
+        value_Q = stats.rm_at_k(correct_QN + rng.normal(0, 1, correct_QN.shape), correct_QN, 8)
+        means.append(value_Q.mean())
+        said.append(stats.chosen_set_se(value_Q, 32 / 8))
+    assert np.std(means, ddof=1) < np.mean(said) < 2 * np.std(means, ddof=1)
+
+
 def test_pass_at_k_by_hand_and_by_simulation():
     correct = np.zeros((1, 16))
     correct[0, :3] = 1

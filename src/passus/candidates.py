@@ -124,6 +124,13 @@ def _known_by(written: str) -> bytes:
     return bytes.fromhex(written.removeprefix(HIDDEN)) if HIDDEN_QUESTION.fullmatch(written) else overlap.fingerprint(written)
 
 
+def _is_of(written: str, item: Item) -> bool:
+    """Whether a row's question is the item's; one that may not be written is known by its fingerprint, whoever wrote it."""
+    if is_private(item.benchmark):
+        return _known_by(written) == overlap.fingerprint(item.question)
+    return written == item.question
+
+
 def write(path: Path, columns: dict[str, list]) -> None:
     import pyarrow
     import pyarrow.parquet
@@ -210,9 +217,11 @@ def _by_item(rows: Sequence[dict]) -> list[tuple[tuple[str, int], list[dict]]]:
     for row in rows:
         found.setdefault((row["benchmark"], row["item"]), []).append(row)
     for key, own in found.items():
-        if len(questions := {row["question"] for row in own}) > 1:
+        questions = {row["question"] for row in own}
+        if len(questions) > 1 and len({_known_by(question) for question in questions}) > 1:
+            which = "" if is_private(key[0]) else f": {', '.join(sorted(questions)[:2])!r}"
             raise UsageError(
-                f"{key[0]}, item {key[1]} has {len(questions)} questions: {', '.join(sorted(questions)[:2])!r}",
+                f"{key[0]}, item {key[1]} has {len(questions)} questions{which}",
                 expected="one question under one number: candidates of different data were put together",
             )
     return sorted(found.items())
@@ -259,10 +268,11 @@ def pools(rows: Sequence[dict], items: dict[str, list[Item]], size: int, seed: i
                     f"{benchmark}, item {item.index} has {len(own)} candidates", expected=f"a pool of {size} for every item",
                     write=f"candidates.pool={len(own)}" if len(own) > 1 else None,
                 )  # fmt: skip
-            if own[0]["question"] != _written(item):
+            if not _is_of(own[0]["question"], item):
+                hidden = is_private(benchmark)
+                theirs, mine = ("another",) * 2 if hidden else (repr(own[0]["question"][:60]), repr(item.question[:60]))
                 raise UsageError(
-                    f"{benchmark}, item {item.index} is {own[0]['question'][:60]!r} in the candidates and "
-                    f"{item.question[:60]!r} in the benchmark",
+                    f"{benchmark}, item {item.index} is {theirs} in the candidates and {mine} in the benchmark",
                     expected="candidates of the same data",
                 )
             chosen = sorted(random.Random(f"{seed}/{benchmark}/{item.index}").sample(range(len(own)), size))
@@ -315,6 +325,12 @@ def gather(config: Config, experiment: Path, names: Sequence[str]) -> Gathered:
     for split, what in ((TRAIN, "to learn from"), (EVAL, f"of the suite ({', '.join(config.eval.suite)})")):
         if not rows[split]:
             raise UsageError(f"no candidates {what}", expected="rows of both kinds in the files together")
+    if nameless := [row for row in rows[TRAIN] if HIDDEN_QUESTION.fullmatch(row["question"])]:
+        raise UsageError(
+            f"{nameless[0]['benchmark']}, item {nameless[0]['item']}: the candidates have no question, only its fingerprint",
+            expected="problems to learn from in plain text",
+            write=f'suite = ["{nameless[0]["benchmark"]}", ...]   where they are to be chosen among',
+        )
     tested = {_known_by(row["question"]) for row in rows[EVAL]}
     kept = [row for row in rows[TRAIN] if overlap.fingerprint(row["question"]) not in tested]
     return Gathered(kept, rows[EVAL], len(rows[TRAIN]) - len(kept))

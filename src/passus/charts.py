@@ -199,6 +199,7 @@ def grid(sources: list[Path], x: str = "step", title: str | None = None) -> Figu
             f"{len(runs) + len(files)} runs or curve files for one grid", expected=one, write=str([*runs, *files][0])
         )
     made = curves(sources, x, "accuracy", title)
+    made.series = [s for s in made.series if not s.reference]
     if len(made.panels) < len(made.series):
         raise UsageError(f"{len({s.name for s in made.series})} lines in {sources[0]}", expected=one)
     series = made.series + (lines.suite_total(runs, x, made.series[0]) or lines.totals(made.series, "Total"))

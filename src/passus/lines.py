@@ -50,6 +50,8 @@ def of_run(run: RunFolder, x: str, y: str) -> list[Series]:
                 if y in row:  # arms of one experiment may record different things: sft has no reward
                     add(y, row["step"], row[y])
         for panel, point in panels(run) if y in Y_AXES else []:
+            if "rm" in point and y == "length":  # a reward model writes nothing
+                continue
             more = {"tokens": point.get("tokens_mean"), "tokens_p95": point.get("tokens_p95")}
             more |= {"low": point["ci_low"], "high": point["ci_high"]} if y == "accuracy" else {}
             add(panel, point["step"], point[Y_AXES[y][0]], **more).temperature = panel.removeprefix(point["benchmark"])

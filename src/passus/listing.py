@@ -89,8 +89,9 @@ def show_samples(run: Path, step: int | None, samples: int, verdict: str | None)
     if method.draws:
         _show_candidates(folder, samples, verdict)
         return
+    measured = [row["step"] for row in folder.evals()]
     if step is None:
-        step = (last_line(run / "metrics.jsonl") or {}).get("step", 0)
+        step = max(measured, default=0) if method.scores else (last_line(run / "metrics.jsonl") or {}).get("step", 0)
     kind = "items" if method.scores or not step else "samples"
     rows = [row for row in folder.read_rows(kind, step) if verdict in (None, row["verdict"])]
     what = kind
@@ -98,7 +99,8 @@ def show_samples(run: Path, step: int | None, samples: int, verdict: str | None)
         what = "best scored candidates"
         rows = [row | {"score": row["logp"], "chance": row["value"], "tokens": None} for row in rows]
     _print_rows(f"{run}, step {step}: {len(rows)} {what}" + (f" that are {verdict}" if verdict else ""), rows, samples)
-    say_next(f"passus show {run} --step {max(1, step // 2)} --verdict wrong")
+    earlier = max((s for s in measured if s <= step // 2), default=0) if method.scores else max(1, step // 2)
+    say_next(f"passus show {run} --step {earlier} --verdict wrong")
 
 
 def _show_candidates(folder: RunFolder, samples: int, verdict: str | None) -> None:

@@ -69,9 +69,9 @@ def report(sources: Sequence[Path], title: str | None = None, made: Sequence[str
     runs = [RunFolder(path) for path in dict.fromkeys(c.origin.path for c in found.series if c.origin)]
     sections = [
         overview(found, findings, sources),
-        *sizes(findings),
+        *sizes(findings, len({c.benchmark for c in found.series})),
         axes(found),
-        *between_lines(findings),
+        *between_lines(findings, len({c.benchmark for c in found.series})),
         *lines(found, findings),
         observations(findings),
         interpretation(found, findings),
@@ -117,7 +117,7 @@ def overview(found: Curves, findings: list[Finding], sources: Sequence[Path]) ->
 def _apart(findings: list[Finding], benchmarks: int) -> list[str]:
     """Tiers, where there is one benchmark; of several, on how many the lines are told apart."""
     tiers = [one for one in findings if one.id == "A7"]
-    if benchmarks == 1:
+    if benchmarks <= 1:
         return [_sentence(one) for one in tiers]
     shown = {one.benchmark for one in tiers if one.verdict is Verdict.SUPPORTED}
     silent = len({one.benchmark for one in tiers} - shown)
@@ -135,11 +135,15 @@ def _sentence(one: Finding) -> str:
     return f"{one.claim[:1].upper()}{one.claim[1:]}: {one.verdict} ({one.said})."
 
 
-def sizes(findings: list[Finding]) -> list[Section]:
+def sizes(findings: list[Finding], benchmarks: int) -> list[Section]:
     """Whether larger is better and gains more, and whether small ones fall first: over all benchmarks, then on each."""
     asked = [one for one in findings if one.id == "A12" or (one.id, one.series) == ("A13", "all")]
     several = len({one.benchmark for one in asked}) > 1
-    overall: list[Block] = [f"{_sentence(one)} ({one.level}.)" for one in asked if not several or one.benchmark == OVERALL]
+    overall: list[Block] = [
+        f"{f'On {one.benchmark}: ' if benchmarks > 1 and one.benchmark != OVERALL else ''}{_sentence(one)} ({one.level}.)"
+        for one in asked
+        if not several or one.benchmark == OVERALL
+    ]
     claims = list(dict.fromkeys(one.claim for one in asked if one.benchmark != OVERALL))
     rows = []
     for benchmark in dict.fromkeys(one.benchmark for one in asked if several and one.benchmark != OVERALL):
@@ -154,11 +158,11 @@ def _verdict(one: Finding) -> str:
     return f"{one.verdict}, {p_value(one.p)}" if one.p is not None else str(one.verdict)
 
 
-def between_lines(findings: list[Finding]) -> list[Section]:
+def between_lines(findings: list[Finding], benchmarks: int) -> list[Section]:
     """Of several benchmarks: which lines end apart over all of them, and the tiers of each where there are any."""
     pairs = _over_all(findings) if len(_over_all(findings)) > FEW_PAIRS else []
     tiers = [one for one in findings if one.id == "A7" and one.verdict is Verdict.SUPPORTED]
-    if len({one.benchmark for one in findings if one.id == "A7"}) < 2 or not (pairs or tiers):
+    if benchmarks < 2 or not (pairs or tiers):
         return []
     blocks: list[Block] = []
     if pairs:
@@ -223,8 +227,12 @@ def axes(found: Curves) -> Section:
     for c in found.series:
         if c.n and c.benchmark not in sizes.setdefault((c.n, c.k or 1), []):
             sizes[c.n, c.k or 1].append(c.benchmark)
+    chosen = first.items is not None and first.items.choices
     for (n, k), of_size in sizes.items():
-        said.append(f"{', '.join(filter(None, of_size)) or 'The benchmark'}: {n} items x {k} samples an eval point.")
+        each = (
+            f"with the best of {k} from a pool of {k * first.items.choices:.0f}" if chosen and first.items else f"x {k} samples"
+        )
+        said.append(f"{', '.join(filter(None, of_size)) or 'The benchmark'}: {n} items {each} an eval point.")
     if first.items is not None:
         said.append(
             "Intervals of single values are for items like these (clustered by item). Eval points of a run have the same items "
@@ -385,6 +393,8 @@ def signals(runs: list[RunFolder]) -> Section:
     rows = []
     for run in runs:
         metrics = run.metrics()
+        if run.config().method.scores:  # it draws nothing
+            continue
         width = max(1, len(metrics) // 10)
         cells = []
         for name in (

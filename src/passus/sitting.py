@@ -52,13 +52,17 @@ class Sitting:
         """Give back what can be made again."""
         torch.cuda.empty_cache()
 
-    def _out_of_memory(self) -> PassusError:
+    def less(self) -> str:
+        """What to write where even the smallest micro-batch is too large."""
         frozen = self.config.model.tuning == "frozen"
+        return f"train.max_tokens below {self.config.train.max_tokens}" + ("" if frozen else ', or model.tuning = "frozen"')
+
+    def _out_of_memory(self) -> PassusError:
         return PassusError(
             f"memory ran out with micro-batches of {self.micro_tokens} tokens, in step {self.progress.step + 1}; "
             + self._last(),
             expected="room for one sequence of the longest kind, or for one problem's candidates",
-            write=f"train.max_tokens below {self.config.train.max_tokens}" + ("" if frozen else ', or model.tuning = "frozen"'),
+            write=self.less(),
         )
 
     def check_finite(self) -> None:

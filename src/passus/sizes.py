@@ -174,7 +174,7 @@ def falls(by_size: list[Sizes]) -> Finding | None:
     low, high = np.quantile(apart_R, [0.025, 0.975])
     unseen = POWER * lowest_RM[:, :half].mean(1).std() > PLAUSIBLE
     verdict = Verdict.UNDERPOWERED if unseen and not falls_M[:half].any() else Verdict.NOT_SUPPORTED
-    verdict = Verdict.SUPPORTED if falls_M[:half].any() and high < 0 else verdict
+    verdict = Verdict.SUPPORTED if falls_M[:half].any() and not falls_M[-half:].any() and high < 0 else verdict
     who = [name for name, falling in zip(found.names, falls_M, strict=True) if falling]
     said = f"{', '.join(who) if who else 'none'} fall{'s' * (len(who) < 2)} first; lowest of the first third less the start: "
     said += f"{_with_intervals(found.names, lowest_M, lowest_RM)}; the smaller half less the larger "

@@ -108,7 +108,7 @@ def fixed_set_se(correct_QK: np.ndarray) -> float:
 
 
 def chosen_set_se(chance_Q: np.ndarray, choices: float) -> float:
-    """The same where an item's value is the chance that a choice is right, from a pool that holds so many choices of k."""
+    """At most so much, where an item's value is the chance that a choice is right: its pool holds so many choices of k."""
     chance_Q = np.asarray(chance_Q, dtype=float)
     return float(np.sqrt((chance_Q * (1 - chance_Q)).sum() / choices) / len(chance_Q))
 

@@ -46,6 +46,9 @@ class Run(Sitting):
     baselines: list[Baselines]
     """Of each pool; the same at every eval point."""
 
+    def less(self) -> str:
+        return f"train.samples below {self.config.train.samples}, or candidates of fewer tokens"
+
 
 def train(
     config: Config, folder: RunFolder, generators: Sequence[str], check_stop: Callable[[], None], say: Callable[[str], None]
@@ -162,7 +165,7 @@ class Seen:
 
 def take_step(run: Run) -> None:
     config, step, times = run.config, run.progress.step + 1, Times()
-    with times("step"):
+    with times("step"), times("update"):
         shown = drawn(run, step)
         seen = run.within_memory(lambda: add_gradients(run, shown))
         norm, applied = run.optimizer.step(step - 1, torch.tensor(seen.loss))
