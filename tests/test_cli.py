@@ -83,6 +83,7 @@ BAD = {
     ("eval", "nano/qwen3", "--suite", "abacus/ad2"): "abacus/add2",
     ("eval", "nano/qwen3", "--suite", "abacus/add2", "--samples", "0"): "eval.samples = 0",
     ("eval", "./nowhere", "--suite", "abacus/add2"): "no folder",
+    ("eval", "runs/generators/qwen3@40", "--suite", "abacus/add2"): "passus run generators",
     ("ls", "nowhere"): "no folder",
     ("show", "nowhere"): "not a run",
     ("explain", "train.stpes"): "train.steps",

@@ -51,9 +51,19 @@ def locate(base: str) -> str:
         return str(_model_folder(Path(path), step))
     if step or base.startswith((".", "/", "~")) or base.count("/") > 1:
         raise UsageError(
-            f"no folder {path}", expected=f"a folder, a hub id (owner/name), or one of: {', '.join(shipped_models())}"
+            f"no folder {path}",
+            expected=f"a folder, a hub id (owner/name), or one of: {', '.join(shipped_models())}",
+            write=_made_by(Path(path)),
         )
     return base
+
+
+def _made_by(path: Path) -> str | None:
+    """The command behind a run that is not there, where a shipped experiment would make it."""
+    from passus.experiment import shipped_experiments  # only for this message
+
+    name = path.parent.name
+    return f"passus run {name}   first, from this folder" if name in shipped_experiments() else None
 
 
 def _model_folder(path: Path, step: str) -> Path:
