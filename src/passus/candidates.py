@@ -39,7 +39,7 @@ COLUMNS = {
 deviations over that generator's answers at that temperature."""
 NEEDED, OPTIONAL = ("benchmark", "item", "question", "completion", "verdict"), ("extracted", "score", "gold")
 HIDDEN = "sha256:"
-HIDDEN_QUESTION = re.compile(r"sha256:[0-9a-f]{64}")
+HIDDEN_QUESTION = re.compile(f"{HIDDEN}[0-9a-f]{{64}}")
 SURE = 14
 """Right candidates are taken from so many of the highest score, wrong ones from so many of the lowest."""
 
@@ -64,13 +64,14 @@ def draw(config: Config, folder: RunFolder, check_stop: Callable[[], None], say:
     loaded = load_suite(config.eval)
     models.check_lengths(policy, config, loaded)
     known = folder.meta()["launches"][0].get("data", {}).get("weights") if folder.exists() else None
-    if known not in (None, policy.weights):
+    weights = policy.weights
+    if known not in (None, weights):
         raise UsageError(
             f"{config.model.base} has changed since its first answers were drawn",
             expected="the same weights",
             write=f"{config.model.base}@STEP where it is a run that goes on, and another --out",
         )
-    about = {"weights": policy.weights, "remarks": loaded.remarks()}
+    about = {"weights": weights, "remarks": loaded.remarks()}
     folder.start(config, policy.describe(config.model.base), None, about)
     sampler = policy.sampler(check_stop)
     table = config.candidates

@@ -80,13 +80,7 @@ def _scores(points: list[dict]) -> list[Scores]:
     for point in points:
         name = point["benchmark"] + (f", temperature {point['temperature']:g}" if several else "")
         # + 0: what is not a number cannot be drawn or compared, and is better found here.
-        needed = (
-            "step",
-            "acc",
-            "ci_low",
-            "ci_high",
-            *(["tokens_mean"] if "rm" not in point else []),
-        )  # a scorer writes nothing
+        needed = ["step", "acc", "ci_low", "ci_high"] + ["tokens_mean"] * ("rm" not in point)  # a reward model writes nothing
         lines.setdefault(name, []).append({key: point[key] + 0 for key in needed})
     return [Scores(name, line[0], line[-1], max(line, key=lambda p: p["acc"])) for name, line in lines.items()]
 
@@ -187,11 +181,9 @@ def _table(arms: list[Arm]) -> str:
         step = f"step {arm.step}" + (f" of {arm.steps}" if arm.steps else "")
         who = [(arm.path.name, arm.label if arm.label != arm.path.name else ""), (arm.state, step)]
         for s in arm.scores:
-            length = (
-                (f"{s.first['tokens_mean']:.1f} to {s.last['tokens_mean']:.1f}", "tokens")
-                if "tokens_mean" in s.first
-                else ("—", "")
-            )
+            length = ("—", "")
+            if "tokens_mean" in s.first:
+                length = f"{s.first['tokens_mean']:.1f} to {s.last['tokens_mean']:.1f}", "tokens"
             rows.append([*who, (s.benchmark, ""), *cells(s), length])
         if not arm.scores:
             rows.append([*who, *[("—", "")] * 5])

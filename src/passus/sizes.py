@@ -14,9 +14,9 @@ import numpy as np
 
 from passus import stats
 from passus.contrast import Line, same_items
-from passus.course import POWER, decide
+from passus.course import POWER, decide, surely_below
 from passus.curves import parameters_in
-from passus.finding import MARGIN, OVERALL, PLAUSIBLE, Finding, Verdict, between, p_value, points, share
+from passus.finding import OVERALL, PLAUSIBLE, Finding, Verdict, between, p_value, points, share
 
 SIZES = 3
 HIGHER, MORE = "larger ones end higher", "larger ones gain more from training"
@@ -167,8 +167,7 @@ def falls(by_size: list[Sizes]) -> Finding | None:
         return Finding("A13", "all", _where(by_size), FIRST, Verdict.UNTESTABLE, "L0", said)
     early_MT, early_RMT = (y[..., 1 : third + 1] - y[..., :1] for y in (found.means_MT, found.means_RMT))
     lowest_M, lowest_RM = early_MT.min(-1), early_RMT.min(-1)
-    surely_M = (early_RMT < -MARGIN).mean(0).max(-1) > 1 - 0.025 / early_MT.shape[-1]  # as in course.early_dip
-    falls_M = surely_M & (found.means_MT[:, -1] > found.means_MT[:, 0])
+    falls_M = surely_below(early_RMT)[1] & (found.means_MT[:, -1] > found.means_MT[:, 0])
     half = len(found.names) // 2
     apart, apart_R = (y[..., :half].mean(-1) - y[..., -half:].mean(-1) for y in (lowest_M, lowest_RM))
     low, high = np.quantile(apart_R, [0.025, 0.975])
