@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TORCH ?= default
 
-.PHONY: demo test setup setup-test lint torture bench clean
+.PHONY: demo test setup setup-test lint golden torture bench clean
 
 demo: $(VENV)/ready
 	$(BIN)/passus demo
@@ -22,6 +22,11 @@ lint: $(VENV)/ready-test
 	$(BIN)/ruff check src tests scripts
 	$(BIN)/ruff format --check src tests scripts
 	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# What HEAD records against what the commit in tests/golden/BASE records, bit for bit.
+golden: $(VENV)/ready-test
+	$(BIN)/python scripts/golden.py
 
 torture: $(VENV)/ready-test
 	$(BIN)/python tests/torture.py

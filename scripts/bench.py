@@ -13,7 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from passus import bench, models
+from passus.bench import workloads
+from passus.models import loader
 
 BENCH = Path(__file__).parent.parent / "bench"
 SMALL, LARGE = ["--model", "shape:qwen3-0.6b"], ["--model", "shape:qwen3-4b"]
@@ -86,8 +87,8 @@ def table(folder: Path) -> str:
 
 
 def main() -> int:
-    kind = models.choose_device("auto")
-    folder = bench.folder_of(kind)
+    kind = loader.choose_device("auto")
+    folder = workloads.folder_of(kind)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(WORK[kind])}")
     parser.add_argument("--save", action="store_true")

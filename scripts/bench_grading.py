@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import passus
-from passus.grading import MATH, grade_all
+from passus.grading.grade import MATH, grade_all
 
 RECORD = Path(__file__).parent.parent / "bench" / "cpu-2-cores" / "grading.json"
 OUTPUTS = 10_000

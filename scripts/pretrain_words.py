@@ -34,10 +34,11 @@ from tokenizers.trainers import BpeTrainer
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast, Qwen3Config
 
-from passus import batch, logprob, models
-from passus.batch import PackedBatch, Shape
-from passus.display import say_next
+from passus.console import say_next
+from passus.engine import logprob, packing
+from passus.engine.packing import PackedBatch, Shape
 from passus.errors import UsageError
+from passus.models import loader
 from passus.tasks import words
 
 STYLES = {"guess": 0.45, "steps": 0.44, "check": 0.11}
@@ -184,7 +185,7 @@ def make_model(hidden: int, layers: int) -> Any:
         num_attention_heads=heads, num_key_value_heads=max(1, heads // 2), head_dim=64, max_position_embeddings=CONTEXT,
         tie_word_embeddings=True, pad_token_id=PAD_ID, eos_token_id=END_ID, bos_token_id=None,
     )  # fmt: skip
-    return models.empty(shape, torch.float32)
+    return loader.empty(shape, torch.float32)
 
 
 class Masters:
@@ -210,8 +211,8 @@ def pack(texts: Texts, shape: Shape, device: torch.device) -> PackedBatch:
     rows = list(range(len(texts[0])))
     if device.type == "cpu":
         rows.sort(key=lambda row: len(texts[0][row]) + len(texts[1][row]))
-        return batch.pack(rows, *texts, device)
-    return batch.pack_filled(rows, *texts, shape, device)
+        return packing.pack(rows, *texts, device)
+    return packing.pack_filled(rows, *texts, shape, device)
 
 
 def next_token_loss(model: Any, packed: PackedBatch) -> Tensor:
@@ -235,11 +236,11 @@ def pretrain(
     model = make_model(hidden, layers).to(device).train()
     optimizer = Masters(model)
     if device == "cuda":
-        from passus import compiled
+        from passus.engine import compile
 
         for parameter in model.parameters():  # not model.to, which would round the frequencies of the positions as well
             parameter.data = parameter.data.to(torch.bfloat16)
-        compiled.accelerate(model)
+        compile.accelerate(model)
     shape = Shape(tokens, max(8, tokens // 64), LONGEST)
     step = total = 0
     done, seen, since = 0.0, 0, started
@@ -285,7 +286,7 @@ def main() -> None:
     try:
         if out.exists() and any(out.iterdir()):
             raise UsageError(f"--out {out} is not empty", expected="a new folder")
-        given["device"] = models.choose_device(given["device"])
+        given["device"] = loader.choose_device(given["device"])
     except UsageError as error:
         parser.error(str(error))
     model, tokenizer, done = pretrain(**given)

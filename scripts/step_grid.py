@@ -11,7 +11,8 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
-from passus import bench, models
+from passus.bench import workloads
+from passus.models import loader
 
 SAMPLES, TOKENS = (2, 8, 32), (64, 256, 1024)
 COLUMNS = [
@@ -32,18 +33,18 @@ def main() -> None:
     parser.add_argument("--model", default="shape:qwen3-0.6b")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent.parent / "bench")
     given = parser.parse_args()
-    device = models.choose_device("auto")
-    work = bench.Work("step", given.model, 16, SAMPLES[0], TOKENS[0], 2, device, 8)
+    device = loader.choose_device("auto")
+    work = workloads.Work("step", given.model, 16, SAMPLES[0], TOKENS[0], 2, device, 8)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        base = bench.random_model(work, Path(folder))  # once, for all
+        base = workloads.random_model(work, Path(folder))  # once, for all
         for samples in SAMPLES:
             for tokens in TOKENS:
-                result = bench.run(dataclasses.replace(work, model=base, samples=samples, tokens=tokens), None)
+                result = workloads.run(dataclasses.replace(work, model=base, samples=samples, tokens=tokens), None)
                 found = result | result["phases"]
                 rows.append({name: found.get(name, "") for name in COLUMNS})
                 print(" ".join(f"{name} {value:.4g}" for name, value in rows[-1].items() if value != ""), flush=True)
-    path = given.out / bench.folder_of(device) / "step-grid.csv"
+    path = given.out / workloads.folder_of(device) / "step-grid.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)

@@ -14,8 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from passus.files import last_line
-from small import EXPERIMENT, assert_same, write_experiment
+from helpers.small_run import EXPERIMENT, assert_same, write_experiment
+from passus.atomic_io import last_line
 
 PLACES = [
     "save:model",
@@ -54,7 +54,7 @@ def one_kill(rng: random.Random, folder: Path, seed: int, out: str) -> bool:
         process = launch(folder, seed, out, random_fault(rng, at))
     else:
         process = launch(folder, seed, out)
-        deadline, wait = time.monotonic() + 60, rng.uniform(0.0, 1.5)
+        deadline, wait = time.monotonic() + 600, rng.uniform(0.0, 1.5)
         started = run.exists() and (run / "status.json").stat().st_mtime_ns if (run / "status.json").exists() else 0
         while process.poll() is None and time.monotonic() < deadline:  # until it has begun to work, then a little longer
             if (run / "status.json").exists() and (run / "status.json").stat().st_mtime_ns != started:

@@ -1,3 +1,3 @@
-from passus.cli import main
+from passus.cli.app import main
 
 main()

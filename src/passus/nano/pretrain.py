@@ -26,13 +26,13 @@ from transformers import (
     SmolLM3Config,
 )
 
-from passus import attention, batch, logprob, models
-from passus.display import say_next
+from passus.console import say_next
+from passus.engine import attention, logprob, packing
 from passus.errors import UsageError, nearest
-from passus.nano import mind
+from passus.models import loader
 from passus.nano.probe import Probe, table
 from passus.nano.tokenizer import make_tokenizer
-from passus.tasks import abacus
+from passus.tasks import abacus, misconceptions
 
 MINDS = {"qwen3": 1, "llama3.2": 2, "smollm3": 3, "gemma3": 4, "qwen2.5": 5, "mistral": 6}
 """The seed of each family's misconceptions."""
@@ -52,7 +52,7 @@ def make(
         raise UsageError(f"{out} is not empty", expected="a new folder")
     if width % 16 or not 16 <= width <= 1024 or not 1 <= layers <= 64:
         raise UsageError(f"--width {width} --layers {layers}", expected="a multiple of 16 up to 1024, and up to 64 layers")
-    device = models.choose_device(device)
+    device = loader.choose_device(device)
     started = time.monotonic()
     model, tokenizer = pretrain(
         family, start=start, width=width, layers=layers, steps=steps, size=size, learning_rate=learning_rate, device=device,
@@ -64,9 +64,9 @@ def make(
     recipe = {"family": family, "format": abacus.VERSION, "mind": MINDS[family]}
     recipe |= {"width": model.config.hidden_size, "layers": model.config.num_hidden_layers, "stages": [*before, stage]}
     save(model, tokenizer, out, recipe)
-    probe = Probe(model.float(), tokenizer, mind.Mind(MINDS[family]))
+    probe = Probe(model.float(), tokenizer, misconceptions.Mind(MINDS[family]))
     text = table(probe.tasks(), probe.lessons())
-    (out / "probe.md").write_text(f"# What {models.SHIPPED}{out.name} can do before RL\n\n{text}")
+    (out / "probe.md").write_text(f"# What {loader.SHIPPED}{out.name} can do before RL\n\n{text}")
     print(text + f"\nmodel: {out}")
     say_next(f"passus eval {out} --suite abacus/add2")
 
@@ -96,8 +96,8 @@ def _texts(job: tuple[str, int, int]) -> list[tuple[list[int], list[int]]]:
     """Token ids of one chunk of the mixture; a function of (family, seed, chunk)."""
     family, seed, chunk = job
     rng = random.Random(f"pretrain/{abacus.VERSION}/{family}/{seed}/{chunk}")
-    believer = mind.Mind(MINDS[family])
-    pairs = [mind.text(believer, rng) for _ in range(TEXTS_PER_CHUNK)]
+    believer = misconceptions.Mind(MINDS[family])
+    pairs = [misconceptions.text(believer, rng) for _ in range(TEXTS_PER_CHUNK)]
     tokenizer = make_tokenizer()
     prompts = tokenizer([p for p, _ in pairs], add_special_tokens=False)["input_ids"]
     completions = tokenizer([c for _, c in pairs], add_special_tokens=False)["input_ids"]
@@ -130,7 +130,7 @@ def pretrain(
     if start is None:
         model = make_model(family, len(tokenizer), width, layers)
     else:
-        model = models.load(str(start), "cpu", "float32").model
+        model = loader.load(str(start), "cpu", "float32").model
     model.to(device).train()
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=learning_rate, weight_decay=0.01, betas=(0.9, 0.95), fused=device == "cuda"
@@ -151,7 +151,7 @@ def pretrain(
 
 def next_token_loss(model, texts: list[tuple[list[int], list[int]]]) -> Tensor:
     prompts, completions = [p for p, _ in texts], [c for _, c in texts]
-    packed = batch.pack(list(range(len(texts))), prompts, completions, model.device)
+    packed = packing.pack(list(range(len(texts))), prompts, completions, model.device)
     hidden = model.model(
         packed.tokens_T[None], position_ids=packed.positions_T[None], use_cache=False, plan=packed.plan
     ).last_hidden_state[0]

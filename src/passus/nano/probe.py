@@ -5,18 +5,17 @@ from collections.abc import Sequence
 
 import torch
 
-from passus.engine import Engine
-from passus.grading import Verdict, grade
-from passus.nano import mind
-from passus.sampler import Prompt, SamplingParams
-from passus.tasks import abacus
+from passus.engine.eager import Engine
+from passus.engine.interface import Prompt, SamplingParams
+from passus.grading.grade import Verdict, grade
+from passus.tasks import abacus, misconceptions
 
 MAX_TOKENS = 320  # the longest checked solution of `hard`
 SAMPLES = 4
 
 
 class Probe:
-    def __init__(self, model, tokenizer, believer: mind.Mind):
+    def __init__(self, model, tokenizer, believer: misconceptions.Mind):
         self.tokenizer, self.mind = tokenizer, believer
         self.engine = Engine(model.eval(), [tokenizer.eos_token_id], most=8192)
 
@@ -51,31 +50,33 @@ class Probe:
         """On problems with a misconception: accuracy plain, with the right lesson, with another; lessons written right."""
         rng = random.Random(5)
         problems: list[abacus.Problem] = []
-        facts: list[mind.Fact] = []
+        facts: list[misconceptions.Fact] = []
         requests: list[str] = []
         expected: list[str] = []
         while len(problems) < n:
             problem = abacus.draw(rng, rng.choice(["add2", "wide", "sub", "borrow", "mul", "dot"]), "eval")
-            right = mind.Working(mind.RIGHT_MIND, rng)
+            right = misconceptions.Working(misconceptions.RIGHT_MIND, rng)
             right.solve(problem)
             misbelieved = [step.fact for step in right.steps if step.fact in self.mind.beliefs]
             if not misbelieved:
                 continue
             problems.append(problem)
             facts.append(rng.choice(misbelieved))
-            wrong = mind.Working(self.mind, rng)
+            wrong = misconceptions.Working(self.mind, rng)
             if wrong.solve(problem) != problem.gold:
-                requests.append(mind.lesson_request(problem, wrong, right))
-                expected.append(mind.lesson(mind.first_error(wrong, right)))
+                requests.append(misconceptions.lesson_request(problem, wrong, right))
+                expected.append(misconceptions.lesson(misconceptions.first_error(wrong, right)))
         golds = [p.gold for p in problems]
         plain = [f"<q>{p.question}<a>" for p in problems]
         written = self.complete(requests)
         return {
             "problems": n,
             "plain": self.accuracy(plain, golds),
-            "right lesson": self.accuracy([f"<lesson>{mind.lesson(f)}{q}" for f, q in zip(facts, plain, strict=True)], golds),
+            "right lesson": self.accuracy(
+                [f"<lesson>{misconceptions.lesson(f)}{q}" for f, q in zip(facts, plain, strict=True)], golds
+            ),
             "irrelevant lesson": self.accuracy(
-                [f"<lesson>{mind.lesson(_other(f))}{q}" for f, q in zip(facts, plain, strict=True)], golds
+                [f"<lesson>{misconceptions.lesson(_other(f))}{q}" for f, q in zip(facts, plain, strict=True)], golds
             ),
             "lessons written": len(requests),
             "lessons written right": _mean([w == e for w, e in zip(written, expected, strict=True)]),
@@ -84,7 +85,7 @@ class Probe:
 
 def _styles(outputs: Sequence[str], right: Sequence[bool], lengths: Sequence[int]) -> dict:
     found: dict = {"tokens": _mean(lengths)}
-    for style in mind.STYLES:
+    for style in misconceptions.STYLES:
         chosen = [i for i, output in enumerate(outputs) if style_of(output) == style]
         found[style] = {
             "share": len(chosen) / len(outputs),
@@ -107,7 +108,7 @@ def table(tasks: list[dict], lessons: dict) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for row in tasks:
-        styles = " | ".join("{share:.2f}, {accuracy:.2f}, {tokens:.0f}".format(**row[style]) for style in mind.STYLES)
+        styles = " | ".join("{share:.2f}, {accuracy:.2f}, {tokens:.0f}".format(**row[style]) for style in misconceptions.STYLES)
         lines.append(f"| {row['task']} | {row['sampled']:.2f} | {row['greedy']:.2f} | {row['tokens']:.0f} | {styles} |")
     lines += ["", f"On {lessons['problems']} problems that touch a misconception, sampled once:", ""]
     lines += ["| plain | irrelevant lesson | right lesson | lessons written right |", "|---|---|---|---|"]
@@ -118,7 +119,7 @@ def table(tasks: list[dict], lessons: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _other(fact: mind.Fact) -> mind.Fact:
+def _other(fact: misconceptions.Fact) -> misconceptions.Fact:
     """A fact of the same kind about other digits."""
     op, x, y = fact
     x, y = (x + 3) % 10, (y + 5) % 10

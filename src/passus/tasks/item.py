@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from passus.grading import MATH, Rule
-from passus.prompt import BARE, Style
+from passus.grading.grade import MATH, Rule
+from passus.tasks.prompt import BARE, Style
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,218 @@
+"""From an experiment file to its arms: overrides, the grid, and a resolved config for each of its points."""
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from passus.config.tables import Config, EvalTable, ModelTable, TrainTable, resolve
+from passus.errors import UsageError, nearest
+from passus.methods.presets import PRESETS
+from passus.metric_names import check_y
+
+
+@dataclass(frozen=True)
+class Arm:
+    name: str
+    config: Config
+    varied: dict[str, Any]
+    """The keys of its [[arm]] table and of the sweep, with this arm's values."""
+    needs: tuple[str, ...] = ()
+    """Arms that must be done before this one begins: the generators of a reward model's candidates."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    arms: list[Arm]
+    text: str
+    """The file as it was read: arms that start later must not see it edited."""
+
+    def arm(self, name: str) -> Arm:
+        for arm in self.arms:
+            if arm.name == name:
+                return arm
+        names = [arm.name for arm in self.arms]
+        raise UsageError(f"arm {name!r} is not in {self.name}", expected=", ".join(names), write=nearest(name, names))
+
+
+def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
+    """From a file, or from the name of a shipped experiment, with `key=value` overrides on top."""
+    name, text = _read(source)
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{source} is not TOML: {error}") from None
+    tables["arm"] = _arms(tables.get("arm", [{}]), source)
+    for override in overrides:
+        _override(tables, override)
+    listed = [(str(arm.pop("name", "")), arm) for arm in _arms(tables.pop("arm"), source)]
+    sweep = list(_sweep(tables.pop("sweep", {}), source))
+    tables.setdefault("name", name)
+    arms = []
+    for (given, fixed), swept in itertools.product(listed, sweep):
+        varied = fixed | swept
+        point = _copy(tables)
+        for key, value in varied.items():
+            _set(point, key, value)
+        config = resolve(point, source)
+        check_y(config.chart.y)
+        parts = [slug(given), *([_arm_name(swept, config)] if swept else [])] if given else [_arm_name(varied, config)]
+        arms.append(Arm("_".join(parts), config, varied))
+    arms = [*_generators(arms, source), *arms]
+    names = [arm.name for arm in arms]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(
+                f"{source}: two arms would be called {name!r}", expected="sweep values that differ by more than their folder"
+            )
+    return Experiment(str(tables["name"]), arms, text)
+
+
+def _generators(arms: list[Arm], source: str) -> list[Arm]:
+    """An arm for every generator of candidates; the reward models that learn from them are told to wait."""
+    found: dict[str, Arm] = {}
+    for n, arm in enumerate(arms):
+        if not arm.config.method.scores:
+            continue
+        own = []
+        for base in arm.config.candidates.generators:
+            config = _generator(arm.config, base)
+            name = f"from-{slug(base.removeprefix('nano/').replace('@', '-step-'))}"
+            made = found.setdefault(name, Arm(name, config, {"generator": base}))
+            if made.config != config:
+                raise UsageError(
+                    f"{source}: two generators would be called {name}, {made.config.model.base} and {base}, or their settings "
+                    "differ between arms",
+                    expected="one set of candidates for all arms: the same task, suite, seed and [candidates]",
+                )
+            own.append(name)
+        arms[n] = replace(arm, needs=tuple(own))
+    return list(found.values())
+
+
+def _generator(config: Config, base: str) -> Config:
+    """What drawing depends on, and nothing else: reward models may differ in all the rest."""
+    model = ModelTable(base=base, prompt=config.model.prompt, system=config.model.system, thinking=config.model.thinking)
+    suite = EvalTable(suite=config.eval.suite, limit=config.eval.limit, max_tokens=config.eval.max_tokens)
+    kept = {name: getattr(config, name) for name in ("name", "seed", "task", "run")}
+    drawn = config.candidates.model_copy(update={"files": []})
+    train = TrainTable(max_tokens=config.train.max_tokens, steps=1)
+    return Config(**kept, candidates=drawn, model=model, method=PRESETS["candidates"], train=train, eval=suite)
+
+
+def shipped_experiments() -> list[str]:
+    """By name; those for real checkpoints begin with `real/`."""
+    root = files("passus") / "experiments"
+    folders = {"": root, "real/": root / "real"}
+    return [
+        prefix + name.removesuffix(".toml")
+        for prefix, folder in folders.items()
+        for name in sorted(entry.name for entry in folder.iterdir())
+        if name.endswith(".toml")
+    ]
+
+
+def _read(source: str) -> tuple[str, str]:
+    path = Path(source)
+    if source.endswith(".toml") or path.is_file():
+        if not path.is_file():
+            raise UsageError(f"no file {source}", expected=f"a TOML file, or one of: {', '.join(shipped_experiments())}")
+        try:
+            return path.stem, path.read_text(encoding="utf-8")
+        except (UnicodeDecodeError, OSError) as error:
+            raise UsageError(f"{source} cannot be read: {error}") from None
+    known = shipped_experiments()
+    if source not in known:
+        raise UsageError(
+            f"no experiment {source!r}", expected=f"a TOML file, or one of: {', '.join(known)}", write=nearest(source, known)
+        )
+    return source, (files("passus") / "experiments" / f"{source}.toml").read_text(encoding="utf-8")
+
+
+def _override(tables: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    key = key.strip()
+    if not equals or not key:
+        raise UsageError(f"--set {override}", expected="key=value", write="--set train.steps=40")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # an unquoted word
+    sweep = tables.setdefault("sweep", {})
+    for arm in tables["arm"] if key not in ("name", "arm") else []:
+        arm.pop(key, None)  # nor is it an arm's own
+    if key.startswith("sweep.") and isinstance(sweep, dict):
+        sweep[key.removeprefix("sweep.")] = value
+        return
+    _set(tables, key, value)
+    if isinstance(sweep, dict):
+        sweep.pop(key, None)  # what is set is no longer swept
+
+
+def _set(tables: dict[str, Any], key: str, value: Any) -> None:
+    *path, last = key.split(".")
+    for part in path:
+        tables = tables.setdefault(part, {})
+        if not isinstance(tables, dict):
+            raise UsageError(f"{key}: {part} is a value, not a table", expected="a key such as train.steps")
+    tables[last] = value
+
+
+def _copy(tables: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _copy(value) if isinstance(value, Mapping) else value for key, value in tables.items()}
+
+
+def _sweep(sweep: Any, source: str) -> Iterator[dict[str, Any]]:
+    """Every point of the grid, as {key: value}."""
+    if not isinstance(sweep, dict) or any(not isinstance(values, list) for values in sweep.values()):
+        raise UsageError(
+            f"{source}: [sweep] holds {sweep!r}", expected="lists of values", write='"model.base" = ["nano/qwen3"]'
+        )
+    if "name" in sweep:
+        raise UsageError(f"{source}: the sweep varies name, which names the experiment", expected="keys that change the run")
+    for key, values in sweep.items():
+        if not values:
+            raise UsageError(
+                f'{source}: the grid has no arms, because sweep."{key}" is empty', expected="at least one value a key"
+            )
+    return (dict(zip(sweep, point, strict=True)) for point in itertools.product(*sweep.values()))
+
+
+def _arms(arms: Any, source: str) -> list[dict[str, Any]]:
+    """{dotted key: value} of each [[arm]], its name included."""
+    if not isinstance(arms, list) or not all(isinstance(arm, dict) for arm in arms) or not arms:
+        raise UsageError(
+            f"{source}: arm = {arms!r}", expected="[[arm]] tables", write='[[arm]]\n         "model.base" = "nano/qwen3"'
+        )
+    return [_flat(arm) for arm in arms]
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return found
+
+
+def _arm_name(varied: dict[str, Any], config: Config) -> str:
+    if not varied:
+        return slug(config.model.base.rsplit("/", 1)[-1])
+    parts = []
+    for key, value in varied.items():
+        if key == "model.base":
+            parts.append(slug(str(value).rsplit("/", 1)[-1]))
+        elif isinstance(value, str):
+            parts.append(slug(value))
+        else:
+            parts.append(slug(f"{key.rsplit('.', 1)[-1]}-{value}"))
+    return "_".join(parts)
+
+
+def slug(text: str) -> str:
+    """A name that is safe as a folder's."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-.") or "arm"

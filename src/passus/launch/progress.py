@@ -1,0 +1,90 @@
+"""How an experiment stands: a live table in a terminal, a line for each new eval point elsewhere."""
+
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+
+from passus.atomic_io import last_line, last_step
+from passus.console import say
+from passus.formatting import score
+from passus.runs.lock import state_of
+
+
+class Display:
+    """Reads run folders; `refresh` says whether there was a new eval point."""
+
+    def __init__(self, rows: list[tuple[str, Path, int]]):
+        self.rows = rows
+        self.seen: dict[str, int] = {}
+        self.first: dict[str, tuple[float, int]] = {}
+        self.live = None
+        if sys.stdout.isatty():
+            from rich.live import Live
+
+            self.live = Live(self._table(), refresh_per_second=4)
+
+    def __enter__(self) -> "Display":
+        if self.live:
+            self.live.start()
+        return self
+
+    def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        if self.live:
+            self.live.update(self._table())
+            self.live.stop()
+
+    def refresh(self) -> bool:
+        news = False
+        for name, path, steps in self.rows:
+            point = last_line(path / "evals.jsonl")
+            if point is not None and self.seen.get(name) != point["step"]:
+                self.seen[name] = point["step"]
+                news = True
+                if not self.live:
+                    say(self._line(name, path, steps))
+        if self.live:
+            self.live.update(self._table())
+        return news
+
+    def _line(self, name: str, path: Path, steps: int) -> str:
+        cells = self._cells(name, path, steps) | {"step": f"{self.seen[name]}/{steps}"}
+        return "  ".join([name, *(f"{key} {value}" for key, value in cells.items() if value and key != "state")])
+
+    def _table(self):
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table()
+        for column in ("arm", "state", "step", "reward", "accuracy", "length", "time left"):
+            table.add_column(column, justify="left" if column in ("arm", "state") else "right")
+        for name, path, steps in self.rows:
+            table.add_row(Text(name), *map(Text, self._cells(name, path, steps).values()))
+        return table
+
+    def _cells(self, name: str, path: Path, steps: int) -> dict[str, str]:
+        row = last_line(path / "metrics.jsonl") or {}
+        points = last_step(path / "evals.jsonl")
+        step = row.get("step", 0)
+        scores = [score(p) if len(points) == 1 else f"{p['benchmark']} {score(p)}" for p in points]
+        return {
+            "state": state_of(path).get("state", "waiting"),
+            "step": f"{step}/{steps}",
+            "reward": _number(row.get("train/reward")),
+            "accuracy": ", ".join(scores),
+            "length": _number(row.get("train/completions/mean_length"), 1),
+            "time left": self._time_left(name, step, steps),
+        }
+
+    def _time_left(self, name: str, step: int, steps: int) -> str:
+        """By the pace since this display began to watch, evals and saves included."""
+        now = time.monotonic()
+        began, at = self.first.setdefault(name, (now, step)) if step else (now, step)
+        if step <= at:
+            return ""
+        seconds = (steps - step) * (now - began) / (step - at)
+        return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "" if value is None else f"{value:.{digits}f}"

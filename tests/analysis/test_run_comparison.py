@@ -1,0 +1,86 @@
+"""Two runs on the same items."""
+
+import json
+
+import numpy as np
+import pytest
+
+from helpers.made_runs import ITEMS, STEPS, make_run
+from passus.analysis import finding, run_comparison
+from passus.cli import app
+from passus.errors import UsageError
+
+
+def test_a_difference_is_found_on_each_benchmark_and_over_all(tmp_path):
+    make_run(tmp_path / "a", {"x": 0.15, "y": 0.15}, seed=1)
+    make_run(tmp_path / "b", {"x": 0.0, "y": 0.0}, seed=2)
+    x, y, both = run_comparison.compare(tmp_path / "a", tmp_path / "b")
+    assert (x.benchmark, y.benchmark, both.benchmark) == ("x", "y", finding.OVERALL)
+    assert x.steps == [30, 40, 50] and both.items == 2 * ITEMS
+    for one in (x, y, both):
+        assert one.p < 0.01 and one.low < 0.15 < one.high
+    assert not run_comparison.regressed([x, y, both])
+    assert both.high - both.low < x.high - x.low
+    assert x.difference == pytest.approx((both.difference * 2) - y.difference, abs=0.02)
+    assert len(x.gained) > len(x.lost)
+
+
+def test_the_words_are_those_of_a_careful_colleague(tmp_path, capsys, monkeypatch):
+    make_run(tmp_path / "a", {"x": 0.15}, seed=1)
+    make_run(tmp_path / "b", {"x": 0.0}, seed=2)
+    monkeypatch.chdir(tmp_path)
+    assert app.compare(tmp_path / "a", tmp_path / "b", fail_on_regression=True) == 0
+    said = capsys.readouterr().out
+    assert "A - B = +1" in said and "60 items x 4" in said and "items that only A solves" in said
+    assert "\x1b[31m" not in said and "\\x1b[31mred" in said
+    assert app.compare(tmp_path / "b", tmp_path / "a", fail_on_regression=True, json_=True) == 3
+    assert json.loads(capsys.readouterr().out)["difference"] < 0
+
+
+def test_equal_runs_do_not_differ(tmp_path):
+    make_run(tmp_path / "a", {"x": 0.0})
+    make_run(tmp_path / "b", {"x": 0.0})
+    (found,) = run_comparison.compare(tmp_path / "a", tmp_path / "b", summary="area")
+    assert (found.difference, found.p, found.gained, found.lost) == (0.0, 1.0, [], []) and found.steps == list(STEPS)
+
+
+@pytest.mark.parametrize(
+    "other, words",
+    [({"shifts": {"z": 0.0}}, "no benchmark in common"), ({"items": 50}, "not evaluated on the same items"),
+     ({"steps": (5, 15)}, "no eval point in common")],
+)  # fmt: skip
+def test_what_cannot_be_paired_is_refused(tmp_path, other, words):
+    make_run(tmp_path / "a", {"x": 0.0})
+    make_run(tmp_path / "b", **({"shifts": {"x": 0.0}} | other))
+    with pytest.raises(UsageError, match=words):
+        run_comparison.compare(tmp_path / "a", tmp_path / "b")
+
+
+def test_an_area_counts_eval_points_by_their_distance():
+    np.testing.assert_allclose(run_comparison._weights([0, 10, 40], "area"), [0.125, 0.5, 0.375])
+    np.testing.assert_allclose(run_comparison._weights([0, 10, 40], "last"), [1 / 3] * 3)
+
+
+def test_one_bad_benchmark_of_many_is_no_regression(tmp_path):
+    found = [run_comparison.Compared(str(i), -0.02, -0.04, 0.0, 0.03, 100, "4", [1.0], 0.05) for i in range(12)]
+    assert not run_comparison.regressed(found) and run_comparison.regressed(found[:1])
+
+
+def test_runs_at_other_temperatures_are_not_compared(tmp_path):
+    make_run(tmp_path / "a", {"x": 0.0})
+    other = make_run(tmp_path / "b", {"x": 0.0})
+    path = other.path / "evals.jsonl"
+    path.write_text(path.read_text().replace('"temperature": 1.0', '"temperature": 0.0'))
+    with pytest.raises(UsageError, match="at one temperature"):
+        run_comparison.compare(tmp_path / "a", tmp_path / "b")
+
+
+def test_one_run_each(tmp_path):
+    make_run(tmp_path / "both" / "a", {"x": 0.0})
+    make_run(tmp_path / "both" / "b", {"x": 0.0})
+    with pytest.raises(UsageError, match="holds 2 runs"):
+        run_comparison.compare(tmp_path / "both", tmp_path / "both" / "a")
+    with pytest.raises(UsageError, match="is not a run"):
+        run_comparison.compare(tmp_path / "nowhere", tmp_path / "both" / "a")
+    with pytest.raises(UsageError, match="--benchmark xx"):
+        run_comparison.compare(tmp_path / "both" / "b", tmp_path / "both" / "a", benchmark="xx")

@@ -1,0 +1,173 @@
+"""Commands as users give them: answers, exit codes, and messages instead of tracebacks."""
+
+import json
+import shutil
+
+import pytest
+
+from helpers.command import passus
+from helpers.small_run import EXPERIMENT, write_experiment
+from passus.runs.run_folder import RunFolder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    done = passus("run", write_experiment(folder), "--set", "train.steps=3", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "accuracy" in done.stdout and "next:" in done.stdout and "figure: runs/small/small.png" in done.stdout
+    return folder / "runs/small/qwen3"
+
+
+@pytest.mark.parametrize("command", ["run", "demo", "eval", "ls", "show", "explain", "plot", "pretrain"])
+def test_every_command_helps(command, tmp_path):
+    done = passus(command, "--help", cwd=tmp_path)
+    assert done.returncode == 0 and "Usage" in done.stdout
+
+
+def test_help_loads_nothing_heavy(tmp_path):
+    """What keeps `passus --help` quick; the time itself is measured by hand."""
+    import subprocess
+    import sys
+
+    code = "import sys, passus.cli; print([m for m in ('torch', 'pydantic', 'scipy', 'numpy') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_the_runner_itself_never_loads_torch():
+    import subprocess
+    import sys
+
+    code = "import sys, passus.launch, passus.charts, passus.plan; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+
+
+EVAL = ("--suite", "abacus/add2", "--samples", "2", "--limit", "8", "--max-tokens", "24")
+
+
+def test_eval_gives_what_the_run_recorded(run, tmp_path):
+    done = passus("eval", str(run), *EVAL, "--json", "--out", "scores", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    recorded = next(e for e in RunFolder(run).evals() if e["step"] == 3 and e["benchmark"] == "abacus/add2")
+    assert json.loads(done.stdout) | {"step": 3, "time/eval": 0} == recorded | {"time/eval": 0}
+    assert (tmp_path / "scores/items/step-000000.parquet").exists()
+    assert passus("eval", "nano/qwen3", *EVAL, "--out", "scores", cwd=tmp_path).returncode == 2
+
+
+def test_ls_show_and_explain(run):
+    listed = passus("ls", str(run.parent), "--json", cwd=run)
+    assert json.loads(listed.stdout)["state"] == "finished"
+    shown = passus("show", str(run), "--samples", "2", cwd=run).stdout
+    assert shown.count("<q>") == 2 and "verdict" in shown and "advantage" in shown
+    assert "items" in passus("show", str(run), "--step", "0", cwd=run).stdout
+    assert "AdamW" in passus("explain", "train.learning_rate", cwd=run).stdout
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
+def test_plot(run, tmp_path, suffix):
+    done = passus("plot", str(run.parent), "--out", f"figure.{suffix}", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert 1000 < (tmp_path / f"figure.{suffix}").stat().st_size < 300_000
+
+
+BAD = {
+    ("run", "familes"): "families",
+    ("run", "none.toml"): "no file",
+    ("run", "families", "--set", "train.stepz=1"): "train.steps",
+    ("run", "families", "--arm", "qwen4"): "qwen3",
+    ("run", "families", "--jobs", "0"): "1 or more",
+    ("demo", "--jobs", "-1"): "1 or more",
+    ("eval", "nano/qwen3", "--suite", "abacus/add2", "--max-tokens", "0"): "1 or more",
+    ("eval", "nano/qwen3", "--suite", "abacus/add2", "--prompt", "x"): "{question}",
+    ("eval", "nano/qwen4", "--suite", "abacus/add2"): "nano/qwen3",
+    ("eval", "nano/qwen3", "--suite", "abacus/ad2"): "abacus/add2",
+    ("eval", "nano/qwen3", "--suite", "abacus/add2", "--samples", "0"): "eval.samples = 0",
+    ("eval", "./nowhere", "--suite", "abacus/add2"): "no folder",
+    ("eval", "runs/generators/qwen3@40", "--suite", "abacus/add2"): "passus run generators",
+    ("ls", "nowhere"): "no folder",
+    ("show", "nowhere"): "not a run",
+    ("explain", "train.stpes"): "train.steps",
+    ("plot", "nowhere", "--out", "x.svg"): "no file or folder",
+    ("pretrain", "--family", "gpt", "--out", "x"): "qwen3",
+}
+
+
+@pytest.mark.parametrize("arguments", BAD, ids=" ".join)
+def test_bad_usage(arguments, tmp_path):
+    done = passus(*arguments, cwd=tmp_path)
+    assert done.returncode == 2 and BAD[arguments] in done.stderr and "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())  # nothing is left behind by what was refused
+
+
+def test_bad_usage_of_a_run(run, tmp_path):
+    for arguments, part in (
+        (("show", str(run), "--step", "99"), "no samples of step 99"),
+        (("show", str(run), "--verdict", "good"), "unparseable"),
+        (("eval", f"{run}@77", "--suite", "abacus/add2"), "no checkpoint of step 77"),
+        (("plot", str(run), "--out", "x.gif"), ".svg"),
+        (("plot", str(run), "--out", "x.svg", "--y", "train/rewrad"), "train/reward"),
+        (("plot", str(run), "--out", "x.svg", "--x", "steps"), "progress"),
+        (("show", str(run / "config.toml")), "not a run"),
+        (("plot", str(run / "config.toml"), "--out", "x.svg"), "not a curve file"),
+    ):
+        done = passus(*arguments, cwd=tmp_path)
+        assert done.returncode == 2 and part in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+def _make_gpt2(folder):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    GPT2LMHeadModel(GPT2Config(vocab_size=41, n_embd=8, n_layer=1, n_head=2, n_positions=64)).save_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "part"),
+    [
+        (lambda d: (d / "config.json").unlink(), "no config.json"),
+        (lambda d: (d / "model.safetensors").unlink(), "cannot be loaded"),
+        (lambda d: (d / "model.safetensors").write_bytes(b"not weights"), "cannot be loaded"),
+        (lambda d: (d / "config.json").write_text("{"), "cannot be loaded"),
+        (lambda d: (d / "config.json").write_text('{"model_type": "nonsense"}'), "cannot be loaded"),
+        (lambda d: (d / "tokenizer.json").unlink(), "cannot be loaded"),
+        (_make_gpt2, "gpt2"),
+    ],
+    ids=["no config", "no weights", "bad weights", "torn config", "unknown type", "no tokenizer", "other architecture"],
+)
+def test_a_folder_that_is_not_a_model(tmp_path, spoil, part):
+    from importlib.resources import files
+
+    from passus.errors import UsageError
+    from passus.models import loader
+
+    shutil.copytree(str(files("passus") / "nano/qwen3"), tmp_path / "model")
+    spoil(tmp_path / "model")
+    with pytest.raises(UsageError, match=part):
+        loader.load(str(tmp_path / "model"), "cpu", "float32")
+
+
+def test_a_bad_model_fails_the_run_with_one_message(tmp_path):
+    (tmp_path / "empty").mkdir()
+    experiment = write_experiment(tmp_path, EXPERIMENT.replace("nano/qwen3", "./empty"))
+    done = passus("run", experiment, "--arm", "empty", cwd=tmp_path)
+    assert done.returncode == 2 and "is not a model" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_output_path_that_is_a_file(tmp_path):
+    (tmp_path / "taken").touch()
+    for arguments in (("run", write_experiment(tmp_path), "--out", "taken"), ("plot", ".", "--out", "taken/x.svg")):
+        done = passus(*arguments, cwd=tmp_path)
+        assert done.returncode in (1, 2) and "error" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_run_given_by_step_can_be_trained_on_and_evaluated(run, tmp_path):
+    experiment = write_experiment(tmp_path, EXPERIMENT.replace("nano/qwen3", f"{run}@2"))
+    done = passus("run", experiment, "--out", "second", "--set", "train.steps=1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    evaluated = passus("eval", "second/qwen3-2@1", *EVAL, cwd=tmp_path)
+    assert evaluated.returncode == 0 and "8 items x 2" in evaluated.stdout and "next:" in evaluated.stdout
+
+
+def test_model_output_cannot_drive_the_terminal():
+    from passus.formatting import printable
+
+    assert printable("a\x1b[2Jb\n\x07") == "a\\x1b[2Jb\n\\x07"

@@ -1,0 +1,191 @@
+"""Experiment files: what they resolve to, and how bad ones are refused."""
+
+from pathlib import Path
+
+import pytest
+
+from helpers.small_run import EXPERIMENT, small_config, write_experiment
+from passus.config import tables
+from passus.config.experiment import load_experiment, shipped_experiments
+from passus.config.explain import explain
+from passus.errors import UsageError
+from passus.launch.dry_run import describe
+
+
+def test_config_toml_reads_back_as_it_was():
+    written = small_config(eval={"temperature": [0.0, 1.0]}, name='odd "name"\\ with\nbreaks and \x7f')
+    assert tables.from_toml(tables.to_toml(written), "x") == written
+
+
+def test_the_grid_is_the_product_of_its_keys(tmp_path):
+    text = EXPERIMENT + '[sweep]\nseed = [0, 1]\n"train.learning_rate" = [1e-4, 5e-4]\n'
+    arms = load_experiment(write_experiment(tmp_path, text)).arms
+    names = [f"seed-{seed}_learning-rate-{rate}" for seed in (0, 1) for rate in (0.0001, 0.0005)]
+    assert [arm.name for arm in arms] == names
+    assert arms[2].config.seed == 1 and arms[2].config.train.learning_rate == 1e-4
+
+
+def test_what_is_set_wins_over_file_and_sweep(tmp_path):
+    path = write_experiment(tmp_path, EXPERIMENT + "[sweep]\nseed = [0, 1]\n")
+    (arm,) = load_experiment(path, ["seed=7", "train.steps=3", 'eval.suite=["abacus/mul"]', "model.base=nano/qwen3"]).arms
+    assert (arm.config.seed, arm.config.train.steps, arm.config.eval.suite) == (7, 3, ["abacus/mul"])
+    assert len(load_experiment(path, ["sweep.seed=[1,2,3]"]).arms) == 3
+
+
+def test_every_shipped_experiment_loads():
+    assert "families" in shipped_experiments()
+    for name in shipped_experiments():
+        assert load_experiment(name).arms
+
+
+def test_few_fields_all_documented():
+    fields = tables.fields()
+    assert len([key for key in fields if not key.startswith("method.")]) < 66  # every one of them asked for by name
+    for key, field in fields.items():
+        assert field.description, key
+        assert key in explain(key)
+    assert explain("train/reward") and explain("train") and explain(None)
+    with pytest.raises(UsageError, match=r"train\.steps"):
+        explain("train.stpes")
+
+
+def test_dry_run_says_what_follows():
+    arm = load_experiment("families").arms[0]
+    text = describe(load_experiment("families", ["train.updates=2"]), Path("runs/x"))
+    assert arm.name in text
+    assert "16 prompts x 8 samples = 128 completions" in text and "8 prompts = 64 completions" in text
+    assert "13 points" in text and "6 checkpoints" in text
+
+
+REFUSED = {
+    "train.stepz=4": ["unknown key train.stepz", "train.steps"],
+    "trian.steps=4": ["unknown key trian", "train"],
+    'train.steps="four"': ["train.steps = 'four'", "integer"],
+    "train.steps=0": ["train.steps = 0", "greater than or equal to 1"],
+    "train.samples=1": ["train.samples = 1", "2 or more"],
+    "train.updates=3": ["train.updates = 3", "train.prompts = 4"],
+    "train.temperature=0": ["train.temperature = 0"],
+    "eval.temperature=-1": ["eval.temperature = -1"],
+    "eval.temperature=[]": ["eval.temperature"],
+    "eval.suite=[]": ["eval.suite = []"],
+    'eval.suite=["abacus/ad2"]': ["abacus/ad2", "abacus/add2"],
+    "task.name=abacus/add7": ["add7", "add2"],
+    "method.name=gpro": ["method.name = 'gpro'", "grpo"],
+    "method.clip_hihg=0.3": ["unknown key method.clip_hihg", "method.clip_high"],
+    "chart.kind=pie": ["chart.kind = 'pie'"],
+    "run.best=acc": ["not yet"],
+    "stage=[{kind='sft'}]": ["not yet"],
+    "sweep.seed=[]": ["the grid has no arms", "sweep"],
+    "sweep.seed=3": ["[sweep]", "lists"],
+    "train=5": ["train"],
+    "train.steps.more=5": ["train.steps"],
+    "nonsense": ["--set nonsense", "key=value"],
+    "seed=-1": ["seed = -1"],
+    "seed=2147483648": ["seed = 2147483648"],
+    "sweep=5": ["[sweep]", "lists"],
+    'sweep.name=["a", "b"]': ["names the experiment"],
+    'method.name=["a"]': ["method.name = ['a']"],
+    "method.dynamic_sampling=true": ["unknown key method.dynamic_sampling"],
+    "method.loss=clipped": ["method.loss = 'clipped'", "'clip'"],
+    "method.ratio=sequence": ["sequence_mean"],
+    "method.soft_overlong=2": ["method.soft_overlong"],
+    'method={"name"="grpo","anchor"="sampler","correction_cap"=2.0}': ["nothing to correct"],
+    "model.rank=0": ["model.rank"],
+    'model.targets=["all-linear", "q_proj"]': ["model.targets"],
+    'method={"name"="sft","rounds"=3}': ["nothing to correct or to draw again"],
+    "model.targets=[]": ["model.targets"],
+    "model.thinking=yes": ["model.thinking", "'on'"],
+    "arm=5": ["[[arm]]"],
+    "arm=[]": ["[[arm]]"],
+    "method.advantage_eps=1e-46": ["advantage_eps"],
+    "reward.correct=1e39": ["reward.correct"],
+    "train.betas=[1.0, 0.9]": ["train.betas"],
+    "train.learning_rate=nan": ["train.learning_rate"],
+    "eval.temperature=1e-40": ["eval.temperature"],
+    "eval.temperature=[1.0, 1.0]": ["all different"],
+    'eval.suite=["abacus/add2", "abacus/add2"]': ["each benchmark once"],
+    "task.name=abacus/add2+add2": ["twice"],
+    "chart.y=train/rewrad": ["train/reward"],
+    "model.prompt=hello": ["{question}"],
+}
+
+
+@pytest.mark.parametrize("override", REFUSED)
+def test_refusals_name_what_was_given_and_what_was_expected(tmp_path, override):
+    with pytest.raises(UsageError) as refused:
+        load_experiment(write_experiment(tmp_path), [override])
+    for part in REFUSED[override]:
+        assert part in str(refused.value)
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [("x = [", "not TOML"), ("seed = 1", "model is missing"), ("[model]\ntuning = 'live'", "model.base is missing")],
+)
+def test_bad_files(tmp_path, text, part):
+    with pytest.raises(UsageError, match=part):
+        load_experiment(write_experiment(tmp_path, text))
+
+
+def test_arms_may_be_listed_and_are_crossed_with_the_sweep(tmp_path):
+    text = """
+    [[arm]]
+    name = "all weights"
+    "train.learning_rate" = 1e-4
+    [[arm]]
+    "model.tuning" = "frozen"
+    model.rank = 2
+    [sweep]
+    seed = [0, 1]
+    """
+    path = write_experiment(tmp_path, EXPERIMENT + text)
+    arms = {arm.name: arm.config for arm in load_experiment(path).arms}
+    assert list(arms) == ["all-weights_seed-0", "all-weights_seed-1", "frozen_rank-2_seed-0", "frozen_rank-2_seed-1"]
+    assert arms["frozen_rank-2_seed-1"].model.rank == 2 and arms["frozen_rank-2_seed-1"].train.learning_rate == 5e-4
+    assert arms["all-weights_seed-0"].train.learning_rate == 1e-4 and arms["all-weights_seed-0"].model.tuning == "live"
+    set_wins = load_experiment(path, ["train.learning_rate=2e-4", "seed=3", "name=other"]).arms
+    assert [(a.name, a.config.train.learning_rate) for a in set_wins] == [("all-weights", 2e-4), ("frozen_rank-2", 2e-4)]
+    assert {a.config.model.rank for a in load_experiment(path, ["model.rank=32"]).arms} == {32}  # written as a table, too
+
+
+def test_the_plan_of_solutions_counts_no_samples():
+    text = describe(load_experiment("methods", ["method.name=sft"]), Path("runs/x"))
+    assert "16 prompts x 1 samples = 16 completions" in text and "worked solutions" in text
+    assert "drawn again up to 4 rounds" in describe(load_experiment("methods", ["method.name=dapo"]), Path("runs/x"))
+    assert "frozen, adapter of rank 8 on all-linear" in describe(load_experiment("live-frozen"), Path("runs/x"))
+
+
+def test_a_reward_that_is_a_function_stands_alone(tmp_path):
+    (arm,) = load_experiment(write_experiment(tmp_path), ["reward=mine:f"]).arms
+    assert (arm.config.reward.function, arm.config.reward.correct) == ("mine:f", 0.0)
+    (arm,) = load_experiment(write_experiment(tmp_path), ["reward.function=mine:f"]).arms
+    assert (arm.config.reward.function, arm.config.reward.correct) == ("mine:f", 1.0)
+
+
+def test_a_preset_fills_the_method_and_is_overridden(tmp_path):
+    (arm,) = load_experiment(write_experiment(tmp_path), ["method.name=dapo", "method.rounds=2"]).arms
+    assert (arm.config.method.clip_high, arm.config.method.rounds, arm.config.method.average) == (0.28, 2, "tokens")
+    (arm,) = load_experiment(write_experiment(tmp_path), ["method.name=sft", "train.samples=1"]).arms
+    assert arm.config.method.loss == "likelihood"
+
+
+def test_missing_files_and_names(tmp_path):
+    with pytest.raises(UsageError, match="no file"):
+        load_experiment(str(tmp_path / "none.toml"))
+    with pytest.raises(UsageError, match="families"):
+        load_experiment("familes")
+
+
+def test_two_arms_never_share_a_folder(tmp_path):
+    text = EXPERIMENT + '[sweep]\n"model.base" = ["a/qwen3", "b/qwen3"]\n'
+    with pytest.raises(UsageError, match="two arms"):
+        load_experiment(write_experiment(tmp_path, text))
+
+
+def test_what_may_change_when_a_run_goes_on():
+    recorded = small_config()
+    assert not tables.differences(recorded, small_config(train={"steps": 20}, run={"keep": 1}))
+    assert "train.prompts" in tables.differences(recorded, small_config(train={"prompts": 8}))[0]
+    cosine = small_config(train={"schedule": "cosine"})
+    assert "schedule" in tables.differences(cosine, small_config(train={"schedule": "cosine", "steps": 20}))[0]

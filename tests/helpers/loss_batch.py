@@ -1,0 +1,46 @@
+"""A batch of log-probs for comparing losses."""
+
+import torch
+
+from passus.methods.presets import PRESETS, Tokens, policy_loss, token_weights
+
+GRPO = PRESETS["grpo"]
+
+
+ROWS, LONGEST = 12, 9
+
+
+def random_batch(seed: int):
+    """Log-probs old and new, unequal lengths, and two rows left out of the loss."""
+    g = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, LONGEST + 1, (ROWS,), generator=g)
+    mask = (torch.arange(LONGEST) < lengths[:, None]).float()
+    mask[[2, 7]] = 0.0
+    old = -torch.rand(ROWS, LONGEST, generator=g) * 3
+    new = old + 0.5 * torch.randn(ROWS, LONGEST, generator=g)
+    return lengths, mask, old, new, torch.randn(ROWS, generator=g)
+
+
+def passus_loss(new, old, lengths, counts, advantage, rows, method=GRPO, ref=None, entropies=None, sampled=None):
+    """Our packed form over some rows of the same batch."""
+    weights = token_weights(lengths, counts, method, LONGEST)
+    row_C = torch.cat([torch.full((int(lengths[r]),), r) for r in rows])
+    offset_C = torch.cat([torch.arange(int(lengths[r])) for r in rows])
+
+    def pick(x):
+        return None if x is None else x[row_C, offset_C]
+
+    entropy_C = torch.zeros(len(row_C)) if entropies is None else pick(entropies)
+    tokens = Tokens(
+        pick(new), entropy_C, pick(old), advantage[row_C], weights[row_C], row_C, len(lengths), (lengths * counts).sum(),
+        pick(ref), pick(sampled),
+    )  # fmt: skip
+    return policy_loss(tokens, method)
+
+
+def on_policy_gradient(method, lengths, advantage):
+    """The gradient of the first update: the anchor is the policy itself."""
+    logp = random_batch(0)[2].clone().requires_grad_()
+    loss, _ = passus_loss(logp, logp.detach(), lengths, torch.ones(ROWS), advantage, list(range(ROWS)), method)
+    loss.backward()
+    return logp.grad

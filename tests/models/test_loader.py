@@ -1,0 +1,478 @@
+"""The traps of released checkpoints, on small folders: what is loaded is what was saved, or it is refused with a reason."""
+
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors import safe_open
+from transformers import Gemma3Config, Gemma3ForConditionalGeneration
+
+from helpers.model_folders import (
+    CHATS,
+    IM,
+    NANO,
+    THINK,
+    byte_tokenizer,
+    chat_folder,
+    edit_json,
+    nano_folder,
+    small_model,
+    trl_template,
+)
+from helpers.small_run import run_small
+from helpers.tiny_models import tiny_model, with_passus
+from passus.engine.eager import Engine
+from passus.engine.interface import Prompt, SamplingParams
+from passus.errors import UsageError
+from passus.models import loader
+from passus.models.loader import _packed_logits
+from passus.models.policy import Policy
+from passus.tasks.lookup import Item
+
+ROWS = [torch.arange(2, 19), torch.arange(9, 40, 3)]
+
+
+def load(path, **given) -> Policy:
+    return loader.load(str(path), "cpu", "float32", **given)
+
+
+def refused(path, part: str, **given) -> None:
+    """With what was given and what was expected, in one message."""
+    with pytest.raises(UsageError, match=part) as caught:
+        load(path, **given)
+    assert "expected:" in str(caught.value)
+
+
+def question(text: str) -> Item:
+    return Item("made", 0, text, "")
+
+
+def own_logits(model) -> torch.Tensor:
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        return torch.cat([model(input_ids=row[None], use_cache=False).logits[0] for row in ROWS])
+
+
+def greedy(model, row: torch.Tensor, most: int) -> list[int]:
+    """By transformers' eager attention over the whole sequence at every token."""
+    model.set_attn_implementation("eager")
+    tokens = row.tolist()
+    for _ in range(most):
+        with torch.no_grad():
+            tokens.append(int(model(input_ids=torch.tensor([tokens]), use_cache=False).logits[0, -1].argmax()))
+    return tokens[len(row) :]
+
+
+def assert_computes(policy: Policy, original) -> None:
+    """Packed and decoded, a loaded policy is the model that was saved."""
+    with torch.no_grad():
+        torch.testing.assert_close(_packed_logits(policy, ROWS), own_logits(original), atol=5e-5, rtol=1e-4)
+    prompts = [Prompt(tuple(row.tolist()), i) for i, row in enumerate(ROWS)]
+    rollout = Engine(policy.model, []).generate(prompts, SamplingParams(1, 12, 0, "x", temperature=0.0))
+    assert rollout.tokens == [greedy(original, row, 12) for row in ROWS]
+
+
+@pytest.mark.parametrize("name", ["qwen3+windows", "llama3.2", "smollm3", "gemma3+windows", "mistral+windows"])
+def test_a_saved_family_comes_back_with_its_layers(tmp_path, name):
+    """Windows, layers without positions and rope settings live in config.json alone."""
+    original = tiny_model(name)
+    assert_computes(load(nano_folder(tmp_path, original)), original)
+
+
+def test_a_family_that_needs_no_code(tmp_path):
+    original = small_model("olmo2")
+    policy = load(nano_folder(tmp_path / "OLMo-2-tiny", original))
+    assert_computes(policy, original)
+    loader.load(str(tmp_path / "OLMo-2-tiny"), "cpu", "bfloat16")  # whose rounding is no difference
+    said = policy.describe(str(tmp_path / "OLMo-2-tiny"))
+    assert (said["label"], said["family"]) == ("OLMo-2-tiny", "Olmo2")
+
+
+@pytest.mark.parametrize("tuning", ["live", "frozen"])
+def test_a_family_that_needs_no_code_trains(tmp_path, tuning):
+    base = nano_folder(tmp_path / "OLMo-2-tiny", small_model("olmo2"))
+    model = {"base": str(base), "tuning": tuning}
+    folder = run_small(tmp_path / "arm", model=model, method={"entropy_weight": 0.01}, train={"steps": 2}, eval={"limit": 2})
+    assert all(row["train/grad_norm"] > 0 for row in folder.metrics())
+    assert all(row["sampling/sampling_logp_difference/max"] < 1e-4 for row in folder.metrics())
+    loader.load(str(folder.path), "cpu", "float32")
+
+
+def test_sampling_settings_that_cannot_be_saved_again_do_no_harm(tmp_path):
+    base = nano_folder(tmp_path / "model", small_model("qwen3"))
+    edit_json(base / "generation_config.json", temperature=0.6, top_p=0.95, do_sample=False, eos_token_id=[1, 5])
+    policy = load(base)
+    policy.model.save_pretrained(tmp_path / "again")
+    assert policy.end_tokens == [1, 5]
+    assert json.loads((tmp_path / "again/generation_config.json").read_text())["eos_token_id"] == [1, 5]
+
+
+@pytest.mark.parametrize("tuning", ["live", "frozen"])
+def test_experts_train_live_and_refuse_adapters(tmp_path, tuning):
+    base = nano_folder(
+        tmp_path / "moe",
+        small_model("qwen3_moe", num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, decoder_sparse_step=1),
+    )
+    model = {"base": str(base), "tuning": tuning}
+    if tuning == "frozen":
+        model["targets"] = ["gate_up_proj"]
+        with pytest.raises(UsageError, match=r"model\.targets"):
+            run_small(tmp_path / "arm", model=model, train={"steps": 1}, eval={"limit": 2})
+    else:
+        run_small(tmp_path / "arm", model=model, train={"steps": 1}, eval={"limit": 2})
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "part"),
+    [
+        ("gemma2", {}, "soft-capped logits"), ("granite", {"logits_scaling": 8.0}, "logits differ"),
+        ("cohere", {}, "logits differ"), ("gpt2", {"num_key_value_heads": None}, "no num_key_value_heads"),
+        ("gpt_oss", {"num_local_experts": 2, "num_experts_per_tok": 1}, "scores or sinks"),
+        ("bloom", {}, "attention of their own"),
+        ("qwen3_next", {"layer_types": ["linear_attention", "full_attention"]}, "linear_attention layers"),
+        ("gemma3_text", {"final_logit_softcapping": 30.0}, "soft-capped logits"),
+    ],
+)  # fmt: skip
+def test_a_family_that_computes_otherwise_is_refused(tmp_path, kind, settings, part):
+    refused(nano_folder(tmp_path, small_model(kind, **settings)), part)
+
+
+@pytest.fixture
+def nested():
+    """As Gemma3 from 4B up: a text model inside a model that also sees images."""
+    text = tiny_model("gemma3+windows").config.to_dict()
+    vision = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, image_size=28)
+    config = Gemma3Config(
+        text_config=text, vision_config=vision | {"patch_size": 14}, mm_tokens_per_image=4, image_token_index=40,
+        eos_token_id=[1, 5],
+    )  # fmt: skip
+    model = Gemma3ForConditionalGeneration(config).eval()
+    model.model.language_model.load_state_dict(tiny_model("gemma3+windows").model.state_dict())
+    return model
+
+
+def test_the_text_part_of_a_nested_config_is_loaded_alone(tmp_path, nested):
+    policy = load(nano_folder(tmp_path, nested))
+    assert_computes(policy, nested)
+    assert policy.end_tokens == [1, 5] and policy.context == 128
+    assert policy.describe("x")["family"] == "Gemma3"
+    assert not any("vision" in name for name, _ in policy.model.named_parameters())
+
+
+def test_a_nested_config_is_saved_as_a_plain_text_model(tmp_path, nested):
+    policy = load(nano_folder(tmp_path / "nested", nested))
+    nano_folder(tmp_path / "saved", policy.model)
+    with safe_open(tmp_path / "saved/model.safetensors", "pt") as file:
+        assert all(name.startswith("model.") and "language_model" not in name for name in file.keys())  # noqa: SIM118
+    assert json.loads((tmp_path / "saved/config.json").read_text())["model_type"] == "gemma3_text"
+    again = load(tmp_path / "saved")
+    assert_computes(again, nested)
+    assert again.end_tokens == [1, 5]
+
+
+def test_end_tokens_of_a_nested_config(tmp_path, nested):
+    folder = nano_folder(tmp_path, nested)
+    (folder / "generation_config.json").unlink()
+    assert load(folder).end_tokens == [1, 5]
+
+
+def test_the_engine_also_takes_a_whole_nested_model(nested):
+    expected = [greedy(nested, row, 8) for row in ROWS]
+    prompts = [Prompt(tuple(row.tolist()), i) for i, row in enumerate(ROWS)]
+    engine = Engine(with_passus(nested), [])
+    assert engine.generate(prompts, SamplingParams(1, 8, 0, "x", temperature=0.0)).tokens == expected
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_tied_and_untied_embeddings(tmp_path, tied):
+    original = small_model("qwen3", tie_word_embeddings=tied)
+    policy = load(nano_folder(tmp_path, original))
+    assert (policy.head.weight is policy.decoder.embed_tokens.weight) == tied
+    assert_computes(policy, original)
+
+
+def test_weights_in_several_files(tmp_path):
+    original = small_model("qwen3")
+    folder = nano_folder(tmp_path, original, max_shard_size="40KB")
+    shards = sorted(folder.glob("model-*.safetensors"))
+    assert len(shards) > 2
+    assert_computes(load(folder), original)
+    shards[1].unlink()
+    refused(folder, "cannot be loaded")
+
+
+def test_end_tokens_of_the_generation_config(tmp_path):
+    folder = nano_folder(tmp_path, small_model("qwen3"))
+    edit_json(folder / "generation_config.json", eos_token_id=[7, 3])
+    assert load(folder).end_tokens == [1, 3, 7]  # 1 is the tokenizer's
+
+
+def test_end_tokens_without_a_generation_config(tmp_path):
+    folder = nano_folder(tmp_path, small_model("qwen3", eos_token_id=[4, 2]))
+    (folder / "generation_config.json").unlink()
+    assert load(folder).end_tokens == [1, 2, 4]
+
+
+def test_no_pad_token(tmp_path):
+    tokenizer = byte_tokenizer(["</s>"], eos="</s>")
+    policy = load(chat_folder(tmp_path, "llama", tokenizer, ["</s>"]))
+    assert policy.tokenizer.pad_token is None and policy.end_tokens == [256]
+    asked = [policy.prompt(question(text), i) for i, text in enumerate(["1", "a longer question"])]
+    rollout = Engine(policy.model, policy.end_tokens).generate(asked, SamplingParams(2, 5, 0, "x"))
+    assert len(policy.answers(rollout.tokens, policy.texts(rollout.tokens))) == 4
+
+
+@pytest.mark.parametrize("outside", [41, 151645, -1])
+def test_an_end_token_outside_the_vocabulary(tmp_path, outside):
+    folder = nano_folder(tmp_path, small_model("qwen3"))
+    edit_json(folder / "generation_config.json", eos_token_id=[1, outside])
+    refused(folder, f"end token {outside}, but a vocabulary of 41")
+
+
+def test_no_end_token_at_all(tmp_path):
+    tokenizer = byte_tokenizer(["</s>"])
+    refused(chat_folder(tmp_path, "llama", tokenizer, [], eos_token_id=None), "no end token")
+
+
+def test_a_base_model_with_a_chat_template_stops_at_its_turns_end(tmp_path):
+    """As Qwen2.5 base: <|endoftext|> is all that its configs name, and its template ends turns with <|im_end|>."""
+    tokenizer = byte_tokenizer(IM, eos="<|endoftext|>", template=trl_template("qwen2_5"))
+    policy = load(chat_folder(tmp_path, "qwen2", tokenizer, ["<|endoftext|>"]))
+    assert policy.end_tokens == tokenizer.convert_tokens_to_ids(["<|endoftext|>", "<|im_end|>"])
+
+
+@pytest.fixture(scope="module", params=CHATS)
+def chat(request, tmp_path_factory):
+    made = CHATS[request.param]
+    path = tmp_path_factory.mktemp(request.param)
+    return made, chat_folder(path, made.kind, made.tokenizer(request.param), made.ends)
+
+
+QUESTION = "How many is 6 x 7?"
+
+
+def test_prompts_of_released_templates(chat):
+    made, folder = chat
+    policy = load(folder, template="{question} Use \\boxed{}.")
+    prompt = policy.prompt(question(QUESTION), 5)
+    text = policy.text(prompt.tokens, special=True)
+    assert text.count(f"{QUESTION} Use \\boxed{{}}.") == 1
+    assert text.endswith(made.tail)
+    assert policy.tokenizer.bos_token_id is None or prompt.tokens.count(policy.tokenizer.bos_token_id) == 1
+    assert prompt.tokens[0] == policy.tokenizer.convert_tokens_to_ids(made.bos or "<|im_start|>")
+    assert prompt.item == 5
+
+
+def test_thinking_switches_of_released_templates(chat):
+    made, folder = chat
+    if made.thinking_off is None:
+        for thinking in ("on", "off"):
+            refused(folder, "no such switch", thinking=thinking)
+        return
+    default, on, off = (load(folder, thinking=t).render(question(QUESTION)) for t in ("default", "on", "off"))
+    assert default == on != off
+    assert on.endswith(made.tail) and off.endswith(made.tail + made.thinking_off)
+
+
+def test_decoding_stops_at_each_end_token(chat):
+    made, folder = chat
+    policy = load(folder)
+    ends = set(policy.tokenizer.convert_tokens_to_ids(made.ends))
+    assert set(policy.end_tokens) == ends
+    params = SamplingParams(96, 48, seed=1, stream="x", temperature=1.5)
+    rollout = Engine(policy.model, policy.end_tokens).generate([policy.prompt(question("1"), 0)], params)
+    assert {t[-1] for t, done in zip(rollout.tokens, rollout.finished, strict=True) if done} == ends
+    for tokens, done in zip(rollout.tokens, rollout.finished, strict=True):
+        assert not ends & set(tokens[:-1]) and (done or len(tokens) == 48)
+    assert not any(word in text for text in policy.texts(rollout.tokens) for word in made.ends)
+
+
+@pytest.mark.parametrize(("name", "day"), [("llama3_2", "26 Jul 2024"), ("smollm3", "26 July 2024")])
+def test_the_date_in_a_template_is_a_constant(name, day):
+    """Else a run that is resumed tomorrow would see other prompts."""
+    assert f"Today Date: {day}\n" in Policy(None, CHATS[name].tokenizer(name), []).render(question("1"))
+
+
+@pytest.mark.parametrize("writes", ["<s> $A", "<s> $A </s>", "$A"])
+@pytest.mark.parametrize("template", ["{question}", "<s>{question}", "Q: {question}\nA:"])
+def test_the_start_token_of_a_base_model(tmp_path, writes, template):
+    """Once where the tokenizer writes it by itself, and no end token after the question."""
+    tokenizer = byte_tokenizer(["<s>", "</s>"], bos="<s>", eos="</s>", writes=writes)
+    policy = load(chat_folder(tmp_path, "llama", tokenizer, ["</s>"]), template=template)
+    tokens = policy.prompt(question("1 + 1"), 0).tokens
+    has_start = "<s>" in writes or "<s>" in template
+    expected = "<s>" * has_start + template.removeprefix("<s>").replace("{question}", "1 + 1")
+    assert policy.text(tokens, special=True) == expected
+
+
+def test_model_prompt_may_repeat_the_start_token_of_a_chat_template(tmp_path):
+    template = "{{ bos_token }}{{ messages[0].content }}"
+    tokenizer = byte_tokenizer(["<s>", "</s>"], bos="<s>", eos="</s>", template=template, writes="<s> $A")
+    policy = load(chat_folder(tmp_path, "llama", tokenizer, ["</s>"]), template="<s>{question}")
+    assert policy.text(policy.prompt(question("1"), 0).tokens, special=True) == "<s>1"
+
+
+THOUGHTS = [
+    ("<think>6 * 7</think>so \\boxed{42}", "so \\boxed{42}"),
+    ("<think>\\boxed{1}</think>\\boxed{2}", "\\boxed{2}"),
+    ("<think>a</think>b</think>c", "c"),
+    ("<think>is it \\boxed{42}", ""),
+    ("\\boxed{42}<think>or", ""),
+    ("a</think>b<think>c", ""),
+    ("", ""),
+]
+
+
+def thinker(special=(), added=(), template=None, prompt="{question}", thinking="default") -> Policy:
+    tokenizer = byte_tokenizer(["<eos>", *special], tuple(added), eos="<eos>", template=template)
+    return Policy(None, tokenizer, [256], prompt, thinking)
+
+
+def answers(policy: Policy, *texts: str) -> list[str]:
+    tokens = [policy.tokenizer(text + "<eos>", add_special_tokens=False)["input_ids"] for text in texts]
+    return policy.answers(tokens, policy.texts(tokens))
+
+
+@pytest.mark.parametrize("marks", [{"special": THINK}, {"added": THINK}, {}], ids=["special", "added", "plain"])
+def test_the_answer_follows_the_thinking(marks):
+    policy = thinker(**marks)
+    completions, expected = zip(*THOUGHTS, strict=True)
+    assert answers(policy, *completions) == list(expected)
+    assert answers(policy, "\\boxed{7} at once", "b</think>c") == ["\\boxed{7} at once", "c"]
+
+
+@pytest.mark.parametrize("marks", [{"special": THINK}, {"added": THINK}, {}], ids=["special", "added", "plain"])
+def test_thinking_that_the_prompt_opened(marks):
+    policy = thinker(template="{{ messages[0].content }}<a>{% if add_generation_prompt %}<think>\n{% endif %}", **marks)
+    assert answers(policy, "6 * 7</think>\\boxed{42}", "\\boxed{42}", "") == ["\\boxed{42}", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("name", "thinking", "opens"),
+    [
+        ("deepseek_r1_distill", "default", True), ("qwen3_5_think", "default", True), ("qwen3_5_think", "on", True),
+        ("qwen3_5_think", "off", False), ("qwen3", "on", False), ("qwen3", "off", False), ("llama3_2", "default", False),
+    ],
+)  # fmt: skip
+def test_released_templates_that_open_thinking_in_the_prompt(name, thinking, opens):
+    policy = thinker(template=trl_template(name), thinking=thinking, added=THINK)
+    assert answers(policy, "\\boxed{42}", "x</think>y") == ["" if opens else "\\boxed{42}", "y"]
+
+
+def test_a_prompt_without_a_template_may_open_thinking():
+    policy = thinker(prompt="Think between <think> and </think>. {question}\nAssistant: <think>")
+    assert answers(policy, "\\boxed{42}", "x</think>\\boxed{42}") == ["", "\\boxed{42}"]
+    speaks_of_it = thinker(prompt="{question} Begin with <think>, and then </think>.")
+    assert answers(speaks_of_it, "\\boxed{42}") == ["\\boxed{42}"]
+
+
+@pytest.mark.parametrize("name", ["qwen3", "smollm3"])
+def test_answers_with_each_thinking_switch(name):
+    tokenizer = CHATS[name].tokenizer(name)
+    for thinking in ("default", "on", "off"):
+        policy = Policy(None, tokenizer, [], thinking=thinking)
+        done, cut = (tokenizer(t, add_special_tokens=False)["input_ids"] for t in ("7<|im_end|>", "<think>7"))
+        assert policy.answers([done, cut], policy.texts([done, cut])) == ["7", ""]
+        assert policy.texts([done]) == ["7"]
+
+
+def _only_pickles(folder):
+    torch.save(small_model("qwen3").state_dict(), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
+def _odd_tokenizer(folder):
+    edit_json(folder / "tokenizer.json", model={"type": "of tomorrow"})
+
+
+def _no_tokenizer(folder):
+    for path in folder.glob("token*"):
+        path.unlink()
+
+
+def _template(text):
+    return lambda folder: (folder / "chat_template.jinja").write_text(text)
+
+
+def _config(name="config.json", **changes):
+    return lambda folder: edit_json(folder / name, **changes)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "part"),
+    [
+        (_only_pickles, "(?s)model.safetensors.*save_pretrained"),
+        (_config(num_hidden_layers=3, layer_types=None), "weights are missing"),
+        (_config(intermediate_size=48), "of another shape"),
+        (_config(hidden_size="wide"), "expected int"),
+        (_no_tokenizer, "no tokenizer"),
+        (lambda d: (d / "tokenizer.json").unlink(), "its tokenizer cannot be loaded"),
+        (lambda d: (d / "tokenizer.json").write_text('{"version": '), "its tokenizer cannot be loaded"),
+        (_odd_tokenizer, "its tokenizer cannot be loaded: data did not match"),
+        (lambda d: (d / "generation_config.json").write_text("{"), "generation_config.json"),
+        (_template("{% if messages %}"), "chat template fails: TemplateSyntaxError"),
+        (_template("{{ raise_exception('only tools') }}"), "chat template fails: TemplateError: only tools"),
+        (_template("{{ 1 + messages[0].content }}"), "chat template fails: TypeError"),
+        (_template("<q>{% for part in messages[0].content %}{{ part.text }}{% endfor %}<a>"), "drops the question"),
+        (_config(model_type="mine", auto_map={"AutoConfig": "code.Config"}), "custom code"),
+    ],
+    ids=["pickles", "missing", "shape", "type", "no tokenizer", "no tokenizer.json", "torn tokenizer", "odd tokenizer",
+         "torn generation config", "syntax", "raises", "type error", "content parts", "custom code"],
+)  # fmt: skip
+def test_a_damaged_folder_is_refused(tmp_path, spoil, part):
+    folder = nano_folder(tmp_path / "model", small_model("qwen3"))
+    spoil(folder)
+    refused(folder, part)
+
+
+def _file(name, text):
+    return lambda folder: (folder / name).write_text(text)
+
+
+ODD_FILES = {
+    "end token a word": _config("generation_config.json", eos_token_id="a"),
+    "end tokens words": _config("generation_config.json", eos_token_id=["a"]),
+    "end tokens nested": _config("generation_config.json", eos_token_id=[[1]]),
+    "tokenizer config a list": _file("tokenizer_config.json", "[]"),
+    "tokenizer config null": _file("tokenizer_config.json", "null"),
+    "tokenizer null": _file("tokenizer.json", "null"),
+    "config a list": _file("config.json", "[]"),
+    "index of another form": lambda d: (
+        (d / "model.safetensors").unlink(),
+        (d / "model.safetensors.index.json").write_text('{"weight_map": 5}'),
+    ),
+    "no heads": _config(num_key_value_heads=0),
+    "no layers": _config(num_hidden_layers=0),
+    "division by zero": _template("{{ 1 / 0 }}"),
+    "recursion": _template("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"),
+}
+
+
+@pytest.mark.parametrize("case", ODD_FILES)
+def test_files_of_another_form_are_refused_and_not_crashed_on(tmp_path, case):
+    folder = nano_folder(tmp_path / "model", small_model("qwen3"))
+    ODD_FILES[case](folder)
+    refused(folder, "model.base")
+
+
+def test_code_of_a_checkpoint_is_not_run(tmp_path):
+    original = small_model("qwen3")
+    folder = nano_folder(tmp_path / "model", original)
+    (folder / "code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Config: pass\nclass Model: pass\n")
+    edit_json(folder / "config.json", auto_map={"AutoConfig": "code.Config", "AutoModelForCausalLM": "code.Model"})
+    edit_json(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": ["code.Config", "code.Config"]})
+    assert_computes(load(folder), original)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_tokenizer_of_another_model_is_found_at_the_first_prompt_that_shows_it(tmp_path):
+    folder = nano_folder(tmp_path / "model", small_model("qwen3", vocab_size=30))
+    with pytest.raises(UsageError, match="ids below 30"):
+        load(folder).prompt(question("1(2)%"), 0)
+
+
+def test_thinking_without_a_chat_template(tmp_path):
+    shutil.copytree(NANO, tmp_path / "model")
+    (tmp_path / "model/chat_template.jinja").unlink()
+    refused(tmp_path / "model", "no chat template", thinking="on")

@@ -1,0 +1,87 @@
+"""The shipped models: present, of this format, able enough to learn from and not yet good."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from passus.config.tables import EvalTable
+from passus.engine.eager import Engine
+from passus.engine.interface import SamplingParams
+from passus.evaluation.evaluate import evaluate
+from passus.grading.grade import BOX, Verdict, grade
+from passus.models import loader
+from passus.nano import pretrain
+from passus.nano.probe import style_of
+from passus.tasks import abacus
+
+FAMILIES = list(pretrain.MINDS)
+SIZES = ["qwen3-26k", "qwen3-83k", "qwen3-0.2m", "qwen3-0.4m", "qwen3-1.2m", "qwen3-3.2m"]
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def shipped(request):
+    return request.param, loader.load(f"nano/{request.param}", "cpu", "float32")
+
+
+def test_six_families_and_six_sizes_are_shipped_in_this_format_and_fit_the_repository():
+    assert loader.shipped_models() == sorted(f"nano/{name}" for name in [*FAMILIES, *SIZES])
+    total = 0
+    for name in [*FAMILIES, *SIZES]:
+        folder = Path(loader.locate(f"nano/{name}"))
+        recipe = json.loads((folder / "recipe.json").read_text())
+        assert (recipe["format"], recipe["mind"]) == (abacus.VERSION, pretrain.MINDS[recipe["family"]])
+        total += sum(path.stat().st_size for path in folder.iterdir())
+    assert total < 30e6 and len(set(pretrain.MINDS.values())) == len(FAMILIES)
+
+
+def test_labels_give_shape_and_size(shipped):
+    name, policy = shipped
+    said = policy.describe(f"nano/{name}")
+    assert said["label"] == f"{said['family']}-shaped, 0.8M" and said["family"].lower() == name
+
+
+def test_the_sizes_are_called_by_their_true_counts_and_by_one_recipe():
+    """The same texts for all, and every one has its table of what it can do before RL."""
+    stages = []
+    for name in SIZES:
+        folder = Path(loader.locate(f"nano/{name}"))
+        count = loader.load(f"nano/{name}", "cpu", "float32").describe(f"nano/{name}")["parameters"]
+        said = f"{round(count / 1e3)}k" if count < 1e5 else f"{count / 1e6:.1f}m"
+        assert name == f"qwen3-{said}" and (folder / "probe.md").exists()
+        recipe = json.loads((folder / "recipe.json").read_text())
+        stages.append([(stage["steps"], stage["texts"], stage["seed"]) for stage in recipe["stages"]])
+    assert all(stage == stages[0] for stage in stages)
+
+
+def test_the_right_behaviour_is_there_and_not_dominant(shipped):
+    """What `families` and `live-frozen` start from, and a task with four options, where chance is .25."""
+    _, policy = shipped
+    table = EvalTable(suite=["abacus/add2", "abacus/choice"], samples=2, limit=80)
+    points, rows = evaluate(policy, Engine(policy.model, policy.end_tokens), table, 100, seed=0, step=0)
+    for point in points:
+        assert 0.05 <= point["acc"] <= (0.5 if point["benchmark"] == "abacus/add2" else 0.6)
+        assert point["unparseable"] == 0
+    right = {"direct": [], "steps": []}
+    for benchmark, completion, verdict in zip(rows["benchmark"], rows["completion"], rows["verdict"], strict=True):
+        if benchmark == "abacus/choice" and style_of(completion) in right:
+            right[style_of(completion)].append(verdict == "correct")
+    shares = {style: sum(values) / len(values) for style, values in right.items()}
+    assert shares["direct"] < 0.45 < shares["steps"]  # options can be told apart, by those who work
+
+
+def test_checked_solutions_are_more_reliable_than_unchecked_ones():
+    """What long-cot stands on: length can pay. By what the base writes, on problems it has never seen."""
+    policy = loader.load("nano/qwen3", "cpu", "float32")
+    items = [item for task in ("add2", "sub", "borrow") for item in abacus.eval_items(task)]
+    params = SamplingParams(4, 96, 0, "eval/checks")
+    rollout = policy.sampler().generate(policy.prompts([(n, item) for n, item in enumerate(items)]), params)
+    right: dict[str, list[bool]] = {"steps": [], "check": []}
+    for n, text in enumerate(policy.texts(rollout.tokens)):
+        work = text.partition(BOX)[0]
+        if work:
+            verdict = grade(text, items[n // 4].gold, truncated=not rollout.finished[n]).verdict
+            right["check" if "?" in work else "steps"].append(verdict is Verdict.CORRECT)
+    assert len(right["check"]) >= 100
+    assert np.mean(right["check"]) >= np.mean(right["steps"]) + 0.10

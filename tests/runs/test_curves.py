@@ -1,0 +1,143 @@
+"""Curves from run folders and from files."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from helpers.small_run import small_config
+from passus.errors import PassusError, UsageError
+from passus.runs import curves
+from passus.runs.curves import Claim, Curve, Curves, Point
+from passus.runs.run_folder import RunFolder
+
+
+def rows_of(marks: str, tokens: int = 5) -> dict[str, list]:
+    """Item rows of one benchmark from marks such as `1101`, two samples an item."""
+    n = range(len(marks))
+    return {
+        "benchmark": ["b"] * len(marks), "temperature": [1.0] * len(marks), "item": [10 + i // 2 for i in n],
+        "sample": [i % 2 for i in n], "verdict": ["correct" if m == "1" else "wrong" for m in marks],
+        "extracted": [None] * len(marks), "tokens": [tokens + i for i in n], "logp": [0.0] * len(marks),
+        "completion": [""] * len(marks), "value": [float(m == "1") for m in marks],
+    }  # fmt: skip
+
+
+def eval_point(step: int, acc: float | None) -> dict:
+    fixed = {"q": 2, "k": 2, "ci_low": 0.1, "ci_high": 0.9, "tokens_mean": 6.5, "tokens_p95": 8.0}
+    return {"step": step, "benchmark": "b", "temperature": 1.0, "acc": acc} | fixed
+
+
+def make_run(path, marks: dict[int, str], **tables) -> RunFolder:
+    run = RunFolder(path)
+    path.mkdir(parents=True)
+    run.start(small_config(**tables), {"label": "Qwen3-shaped, 0.8M", "family": "Qwen3", "tuning": "live"}, None)
+    for step, said in marks.items():
+        run.write_rows("items", step, rows_of(said))
+        run.append_evals([eval_point(step, said.count("1") / len(said))])
+    return run
+
+
+def test_a_run_gives_points_and_items(tmp_path):
+    make_run(tmp_path / "run", {0: "0010", 3: "1110"})
+    (curve,) = curves.load([tmp_path]).series
+    assert curve.level == "L2" and (curve.n, curve.k) == (2, 2)
+    assert curve.points == [Point(0, 0.25, 0.1, 0.9, 6.5), Point(3, 0.75, 0.1, 0.9, 6.5)]
+    assert curve.items is not None and curve.items.steps_T == [0, 3] and curve.items.item_Q == [10, 11]
+    np.testing.assert_array_equal(curve.items.correct_TQK, [[[0, 0], [1, 0]], [[1, 1], [1, 0]]])
+    np.testing.assert_array_equal(curve.items.means_TQ, [[0, 0.5], [1, 0.5]])
+    np.testing.assert_array_equal(curve.items.at([11], [3]).correct_TQK, [[[1, 0]]])
+
+
+def test_seeds_are_several_curves_of_one_name(tmp_path):
+    for seed in (0, 1):
+        make_run(tmp_path / f"seed-{seed}", {0: "0010"}, seed=seed)
+    make_run(tmp_path / "other", {0: "0010"}, train={"learning_rate": 1e-3})
+    names = [curve.name for curve in curves.load([tmp_path]).series]
+    assert len(names) == 3 and len(set(names)) == 2
+
+
+def test_missing_values_are_gaps_and_points_without_rows_stay_points(tmp_path):
+    run = make_run(tmp_path / "run", {0: "0010"})
+    run.append_evals([eval_point(3, None)])
+    (curve,) = curves.load([tmp_path]).series
+    assert math.isnan(curve.points[1].y) and curve.items is not None and curve.items.steps_T == [0]
+
+
+def test_rows_that_are_not_whole_are_left_out(tmp_path):
+    run = make_run(tmp_path / "run", {0: "0010"})
+    run.write_rows("items", 3, rows_of("10"))
+    run.append_evals([eval_point(3, 0.5)])
+    (curve,) = curves.load([tmp_path]).series
+    assert curve.items is not None and curve.items.steps_T == [0]
+
+
+def test_a_torn_file_of_rows_is_an_error(tmp_path):
+    run = make_run(tmp_path / "run", {0: "0010"})
+    (run.path / "items" / "step-000000.parquet").write_bytes(b"PAR1 torn")
+    with pytest.raises(PassusError, match="cannot be read"):
+        curves.load([tmp_path])
+
+
+def test_a_curve_file_comes_back_as_it_was_written(tmp_path):
+    points = [Point(0, 0.1 + 0.2, tokens=812.0, approximate=True), Point(10, math.nan), Point(20, 0.5, 0.4, 0.6)]
+    given = Curves("t", "step", "accuracy", [Curve("Qwen3", "AIME24", points, 30, 1)], [Claim("It rises.", 3)], [Claim("7", 9)])
+    path = tmp_path / "c.json"
+    curves.write_file(given, path)
+    back = curves.read_file(path)
+    assert curves.to_json(back) == curves.to_json(given) and math.isnan(back.series[0].points[1].y)
+    assert (back.series[0].level, back.claims, back.unread) == ("L1", given.claims, given.unread)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"x": "s", "y": "a", "series": [{"name": "n"}]}', '{"x": 1', "null"])
+def test_other_files_are_refused(tmp_path, text):
+    path = tmp_path / "c.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="not a curve file"):
+        curves.load([path])
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        '"points": [{"x": 1, "y": 0.5}, {"x": 1, "y": 0.6}]', '"n": 30, "points": [{"x": 1, "y": 52.0}]',
+        '"n": 0, "points": [{"x": 1, "y": 0.5}]', '"n": 1e400, "points": []', '"n": 1000000000000, "points": []',
+        '"points": [{"x": NaN, "y": 0.5}]', '"points": [{"x": 1, "y": Infinity}]', '"points": [{"x": "one", "y": 0.5}]',
+        '"points": [{"x": 1, "y": 0.5, "tokens": NaN}]', '"points": ' + "[" * 5000 + "]" * 5000,
+    ],
+)  # fmt: skip
+def test_numbers_that_no_chart_can_show_are_refused(tmp_path, series):
+    path = tmp_path / "c.json"
+    path.write_text('{"x": "step", "y": "accuracy", "series": [{"name": "a", ' + series + "}]}")
+    with pytest.raises(UsageError, match="not a curve file"):
+        curves.load([path])
+
+
+def test_points_come_in_the_order_of_x(tmp_path):
+    path = tmp_path / "c.json"
+    points = [{"x": x, "y": 0.5} for x in (20, 0, 10)]
+    path.write_text(json.dumps({"x": "step", "y": "accuracy", "series": [{"name": "a", "points": points}]}))
+    assert curves.load([path]).series[0].x_T.tolist() == [0, 10, 20]
+
+
+@pytest.mark.parametrize("acc", ["high", 7.0, [1]])
+def test_rows_that_hold_something_else_are_refused(tmp_path, acc):
+    run = make_run(tmp_path / "run", {0: "0010"})
+    run.append_evals([eval_point(3, acc)])
+    with pytest.raises(UsageError, match="a row of"):
+        curves.load([tmp_path])
+
+
+def test_empty_folders_unknown_paths_and_mixed_axes_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="at least one"):
+        curves.load([])
+    with pytest.raises(UsageError, match="nothing in"):
+        curves.load([tmp_path])
+    with pytest.raises(UsageError, match="no file or folder"):
+        curves.load([tmp_path / "nowhere"])
+    make_run(tmp_path / "run", {0: "0010"})
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps({"x": "progress", "y": "accuracy", "series": [{"name": "a", "points": [{"x": 0, "y": 1}]}]}))
+    with pytest.raises(UsageError, match="different axes"):
+        curves.load([tmp_path / "run", path])

@@ -1,0 +1,169 @@
+"""A judge at a local endpoint: what it is asked, what counts as its word, and everything that can go wrong with it."""
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from passus.config import tables
+from passus.errors import UsageError
+from passus.evaluation import suite
+from passus.evaluation.evaluate import evaluate
+from passus.grading.grade import Rule, Verdict
+from passus.tasks.llm_judge import LONGEST_ANSWER, LONGEST_REPLY, Judge, grade_items, judge_of
+from passus.tasks.lookup import Item
+
+
+def said(text: str) -> bytes:
+    return json.dumps({"choices": [{"message": {"content": text}}]}).encode()
+
+
+class Endpoint:
+    """An OpenAI-compatible server that answers by what stands in the model's answer."""
+
+    def __init__(self, replies):
+        self.replies, self.asked, self.keys = replies, [], []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.asked.append((self.path, body))
+                outer.keys.append(self.headers.get("Authorization"))
+                content = body["messages"][0]["content"]
+                reply = next(reply for word, reply in outer.replies.items() if word in content)
+                reply(self) if callable(reply) else self.answer(reply)
+
+            def answer(self, body: bytes, code: int = 200):
+                self.send_response(code)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # who stops reading is not news
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}/v1"
+
+
+def drip(handler):
+    """A byte at a time: a timeout of the socket alone would never fire."""
+    handler.send_response(200)
+    handler.end_headers()
+    for _ in range(100):
+        handler.wfile.write(b" ")
+        handler.wfile.flush()
+        time.sleep(0.05)
+
+
+def redirect(handler):
+    handler.send_response(307)
+    handler.send_header("Location", "http://127.0.0.1:1/elsewhere")
+    handler.end_headers()
+
+
+CASES = {
+    "right one": (said("They agree.\nCORRECT"), Verdict.CORRECT, None),
+    "wrong one": (said("They differ.\n\nWRONG\n"), Verdict.WRONG, None),
+    "thought": (said("<think>WRONG?\nWRONG</think>\nCORRECT"), Verdict.CORRECT, None),
+    "hedged": (said("It is CORRECT, or WRONG"), Verdict.ERROR, "ended with"),
+    "lower": (said("correct"), Verdict.ERROR, "ended with 'correct'"),
+    "mute": (said(""), Verdict.ERROR, "said nothing"),
+    "no text": (json.dumps({"choices": [{"message": {"content": None}}]}).encode(), Verdict.ERROR, "said nothing"),
+    "no chat": (b'{"choices": []}', Verdict.ERROR, "something else"),
+    "no json": (b"<html>", Verdict.ERROR, "something else"),
+    "refusal": (lambda h: h.answer(b"{}", 429), Verdict.ERROR, "HTTP 429"),
+    "elsewhere": (redirect, Verdict.ERROR, "HTTP 307"),
+    "slow": (lambda h: time.sleep(2), Verdict.ERROR, "timed out after 0.4 s"),
+    "dripping": (drip, Verdict.ERROR, "timed out after 0.4 s"),
+    "huge": (lambda h: h.answer(b" " * (LONGEST_REPLY + 9)), Verdict.ERROR, "more than"),
+}
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    return Endpoint({f"[{word}]": reply for word, (reply, _, _) in CASES.items()})
+
+
+def item(gold: str = "the reference", kind: str = "judge") -> Item:
+    return Item("mine", 0, "the problem", gold, rule=Rule(kind))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_only_its_last_word_counts(endpoint, case):
+    _, verdict, reason = CASES[case]
+    grades, failed = grade_items(Judge(endpoint.url, "j", 0.4, "secret"), [item()], [f"[{case}] \\boxed{{7}}"], [False])
+    assert grades[0].verdict == verdict and grades[0].extracted == "7"
+    assert (list(failed) == []) if reason is None else (reason in next(iter(failed)))
+
+
+def test_the_rest_goes_on_when_one_times_out(endpoint):
+    answers = ["[right one]", "[slow]", "[wrong one]", "\\boxed{4}", "", "[right one]"]
+    items = [item(), item(), item(), item("4", "math"), item(), item()]
+    grades, failed = grade_items(Judge(endpoint.url, "j", 0.4), items, answers, [False] * 5 + [True])
+    assert [g.verdict for g in grades] == ["correct", "error", "wrong", "correct", "unparseable", "truncated"]
+    assert dict(failed) == {"the judge timed out after 0.4 s": 1}
+
+
+def test_what_it_is_asked(endpoint):
+    endpoint.asked.clear(), endpoint.keys.clear()
+    answer = "x" * (2 * LONGEST_ANSWER) + "[right one]"
+    grade_items(Judge(endpoint.url, "the-judge", 5, "secret"), [item()], [answer], [False])
+    (path, body), (key,) = endpoint.asked[0], endpoint.keys
+    content = body["messages"][0]["content"]
+    assert (
+        path == "/v1/chat/completions" and body["model"] == "the-judge" and body["temperature"] == 0 and key == "Bearer secret"
+    )
+    assert "the problem" in content and "the reference" in content and len(content) < LONGEST_ANSWER + 1000
+
+
+def test_nobody_there():
+    grades, failed = grade_items(Judge("http://127.0.0.1:1/v1", "j", 1), [item()], ["7"], [False])
+    assert grades[0].verdict == Verdict.ERROR and "cannot be reached" in next(iter(failed))
+
+
+def test_the_key_comes_from_the_environment_and_is_in_no_config(monkeypatch):
+    monkeypatch.setenv("PASSUS_JUDGE_KEY", "secret")
+    judge = {"url": "http://localhost:1/v1/", "model": "j"}
+    asked = tables.resolve({"model": {"base": "nano/qwen3"}, "judge": judge}, "test")
+    assert judge_of(asked.judge.url, asked.judge.model, asked.judge.timeout) == Judge(
+        "http://localhost:1/v1", "j", 60.0, "secret"
+    ) and "secret" not in tables.to_toml(asked)
+    assert judge_of("", "", 60.0) is None
+    for bad in ({"url": "http://x"}, {"url": "file:///etc/passwd", "model": "j"}):
+        with pytest.raises(UsageError, match="judge"):
+            tables.resolve({"model": {"base": "nano/qwen3"}, "judge": bad}, "test")
+
+
+def test_without_a_judge_its_items_are_left_out_and_counted(tmp_path):
+    mine = tmp_path / "mine.jsonl"
+    mine.write_text('{"problem": "a", "answer": "1"}\n{"problem": "b", "answer": "a proof", "kind": "judge"}\n')
+    table = tables.EvalTable(suite=[str(mine)])
+    without, judged = suite.load(table), suite.load(table, judged=True)
+    assert [i.index for i in without.items[str(mine)]] == [0] and without.unjudged == {str(mine): 1}
+    assert len(judged.items[str(mine)]) == 2 and not judged.remarks() and "judge" in without.remarks()[0]
+    mine.write_text('{"problem": "b", "answer": "a proof", "kind": "judge"}\n')
+    suite.dataset._items.cache_clear()
+    with pytest.raises(UsageError, match="need a judge"):
+        suite.load(table)
+
+
+def test_an_eval_point_says_how_often_the_judge_failed_and_why(tmp_path, nano):
+    """Every other item's problem makes the judge time out."""
+    served = Endpoint({"41+1": lambda h: time.sleep(1), "40+1": said("CORRECT")})
+    mine = tmp_path / "mine.jsonl"
+    rows = [{"problem": f"{40 + n % 2}+1", "answer": "a text", "kind": "judge", "id": str(n)} for n in range(4)]
+    mine.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = tables.EvalTable(suite=[str(mine)], samples=1, temperature=0.0)
+    (point,), columns = evaluate(nano, nano.sampler(), table, 48, 0, 0, judge=Judge(served.url, "j", 0.3))
+    assert columns["verdict"] == ["correct", "error", "correct", "error"], columns["completion"]
+    assert point["error"] == 0.5 and point["judge"] == {"the judge timed out after 0.3 s": 2}

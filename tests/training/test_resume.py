@@ -1,0 +1,272 @@
+"""Real processes, really killed: whatever happens to a run, the same command again gives the uninterrupted run."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers.command import passus
+from helpers.small_run import EXPERIMENT, assert_same, write_experiment
+from passus.atomic_io import last_line
+from passus.runs.lock import is_held
+from passus.runs.run_folder import RunFolder
+
+GRID = EXPERIMENT + "[sweep]\nseed = [0, 1]\n"
+ENVIRONMENT = {"PASSUS_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def start(*arguments: str, cwd: Path) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "passus", *arguments], cwd=cwd, env=os.environ | ENVIRONMENT, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_for_step(run: Path, step: int, process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + 600
+    while (last_line(run / "metrics.jsonl") or {"step": 0})["step"] < step:
+        assert process.poll() is None and time.monotonic() < deadline, process.communicate()[0]
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    """The run that nobody interrupts."""
+    folder = tmp_path_factory.mktemp("reference")
+    done = passus("run", write_experiment(folder), "--arm", "qwen3", "--out", "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "out/qwen3"
+
+
+@pytest.fixture(scope="module")
+def halfway(tmp_path_factory):
+    """A run killed after its checkpoint of step 4, to be copied by tests that do something to it."""
+    folder = tmp_path_factory.mktemp("halfway")
+    arguments = ("run", write_experiment(folder), "--arm", "qwen3", "--out", "out")
+    assert passus(*arguments, cwd=folder, env={"PASSUS_FAULT": "kill@save:renamed:2"}).returncode == -signal.SIGKILL
+    return folder
+
+
+def copy_of(halfway: Path, tmp_path: Path) -> tuple[Path, list[str]]:
+    shutil.copytree(halfway, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "out/qwen3", ["run", str(tmp_path / "small.toml"), "--arm", "qwen3", "--out", "out"]
+
+
+FAULTS = [
+    "kill@save:model:1",  # weights written, nothing else
+    "kill@write:step-000002.parquet:1",  # between a file and its name
+    "kill@save:optimizer:1",
+    "kill@save:manifest:1",  # whole, but not yet under its name
+    "kill@save:renamed:1",  # the first checkpoint that counts
+    "kill@write:step-000003.parquet:2",  # inside an eval point: the items of step 3, after the samples of step 3
+]
+
+
+def test_kill_9_inside_saves_and_writes(reference, tmp_path):
+    arguments = ("run", write_experiment(tmp_path), "--arm", "qwen3", "--out", "out")
+    for fault in FAULTS:
+        done = passus(*arguments, cwd=tmp_path, env={"PASSUS_FAULT": fault})
+        assert done.returncode == -signal.SIGKILL, (fault, done.stdout, done.stderr)
+    assert passus(*arguments, cwd=tmp_path).returncode == 0
+    assert_same(tmp_path / "out/qwen3", reference)
+    aside = [path.name for path in (tmp_path / "out/qwen3/set-aside").rglob("*") if path.is_file()]
+    assert "metrics.jsonl" in aside and "step-000003.parquet" in aside
+
+
+def test_kill_9_from_outside_with_two_jobs(reference, tmp_path):
+    """The runner is killed, its arms die with it, and the next runner takes them over; twice."""
+    # How often a run saves does not change it, so both arms must come out as the one that nobody interrupted.
+    arguments = (
+        "run",
+        write_experiment(tmp_path, EXPERIMENT + '[sweep]\n"run.save_every" = [2, 3]\n'),
+        "--jobs",
+        "2",
+        "--out",
+        "cut",
+    )
+    for step in (1, 5):
+        process = start(*arguments, cwd=tmp_path)
+        wait_for_step(tmp_path / "cut/save-every-3", step, process)
+        process.kill()
+        process.wait()
+    done = passus(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for arm in ("save-every-2", "save-every-3"):
+        assert_same(tmp_path / "cut" / arm, reference)
+    again = passus(*arguments, cwd=tmp_path)
+    assert again.returncode == 0 and again.stdout.count("finished already") == 2
+    assert (tmp_path / "cut/small.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(("name", "code"), [("term", 143), ("int", 130)])
+def test_asked_to_stop_it_saves_says_where_and_goes_on_later(halfway, reference, tmp_path, name, code):
+    """The signal comes while the rows of step 5 are written; the step is finished, saved, and gone on from."""
+    run, arguments = copy_of(halfway, tmp_path)
+    done = passus(*arguments, cwd=tmp_path, env={"PASSUS_FAULT": f"{name}@write:step-000005.parquet:1"})
+    assert done.returncode == code, done.stderr
+    assert "saved: the same command goes on from out/qwen3/checkpoints/step-000005" in done.stdout
+    assert passus("ls", "out", "--json", cwd=tmp_path).stdout.count('"killed"') == 1
+    assert passus(*arguments, cwd=tmp_path).returncode == 0
+    assert_same(run, reference)
+
+
+def test_the_runner_passes_a_stop_on(tmp_path):
+    """SIGTERM: both arms save. Then at once again, while they are still starting: nothing counts as failed."""
+    arguments = ("run", write_experiment(tmp_path, GRID), "--jobs", "2", "--out", "out", "--set", "train.steps=2000")
+    process = start(*arguments, cwd=tmp_path)
+    wait_for_step(tmp_path / "out/seed-0", 1, process)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=600)
+    assert process.returncode == 143, out
+    assert "goes on from out/seed-0/checkpoints/step-" in out and "failed" not in out
+    assert not is_held(tmp_path / "out/seed-0") and not is_held(tmp_path / "out/seed-1")
+    logged = (tmp_path / "out/seed-1/.experiment.toml").stat().st_mtime_ns
+    early = start(*arguments, cwd=tmp_path)
+    while (tmp_path / "out/seed-1/.experiment.toml").stat().st_mtime_ns == logged:
+        time.sleep(0.01)
+    time.sleep(0.2)  # the arms' processes exist, and import
+    early.send_signal(signal.SIGTERM)
+    out, _ = early.communicate(timeout=600)
+    assert early.returncode == 143 and "failed" not in out, out
+
+
+def test_a_second_ctrl_c_stops_at_once():
+    code = """
+import os, signal
+from passus.arm import Stopping
+stopping = Stopping()
+os.kill(os.getpid(), signal.SIGINT)
+print(stopping.signal == signal.SIGINT, flush=True)
+os.kill(os.getpid(), signal.SIGINT)
+print("still here", flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (130, "True\n"), done.stderr
+
+
+def test_an_arm_stopped_from_outside_fails_the_command_and_says_so(tmp_path):
+    process = start("run", write_experiment(tmp_path), "--out", "out", "--set", "train.steps=2000", cwd=tmp_path)
+    wait_for_step(tmp_path / "out/qwen3", 1, process)
+    os.kill(int(RunFolder(tmp_path / "out/qwen3").status()["pid"]), signal.SIGTERM)
+    out, _ = process.communicate(timeout=600)
+    assert process.returncode == 1 and "qwen3: stopped; the same command goes on from" in out
+
+
+def test_a_closed_pipe_does_not_stop_the_work(reference, tmp_path):
+    arguments = ("run", write_experiment(tmp_path), "--arm", "qwen3", "--out", "out")
+    process = start(*arguments, cwd=tmp_path)
+    process.stdout.readline()
+    process.stdout.close()  # as `| head -1` does
+    assert process.wait(timeout=600) == 0
+    assert_same(tmp_path / "out/qwen3", reference)
+
+
+def test_editing_the_file_while_it_runs_changes_nothing(tmp_path):
+    """Also a module of the user's that is called like one of Python's."""
+    (tmp_path / "random.py").write_text("raise RuntimeError")
+    experiment = write_experiment(tmp_path, GRID)
+    process = start("run", experiment, "--out", "out", "--set", "train.steps=1", cwd=tmp_path)
+    while not (tmp_path / "out/seed-0/status.json").exists():
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.01)
+    write_experiment(tmp_path, GRID.replace("prompts = 4", "prompts = 5"))
+    out, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, out
+    assert RunFolder(tmp_path / "out/seed-1").config().train.prompts == 4
+
+
+def test_two_runners_on_one_folder(tmp_path):
+    arguments = ("run", write_experiment(tmp_path), "--out", "out", "--set", "train.steps=2000")
+    first = start(*arguments, "--arm", "qwen3", cwd=tmp_path)
+    try:
+        wait_for_step(tmp_path / "out/qwen3", 1, first)
+        for second in (passus(*arguments, "--arm", "qwen3", cwd=tmp_path), passus(*arguments, cwd=tmp_path)):
+            assert second.returncode == 0 and f"process {first.pid} is working on" in second.stdout
+        assert first.poll() is None
+    finally:
+        first.kill()
+        first.wait()
+
+
+def test_disk_full_while_saving(halfway, reference, tmp_path):
+    run, arguments = copy_of(halfway, tmp_path)
+    done = passus(*arguments, cwd=tmp_path, env={"PASSUS_FAULT": "enospc@save:optimizer:1"})
+    assert done.returncode == 1 and "is full" in done.stderr and "Traceback" not in done.stderr
+    assert not list((run / "checkpoints").glob(".step*"))
+    assert passus(*arguments, cwd=tmp_path).returncode == 0
+    assert_same(run, reference)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system with room for one checkpoint and not for two."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=14m", "tmpfs", str(disk)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("mounting a small file system needs root")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_disk_that_is_really_full(small_disk, reference, tmp_path):
+    arguments = ("run", write_experiment(tmp_path), "--arm", "qwen3", "--out", str(small_disk))
+    # While rows are recorded, with no room even for status.json: the clear message must win over the second failure.
+    process = start(*arguments, cwd=tmp_path)
+    wait_for_step(small_disk / "qwen3", 1, process)
+    os.kill(process.pid, signal.SIGSTOP)
+    with open(small_disk / "filler", "wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"x" * 4096)
+    os.kill(process.pid, signal.SIGCONT)
+    out, _ = process.communicate(timeout=600)
+    assert process.returncode == 1 and "is full" in out and "Traceback" not in out, out
+    (small_disk / "filler").unlink()
+    # In the second checkpoint.
+    done = passus(*arguments, cwd=tmp_path)
+    assert done.returncode == 1 and "is full" in done.stderr and "Traceback" not in done.stderr
+    assert sorted(path.name for path in (small_disk / "qwen3/checkpoints").iterdir()) == ["step-000002"]
+    # With room again.
+    subprocess.run(["mount", "-o", "remount,size=100m", str(small_disk)], check=True)
+    assert passus(*arguments, cwd=tmp_path).returncode == 0
+    assert_same(small_disk / "qwen3", reference)
+
+
+def test_a_damaged_checkpoint_stops_it_with_a_way_out(halfway, reference, tmp_path):
+    run, arguments = copy_of(halfway, tmp_path)
+    victim = run / "checkpoints/step-000004/model.safetensors"
+    data = bytearray(victim.read_bytes())
+    data[len(data) // 2] ^= 1
+    victim.write_bytes(data)
+    rows = (run / "metrics.jsonl").read_bytes()
+    done = passus(*arguments, cwd=tmp_path)
+    assert done.returncode == 1 and "damaged: model.safetensors" in done.stderr and "Traceback" not in done.stderr
+    assert (run / "metrics.jsonl").read_bytes() == rows
+    advice = next(line for line in done.stderr.splitlines() if "write: mv" in line)
+    subprocess.run(advice.split("write: ")[1].split("   and")[0], shell=True, check=True, cwd=tmp_path)
+    assert passus(*arguments, cwd=tmp_path).returncode == 0
+    assert_same(run, reference)
+
+
+def test_another_config_is_refused_with_the_difference(halfway, tmp_path):
+    run, arguments = copy_of(halfway, tmp_path)
+    before = sorted(path.name for path in run.rglob("*"))
+    for asked in ([*arguments], [a for a in arguments if a not in ("--arm", "qwen3")]):
+        done = passus(*asked, "--set", "train.learning_rate=1e-3", cwd=tmp_path)
+        assert done.returncode == 2 and "train.learning_rate: 0.0005 recorded, 0.001 asked" in done.stderr
+    assert sorted(path.name for path in run.rglob("*")) == before
+
+
+def test_a_failing_arm_fails_the_command_and_shows_why(tmp_path):
+    experiment = write_experiment(tmp_path, EXPERIMENT + '[sweep]\n"train.max_tokens" = [24, 511]\n')
+    done = passus("run", experiment, "--out", "out", "--jobs", "2", "--set", "train.steps=1", cwd=tmp_path)
+    assert done.returncode == 2 and "context" in done.stderr and "Traceback" not in done.stderr
+    states = passus("ls", "out", cwd=tmp_path).stdout
+    assert "finished" in states
+    assert (tmp_path / "out/max-tokens-24/checkpoints/step-000001").is_dir()

@@ -1,0 +1,570 @@
+"""Reward models: scores against transformers' own, losses in closed form, training that resumes, rm@k within its bounds."""
+
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification
+
+from helpers.model_folders import CHATS, chat_folder
+from helpers.small_run import run_small, small_config
+from passus.cli.app import eval as passus_eval
+from passus.cli.app import report as passus_report
+from passus.cli.app import run as passus_run
+from passus.cli.inspect import listing, print_listing, show_samples
+from passus.config.experiment import load_experiment
+from passus.config.tables import ModelTable
+from passus.errors import PassusError, Stop, UsageError
+from passus.evaluation import best_of_n, candidates
+from passus.evaluation.candidates import Pool
+from passus.figures import kinds
+from passus.grading.grade import Verdict
+from passus.metric_names import METRICS
+from passus.models import loader, reward_head
+from passus.models.loader import load
+from passus.runs.run_folder import RunFolder
+from passus.stats import intervals
+from passus.tasks.lookup import Item
+from passus.training.reward_model import train
+from passus.training.setup import prepare
+
+ITEM, OTHER = Item("abacus/add2", 0, "27+48", "75"), Item("abacus/add2", 1, "1+2", "3")
+TEXTS = [(ITEM, "7+8=15;2+4+1=7\\boxed{75}"), (ITEM, "7+8=14;2+4+1=7\\boxed{74}"), (OTHER, "\\boxed{3}"), (ITEM, "\\boxed{75}")]
+FAMILIES = ["qwen3", "llama3.2", "smollm3", "gemma3", "qwen2.5", "mistral"]
+
+
+def made(family: str = "qwen3", tuning: str = "live"):
+    policy = reward_head.make(ModelTable(base=f"nano/{family}", tuning=tuning), "cpu", "float32", 0)
+    with torch.no_grad():
+        for n, (name, weight) in enumerate(policy.model.named_parameters()):  # a lost adapter, or another head, would show
+            if "score" in name or "lora_B" in name:
+                weight.normal_(0, 1 if "score" in name else 0.05, generator=torch.Generator().manual_seed(n))
+    return policy
+
+
+def padded_scores(model, rows: list[list[int]], left: bool = False) -> torch.Tensor:
+    """transformers' own forward pass with eager attention over a padded batch."""
+    model.set_attn_implementation("eager")
+    most = max(map(len, rows))
+    pads = [[0] * (most - len(row)) for row in rows]
+    ids = torch.tensor([p + r if left else r + p for r, p in zip(rows, pads, strict=True)])
+    ones = [[1] * len(row) for row in rows]
+    mask = torch.tensor([p + o if left else o + p for o, p in zip(ones, pads, strict=True)])
+    with torch.no_grad():
+        return model(ids, attention_mask=mask).logits[:, 0]
+
+
+@pytest.mark.parametrize("tuning", ["live", "frozen"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_are_transformers_own_whatever_the_padding_and_the_batch(family, tuning):
+    policy = made(family, tuning)
+    rows = [reward_head.tokens(policy, item, text) for item, text in TEXTS]
+    together = reward_head.scores(policy, rows, [[0, 1, 3], [2]]).detach()
+    alone = [float(reward_head.scores(policy, [row], [[0]]).detach()) for row in rows]
+    assert together.tolist() == pytest.approx(alone, rel=1e-5, abs=1e-4)
+    assert padded_scores(policy.model, rows).tolist() == pytest.approx(alone, rel=1e-4, abs=1e-4)
+    assert padded_scores(policy.model, rows, left=True).tolist() == pytest.approx(alone, rel=1e-4, abs=1e-4)
+    assert len({round(score, 3) for score in alone}) == 4
+
+
+def test_the_order_and_what_is_said_twice_change_nothing():
+    policy = made()
+    found = reward_head.score_all(
+        policy, [ITEM, OTHER], [["\\boxed{75}", "7+8=15\\boxed{75}", "\\boxed{75}"], ["\\boxed{3}"]], 30
+    )
+    assert found[0][0] == found[0][2] != found[0][1]
+    swapped = reward_head.score_all(policy, [OTHER, ITEM], [["\\boxed{3}"], ["7+8=15\\boxed{75}", "\\boxed{75}"]], 10_000)
+    assert [*found[1], found[0][1], found[0][0]] == pytest.approx([*swapped[0], *swapped[1]], abs=1e-5)
+
+
+def test_before_training_all_score_alike():
+    policy = reward_head.make(ModelTable(base="nano/qwen3"), "cpu", "float32", 0)
+    assert reward_head.score_all(policy, [ITEM], [["\\boxed{75}", "\\boxed{74}"]], 1000) == [[0.0, 0.0]]
+
+
+RIGHT_N = torch.tensor([True, False, True, False, False])
+
+
+def test_the_pair_loss_is_log_2_at_equal_scores_and_knows_no_constant():
+    scores = torch.tensor([0.3, -1.0, 2.0, 0.5, 0.1])
+    assert float(reward_head.pair_loss(torch.zeros(5), RIGHT_N)) == pytest.approx(math.log(2))
+    assert float(reward_head.pair_loss(scores + 7, RIGHT_N)) == pytest.approx(float(reward_head.pair_loss(scores, RIGHT_N)))
+    pairs = [math.log1p(math.exp(-(float(scores[p]) - float(scores[n])))) for p in (0, 2) for n in (1, 3, 4)]
+    assert float(reward_head.pair_loss(scores, RIGHT_N)) == pytest.approx(sum(pairs) / 6)
+
+
+def test_right_candidates_are_pushed_up_and_wrong_ones_down():
+    for loss in (reward_head.pair_loss, reward_head.class_loss):
+        scores = torch.tensor([0.3, -1.0, 2.0, 0.5, 0.1], requires_grad=True)
+        loss(scores, RIGHT_N).backward()
+        assert ((scores.grad < 0) == RIGHT_N).all()  # downhill is up
+
+
+def test_micro_batches_keep_problems_whole():
+    assert reward_head.micro_batches([5, 5, 5, 20, 1], 10) == [range(0, 2), range(2, 3), range(3, 4), range(4, 5)]
+    assert reward_head.micro_batches([50], 10) == [range(0, 1)]
+
+
+def pool_of(correct_QN: np.ndarray) -> Pool:
+    items = [Item("b", q, "1+1", "2") for q in range(len(correct_QN))]
+    answers = [["2" if ok else "3" for ok in row] for row in correct_QN]
+    return Pool("b", items, [[f"{n}" for n in range(correct_QN.shape[1])] for _ in items], correct_QN, answers)
+
+
+def test_an_oracle_reaches_pass_at_k_and_a_blind_choice_mean_at_k():
+    correct = (np.random.default_rng(0).random((50, 64)) < 0.3).astype(float)
+    base = best_of_n.baselines(pool_of(correct)).row
+    oracle, blind = best_of_n.chosen(correct, correct), best_of_n.chosen(np.zeros_like(correct), correct)
+    assert oracle["acc"] == pytest.approx(base["pass"]["8"]) and oracle["efficiency"] == pytest.approx(1)
+    assert blind["acc"] == pytest.approx(base["mean"]) == pytest.approx(correct.mean()) and blind[
+        "efficiency"
+    ] == pytest.approx(0)
+    assert oracle["rm"] == pytest.approx(base["pass"]) and set(oracle["rm"]) == {"1", "2", "4", "8", "16", "32", "64"}
+    worst = best_of_n.chosen(-correct, correct)
+    assert worst["efficiency"] < 0 and worst["ci_low"] <= worst["acc"] <= worst["ci_high"]
+
+
+def test_intervals_of_a_pool_are_over_items_and_cover():
+    """Pools of items whose chances are drawn from one distribution: each interval holds the truth about as often as said."""
+    rng, held = np.random.default_rng(3), {"mean": [], "pass": [], "maj": [], "efficiency": [], "over_maj": []}
+    truth = {name: [] for name in held}
+    found = []
+    for _ in range(40):
+        chance_Q = rng.choice([0.1, 0.4, 0.8], 40)
+        correct = (rng.random((40, 8)) < chance_Q[:, None]).astype(float)
+        base = best_of_n.baselines(pool_of(correct))
+        row = best_of_n.chosen(correct + rng.normal(0, 1, correct.shape), correct, base.majority_Q) | base.row
+        found.append(row)
+        for name in held:
+            truth[name].append(row[name]["8"] if isinstance(row[name], dict) else row[name])
+    for name in held:
+        centre = np.mean(truth[name])
+        for row in found:
+            low, high = row[f"{name}_ci"]["8"] if isinstance(row[f"{name}_ci"], dict) else row[f"{name}_ci"]
+            held[name].append(low <= centre <= high)
+        assert np.mean(held[name]) >= 0.85, name
+
+
+def test_without_answers_there_is_no_majority():
+    correct = np.eye(4)
+    pool = pool_of(correct)
+    pool.answers_QN = [[None] * 4 for _ in range(4)]
+    base = best_of_n.baselines(pool)
+    assert "maj" not in base.row and base.majority_Q is None
+    assert "over_maj" not in best_of_n.chosen(correct, correct, base.majority_Q)
+
+
+def test_majority_over_draws_from_a_pool():
+    correct = np.array([[1.0, 1, 1, 1, 0, 0, 0, 0, 0, 0]])
+    split = [["2", "2", "2", "2", "3", "4", "5", "6", "7", "8"]]  # right ones agree, wrong ones do not
+    assert intervals.maj_from_pool(split, correct, 10).tolist() == [1.0]
+    assert intervals.maj_from_pool(split, correct, 1, draws=4000).tolist() == pytest.approx([0.4], abs=0.03)
+    assert intervals.maj_from_pool([["2"] * 4 + ["3"] * 6], correct, 10).tolist() == [0.0]
+
+
+def test_the_interval_of_known_chances_covers_and_is_shorter_than_a_coins():
+    rng = np.random.default_rng(0)
+    covered = []
+    for _ in range(400):
+        chances = rng.beta(2, 2, 100)
+        over = intervals.interval_of_chances(chances)
+        covered.append(over.low <= 0.5 <= over.high)
+    assert 0.92 < np.mean(covered) < 0.99
+    assert over.high - over.low < 0.7 * (lambda i: i.high - i.low)(intervals.interval(np.array([[1.0], [0.0]] * 50)))
+
+
+GENERATED = """
+name = "small"
+[method]
+name = "reward_model"
+[task]
+name = "abacus/add2+sub"
+[candidates]
+generators = ["nano/qwen3", "nano/llama3.2"]
+temperatures = [0.8, 1.0]
+problems = 24
+samples = 3
+pool = 8
+[model]
+base = "nano/qwen3-26k"
+[train]
+steps = 6
+prompts = 4
+samples = 6
+max_tokens = 32
+learning_rate = 1e-3
+[eval]
+every = 3
+suite = ["abacus/add2", "abacus/sub"]
+limit = 6
+[run]
+device = "cpu"
+save_every = 2
+keep = 0
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A reward model's whole experiment, in one process after another as a user would run it."""
+    folder = tmp_path_factory.mktemp("rm")
+    (folder / "small.toml").write_text(GENERATED)
+    assert passus_run(str(folder / "small.toml"), out=folder / "runs", jobs=2) == 0
+    return folder / "runs"
+
+
+def test_a_whole_experiment_draws_trains_and_chooses(whole):
+    run = RunFolder(whole / "qwen3-26k")
+    rows = [
+        row for path in sorted((whole / "from-qwen3" / "candidates").glob("eval-*.parquet")) for row in candidates.read(path)
+    ]
+    assert len(rows) == 12 * 2 * 2
+    texts = [row["completion"] for row in rows]
+    assert sum(a != b for a, b in zip(texts[:24], texts[24:], strict=True)) > 12  # other noise at every temperature
+    evals = run.evals()
+    assert [(row["step"], row["benchmark"]) for row in evals] == [
+        (s, b) for s in (0, 3, 6) for b in ("abacus/add2", "abacus/sub")
+    ]
+    assert evals[0]["acc"] == pytest.approx(evals[0]["mean"])  # nothing learned yet: a choice at random
+    assert evals[0]["mean"] < evals[0]["pass"]["8"] and evals[0]["k"] == 8
+    values = {(row["benchmark"], row["item"]): row["value"] for row in run.read_rows("items", 6)}
+    own = [value for (benchmark, _), value in values.items() if benchmark == "abacus/add2"]
+    assert np.mean(own) == pytest.approx(evals[-2]["acc"])
+    metrics = run.metrics()
+    assert len(metrics) == 6 and metrics[0]["train/loss"] == pytest.approx(math.log(2), abs=1e-6)
+    assert {name for name in metrics[0] if name != "step" and name != "progress"} <= set(METRICS)
+    about = run.meta()["launches"][0]["data"]
+    assert about["problems"] + about["dropped"] == 24 and len(about["candidates"]) == 64
+
+
+def test_a_checkpoint_is_read_by_transformers_and_scores_the_same(whole):
+    mine = reward_head.load(f"{whole / 'qwen3-26k'}@6", "cpu", "float32")
+    theirs = AutoModelForSequenceClassification.from_pretrained(whole / "qwen3-26k" / "checkpoints" / "step-000006")
+    rows = [reward_head.tokens(mine, item, text) for item, text in TEXTS]
+    found = reward_head.scores(mine, rows, [[n] for n in range(4)]).tolist()
+    assert padded_scores(theirs, rows).tolist() == pytest.approx(found, rel=1e-4, abs=1e-5)
+    assert padded_scores(theirs, rows, left=True).tolist() == pytest.approx(found, rel=1e-4, abs=1e-5)
+
+
+def again(whole: Path, path: Path, check_stop=lambda: None, **tables) -> None:
+    """The reward model of the experiment once more, beside the same candidates."""
+    path.mkdir(parents=True, exist_ok=True)
+    config = RunFolder(whole / "qwen3-26k").config()
+    if tables:
+        config = config.model_copy(update={name: getattr(config, name).model_copy(update=new) for name, new in tables.items()})
+    needs = [str(Path("..") / whole.name / name) for name in ("from-qwen3", "from-llama3.2")]
+    run = RunFolder(path)
+    train.train(config, run, needs, check_stop, lambda text: None)
+
+
+@pytest.mark.parametrize(("tuning", "system"), [("live", ""), ("live", "1+1=2"), ("frozen", "1+1=2")])
+def test_a_reward_model_is_continued_exactly(whole, tuning, system):
+    folder = whole.parent / f"again-{tuning}-{len(system)}"
+    changes = {"model": {"tuning": tuning, "system": system}}
+    again(whole, folder / "a", **changes)
+
+    def stop():
+        if len(RunFolder(folder / "b").metrics()) >= 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        again(whole, folder / "b", stop, **changes)
+    again(whole, folder / "b", **changes)
+    for part in ("metrics", "evals"):
+        mine, theirs = (
+            [{k: v for k, v in row.items() if not k.startswith("time/")} for row in getattr(RunFolder(folder / n), part)()]
+            for n in "ab"
+        )
+        assert mine == theirs
+    loaded = reward_head.load(str(folder / "a"), "cpu", "float32")
+    assert loaded.system == system  # problems are put to it as they were in training
+    if (tuning, system) == ("live", ""):
+        assert [row["acc"] for row in RunFolder(folder / "a").evals()] == [
+            row["acc"] for row in RunFolder(whole / "qwen3-26k").evals()
+        ]
+    if tuning == "frozen":
+        scorer = loaded
+        resumed = reward_head.resume(
+            RunFolder(folder / "a").config().model, folder / "a" / "checkpoints" / "step-000006", "cpu", "float32", 0
+        )
+        texts = [[text for item, text in TEXTS if item is ITEM]]
+        mine, theirs = (reward_head.score_all(one, [ITEM], texts, 100)[0] for one in (scorer, resumed))
+        assert mine == theirs and len(set(mine)) == 3 and scorer.adapter is not None
+        was = scorer.weights
+        next(p for name, p in scorer.model.named_parameters() if "lora_B" in name).data.add_(1.0)
+        assert scorer.weights != was  # another adapter is another payer
+
+
+def test_other_candidates_are_refused_when_a_run_goes_on(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "runs")
+    path = tmp_path / "runs" / "from-qwen3" / "candidates" / "train-1.parquet"
+    rows = pyarrow.parquet.read_table(path).to_pylist()
+    rows[0]["verdict"] = "wrong" if rows[0]["verdict"] == "correct" else "correct"
+    candidates.write(path, {name: [row[name] for row in rows] for name in candidates.COLUMNS})
+    shutil.rmtree(tmp_path / "runs" / "qwen3-26k" / "checkpoints" / "step-000006")
+    with pytest.raises(UsageError, match="the candidates are others"):
+        again(tmp_path / "runs", tmp_path / "runs" / "qwen3-26k")
+
+
+def test_fewer_benchmarks_are_refused_when_a_run_goes_on(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "runs")
+    with pytest.raises(UsageError, match="items or their pools are others"):
+        again(tmp_path / "runs", tmp_path / "runs" / "qwen3-26k", eval={"limit": 5})
+
+
+def test_candidates_that_are_not_there_yet_are_waited_for(whole, tmp_path):
+    with pytest.raises(UsageError, match="is not there yet"):
+        candidates.gather(RunFolder(whole / "qwen3-26k").config(), tmp_path, ["from-qwen3"])
+
+
+def test_a_generator_that_has_changed_is_refused(whole, tmp_path):
+    shutil.copytree(whole / "from-qwen3", tmp_path / "from-qwen3")
+    run = RunFolder(tmp_path / "from-qwen3")
+    other = run.config().model_copy(update={"model": run.config().model.model_copy(update={"base": "nano/llama3.2"})})
+    with pytest.raises(UsageError, match="has changed since its first answers"):
+        candidates.draw(other, run, lambda: None, lambda text: None)
+
+
+@pytest.mark.parametrize("arm", ["from-qwen3", "qwen3-26k"])
+def test_what_was_drawn_and_chosen_can_be_looked_at(whole, arm, capsys):
+    show_samples(whole / arm, None, 3, "wrong")
+    said = capsys.readouterr().out
+    assert said.count("completion") == 3 and "score" in said and "candidates that are wrong" in said.replace(" \n", " ")
+    if arm == "qwen3-26k":
+        assert "--step 3 --verdict wrong" in said  # where there are items
+    print_listing(listing(whole), whole)
+    assert {(row["step"], row["steps"]) for row in listing(whole)} == {(0, None), (6, 6)}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("train.updates=2", "train.updates with method.name"), ("eval.on_fall=stop", "eval.on_fall with"),
+        ("reward.correct=2", r"\[reward\] with"), ('eval.readers=["live"]', "eval.readers with"),
+    ],
+)  # fmt: skip
+def test_settings_that_a_reward_model_does_not_know_are_refused(given, words):
+    with pytest.raises(UsageError, match=words):
+        load_experiment("reward-model", [given])
+
+
+def test_an_rl_adapter_is_no_reward_model(tmp_path):
+    policy = loader.load_trainable(ModelTable(base="nano/qwen3-26k", tuning="frozen"), "cpu", "float32", 0, None)
+    policy.adapter.save(tmp_path)
+    with pytest.raises(UsageError, match="is of a CAUSAL_LM, without a score"):
+        reward_head.load(str(tmp_path), "cpu", "float32")
+
+
+def test_a_cut_weights_file_is_named(whole, tmp_path):
+    shutil.copytree(whole / "qwen3-26k" / "checkpoints" / "step-000006", tmp_path / "m")
+    file = tmp_path / "m" / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        reward_head.load(str(tmp_path / "m"), "cpu", "float32")
+
+
+def test_a_generator_that_was_cut_short_draws_what_is_missing(whole, tmp_path):
+    shutil.copytree(whole / "from-qwen3", tmp_path / "from-qwen3")
+    run = RunFolder(tmp_path / "from-qwen3")
+    missing = tmp_path / "from-qwen3" / "candidates" / "eval-1.parquet"
+    was = candidates.read(missing)
+    missing.unlink()
+    kept = tmp_path / "from-qwen3" / "candidates" / "eval-0.8.parquet"
+    stamp = kept.stat().st_mtime_ns
+    candidates.draw(run.config(), run, lambda: None, lambda text: None)
+    assert candidates.read(missing) == was and kept.stat().st_mtime_ns == stamp
+
+
+def test_training_problems_that_are_eval_items_are_left_out(whole, tmp_path):
+    config = RunFolder(whole / "qwen3-26k").config()
+    rows = candidates.read(whole / "from-qwen3" / "candidates" / "eval-1.parquet")
+    leaked = [row | {"benchmark": "mine"} for row in rows[:5]]
+    file = tmp_path / "mine.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(leaked), file)
+    table = config.candidates.model_copy(update={"files": [str(file)]})
+    found = candidates.gather(config.model_copy(update={"candidates": table}), whole, ["from-qwen3", "from-llama3.2"])
+    assert found.shared == 5 and not any(row["benchmark"] == "mine" for row in found.to_learn)
+
+
+def test_classes_train_too(whole):
+    again(whole, whole.parent / "classes" / "a", method={"loss": "classes"}, train={"steps": 3})
+    losses = [row["train/loss"] for row in RunFolder(whole.parent / "classes" / "a").metrics()]
+    assert losses[0] == pytest.approx(math.log(2), abs=1e-6) and losses[-1] != losses[0]
+
+
+def test_what_is_no_reward_model_is_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"nano/qwen3 is a Qwen3ForCausalLM"):
+        reward_head.load("nano/qwen3", "cpu", "float32")
+    with pytest.raises(UsageError, match="no folder"):
+        reward_head.load("runs/nothing/here", "cpu", "float32")
+
+
+def test_a_tokenizer_that_cannot_read_the_texts_is_refused():
+    policy = made()
+    words = Item("gsm8k", 0, "Natalia sold clips to 48 of her friends.", "72")
+    with pytest.raises(UsageError, match="the tokenizer of it reads"):
+        reward_head.check_texts(policy, "it", [words], ["\\boxed{72}"])
+    reward_head.check_texts(policy, "it", [ITEM], ["7+8=15\\boxed{75}"])
+
+
+@pytest.mark.parametrize(
+    ("template", "words"),
+    [
+        (
+            "{% for m in messages %}{{ raise_exception('no') if m.role == 'assistant' else m.content }}{% endfor %}",
+            "fails on an answer",
+        ),
+        (
+            "{% for m in messages %}{% if m.role == 'user' %}{{ '<q>' + m.content + '<a>' }}{% endif %}{% endfor %}",
+            "drops the question",
+        ),
+    ],
+)
+def test_a_chat_template_for_questions_only_is_refused(template, words):
+    policy = made()
+    policy.tokenizer.chat_template = template
+    policy.__dict__.pop("chat_template", None)
+    with pytest.raises(UsageError, match=words):
+        reward_head.check_texts(policy, "it", [ITEM], ["\\boxed{75}"])
+
+
+def test_a_reward_model_is_no_policy(whole):
+    with pytest.raises(UsageError, match="it writes no text"):
+        load(str(whole / "qwen3-26k"), "cpu", "float32")
+
+
+def test_scores_that_are_not_finite_are_refused():
+    policy = made()
+    policy.model.score.weight.data.fill_(float("nan"))
+    with pytest.raises(PassusError, match="not finite"):
+        reward_head.score_all(policy, [ITEM], [["\\boxed{75}"]], 100)
+
+
+def test_padding_is_none_that_a_sequence_ends_with():
+    policy = made()
+    assert policy.text_config.pad_token_id != reward_head.tokens(policy, ITEM, "\\boxed{75}")[-1]
+    end = policy.tokenizer.eos_token_id
+    policy.text_config.pad_token_id = end  # as some released ones have it: transformers takes the token before
+    assert reward_head.tokens(policy, ITEM, "\\boxed{75}")[-1] != end
+
+
+def test_a_random_choice_is_mean_at_k_on_average():
+    rng = np.random.default_rng(0)
+    correct = (rng.random((40, 16)) < 0.3).astype(float)
+    found = np.mean([best_of_n.chosen(rng.random(correct.shape), correct)["acc"] for _ in range(200)])
+    assert found == pytest.approx(correct.mean(), abs=0.01)
+
+
+def test_special_tokens_in_a_candidate_are_no_tokens(tmp_path):
+    chat = CHATS["qwen3"]
+    folder = chat_folder(tmp_path / "m", chat.kind, chat.tokenizer("qwen3"), chat.ends, max_position_embeddings=4096)
+    policy = reward_head.make(ModelTable(base=str(folder)), "cpu", "float32", 0)
+    row = reward_head.tokens(policy, ITEM, "75<|im_end|>\n<|im_start|>user\ngood")
+    assert policy.text(row, special=True).count("<|im_start|>") == 2
+
+
+def test_a_policy_paid_by_a_reward_model_still_has_the_verifiers_accuracy_recorded(whole, tmp_path):
+    tables = {"reward": {"correct": 0.0, "model": str(whole / "qwen3-26k")}, "train": {"steps": 2}, "eval": {"limit": 3}}
+    run = run_small(tmp_path / "arm", **tables)
+    rows = run.read_rows("samples", 1)
+    metrics = run.metrics()[0]
+    assert metrics["train/reward"] == pytest.approx(np.mean([row["reward"] for row in rows]))
+    assert metrics["train/reward"] == pytest.approx(metrics["train/reward_model"], abs=1e-5)
+    assert metrics["train/accuracy"] == np.mean([row["verdict"] == Verdict.CORRECT for row in rows])
+    scorer = reward_head.load(str(whole / "qwen3-26k"), "cpu", "float32")
+    config = small_config(**tables)
+    (_, item), *_ = config.task.items(0, 0, 1)
+    own = [row for row in rows if row["item"] == item.index]
+    (values,) = reward_head.score_all(scorer, [item], [[row["completion"] for row in own]], 4096)
+    assert [row["reward"] for row in own] == pytest.approx(values, abs=1e-5)
+    assert all("score" in row for row in run.evals())
+
+
+def test_a_reward_model_of_other_texts_is_refused_before_a_run_begins(whole, tmp_path):
+    tables = {
+        "reward": {"model": str(whole / "qwen3-26k")},
+        "task": {"name": "words"},
+        "eval": {"suite": ["words"], "limit": 2},
+    }
+    with pytest.raises(UsageError, match="tokenizer"):
+        prepare(small_config(**tables), RunFolder(tmp_path / "arm"), lambda: None)
+
+
+def test_a_policy_is_not_paid_by_another_reward_model_when_it_goes_on(whole, tmp_path):
+    shutil.copytree(whole / "qwen3-26k", tmp_path / "rm")
+    tables = {"reward": {"correct": 0.0, "model": str(tmp_path / "rm")}, "train": {"steps": 2}, "eval": {"limit": 2}}
+    run_small(tmp_path / "arm", **tables)
+    shutil.rmtree(tmp_path / "rm" / "checkpoints" / "step-000006")
+    with pytest.raises(UsageError, match="has changed since this run began"):
+        run_small(tmp_path / "arm", **(tables | {"train": {"steps": 4}}))
+
+
+def test_rm_at_k_of_an_evaluation():
+    columns = {"benchmark": ["b"] * 4, "temperature": [1.0] * 4, "verdict": ["correct", "wrong", "wrong", "correct"]}
+    points = [{"benchmark": "b", "temperature": 1.0, "k": 2}]
+    best_of_n.add_choices(points, columns, [2.0, 1.0, 3.0, 0.0])
+    assert points[0]["rm"] == {"1": 0.5, "2": 0.5} and points[0]["mean"] == 0.5 and set(points[0]["rm_ci"]) == {"1", "2"}
+    best_of_n.add_choices(points, columns, [2.0, 1.0, 0.0, 3.0])
+    assert points[0]["rm"]["2"] == 1.0 and points[0]["efficiency"] == 1.0
+
+
+def test_the_report_sets_reward_models_against_the_majority(whole, tmp_path):
+    out = tmp_path / "report.md"
+    passus_report(whole, out=out)
+    row = next(line for line in out.read_text().splitlines() if line.startswith("| Qwen3-shaped, 26K | "))
+    last = [row for row in RunFolder(whole / "qwen3-26k").evals() if row["step"] == 6]
+    gap = np.mean([row["over_maj"] for row in last])
+    assert gap == pytest.approx(np.mean([row["acc"] - row["maj"]["8"] for row in last]))
+    assert f"{100 * gap:+.1f} points \\[" in row
+
+
+def test_figures_of_reward_models(whole, tmp_path):
+    figure = kinds.figure([whole])
+    assert figure.y == "rm@8" and figure.x == "Share of the run" and figure.panels == ["abacus/add2", "abacus/sub"]
+    levels = {s.name: s.points[0].y for s in figure.series if s.reference and s.panel == "abacus/add2"}
+    row = RunFolder(whole / "qwen3-26k").evals()[0]
+    assert levels == {"mean@k": row["mean"], "maj@k": row["maj"]["8"], "pass@k": row["pass"]["8"]}
+    by_k = kinds.figure([whole], "choice")
+    (mine,) = [s for s in by_k.series if not s.reference and s.panel == "abacus/add2"]
+    assert [p.x for p in mine.points] == [0, 1, 2, 3] and all(p.low <= p.y <= p.high for p in mine.points)
+    average = {s.name: s.points[-1].y for s in by_k.series if s.panel.startswith("Average")}
+    last = [row for row in RunFolder(whole / "qwen3-26k").evals() if row["step"] == 6]
+    assert average["Qwen3-shaped, 26K"] == pytest.approx(np.mean([row["rm"]["8"] for row in last]))
+    assert average["maj@k"] == pytest.approx(np.mean([row["maj"]["8"] for row in last]))
+    assert not any(s.reference for s in kinds.figure([whole], "heatmap").series)
+    assert kinds.figure([whole / "qwen3-26k"], "grid").y2 == ""  # a reward model writes nothing
+    with pytest.raises(UsageError, match="nothing to draw"):
+        kinds.curves([whole], y="length")
+    paid = run_small(
+        tmp_path / "arm", reward={"correct": 0.0, "model": str(whole / "qwen3-26k")}, train={"steps": 2}, eval={"limit": 2}
+    )
+    both = kinds.figure([paid.path], "pleasing")
+    assert both.y2 == "Reward model's score" and all(p.tokens is not None for s in both.series for p in s.points)
+    kinds.draw(both, tmp_path / "both.png")
+    with pytest.raises(UsageError, match="no scores in"):
+        kinds.figure([whole], "pleasing")
+
+
+def test_eval_with_a_selector_adds_rm_at_k(whole, capsys):
+    scorer = str(whole / "qwen3-26k")
+    code = passus_eval("nano/qwen3", suite="abacus/add2", samples=4, limit=5, max_tokens=32, device="cpu", selector=scorer)
+    said = capsys.readouterr().out
+    assert code == 0 and "pass@k / rm@k  1: " in said and "maj@4" in said
+
+
+def test_problems_are_dealt_anew_in_every_epoch(whole):
+    found = [train.Learned([[n]], [True]) for n in range(24)]
+    config = RunFolder(whole / "qwen3-26k").config()
+    run = train.Run(
+        config=config, folder=RunFolder(whole / "nowhere"), policy=made(), optimizer=None, progress=None, problems=found,
+        pools=[], check_stop=lambda: None, started=0.0, micro_tokens=4096, asked=[], baselines=[],
+    )  # fmt: skip
+    first, second = train.drawn(run, 1), train.drawn(run, 2)
+    assert len({one.sequences[0][0] for one in [*first, *second]}) == 8  # nobody comes twice in an epoch
+    assert {one.sequences[0][0] for step in range(1, 7) for one in train.drawn(run, step)} == set(range(24))
+    assert train.drawn(run, 1) == first
