@@ -7,7 +7,7 @@ import pytest
 
 from helpers.made_runs import ITEMS, STEPS, make_run
 from passus.analysis import finding, run_comparison
-from passus.cli import app
+from passus.cli.compare import compare as passus_compare
 from passus.errors import UsageError
 
 
@@ -29,11 +29,11 @@ def test_the_words_are_those_of_a_careful_colleague(tmp_path, capsys, monkeypatc
     make_run(tmp_path / "a", {"x": 0.15}, seed=1)
     make_run(tmp_path / "b", {"x": 0.0}, seed=2)
     monkeypatch.chdir(tmp_path)
-    assert app.compare(tmp_path / "a", tmp_path / "b", fail_on_regression=True) == 0
+    assert passus_compare(tmp_path / "a", tmp_path / "b", fail_on_regression=True) == 0
     said = capsys.readouterr().out
     assert "A - B = +1" in said and "60 items x 4" in said and "items that only A solves" in said
     assert "\x1b[31m" not in said and "\\x1b[31mred" in said
-    assert app.compare(tmp_path / "b", tmp_path / "a", fail_on_regression=True, json_=True) == 3
+    assert passus_compare(tmp_path / "b", tmp_path / "a", fail_on_regression=True, json_=True) == 3
     assert json.loads(capsys.readouterr().out)["difference"] < 0
 
 

@@ -5,8 +5,9 @@ import shutil
 
 import pytest
 
-from helpers.command import passus
+from helpers.command import passus, passus_in_process
 from helpers.small_run import EXPERIMENT, write_experiment
+from passus.cli.app import app
 from passus.runs.run_folder import RunFolder
 
 
@@ -19,26 +20,32 @@ def run(tmp_path_factory):
     return folder / "runs/small/qwen3"
 
 
-@pytest.mark.parametrize("command", ["run", "demo", "eval", "ls", "show", "explain", "plot", "pretrain"])
-def test_every_command_helps(command, tmp_path):
-    done = passus(command, "--help", cwd=tmp_path)
-    assert done.returncode == 0 and "Usage" in done.stdout
+COMMANDS = [[name] for name in app if not name.startswith("-")] + [["benchmarks", "list"], ["benchmarks", "pull"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_helps_and_documents_every_option(command, capsys):
+    app([*command, "--help"], result_action="return_value")
+    assert f"Usage: passus {' '.join(command)}" in capsys.readouterr().out
+    for argument in app[command].assemble_argument_collection():
+        assert argument.parameter.help, argument.name
 
 
 def test_help_loads_nothing_heavy(tmp_path):
-    """What keeps `passus --help` quick; the time itself is measured by hand."""
+    """This keeps `passus --help` quick. The time itself is measured by hand."""
     import subprocess
     import sys
 
-    code = "import sys, passus.cli; print([m for m in ('torch', 'pydantic', 'scipy', 'numpy') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+    heavy = {"torch", "transformers", "pydantic", "scipy", "numpy", "matplotlib", "pyarrow", "jinja2", "rich.markdown"}
+    code = f"import sys, passus.cli.app as cli; cli.app(['--help'], result_action='return_value'); print({heavy} & {{*sys.modules}})"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.splitlines()[-1] == "set()"
 
 
 def test_the_runner_itself_never_loads_torch():
     import subprocess
     import sys
 
-    code = "import sys, passus.launch, passus.charts, passus.plan; print('torch' in sys.modules)"
+    code = "import sys, passus.launch.runner, passus.figures.kinds, passus.launch.dry_run; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
 
 
@@ -48,24 +55,24 @@ EVAL = ("--suite", "abacus/add2", "--samples", "2", "--limit", "8", "--max-token
 def test_eval_gives_what_the_run_recorded(run, tmp_path):
     done = passus("eval", str(run), *EVAL, "--json", "--out", "scores", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    recorded = next(e for e in RunFolder(run).evals() if e["step"] == 3 and e["benchmark"] == "abacus/add2")
+    recorded = next(e.to_row() for e in RunFolder(run).evals() if e.step == 3 and e.benchmark == "abacus/add2")
     assert json.loads(done.stdout) | {"step": 3, "time/eval": 0} == recorded | {"time/eval": 0}
     assert (tmp_path / "scores/items/step-000000.parquet").exists()
-    assert passus("eval", "nano/qwen3", *EVAL, "--out", "scores", cwd=tmp_path).returncode == 2
+    assert passus_in_process("eval", "nano/qwen3", *EVAL, "--out", "scores", cwd=tmp_path).returncode == 2
 
 
 def test_ls_show_and_explain(run):
-    listed = passus("ls", str(run.parent), "--json", cwd=run)
+    listed = passus_in_process("ls", str(run.parent), "--json", cwd=run)
     assert json.loads(listed.stdout)["state"] == "finished"
-    shown = passus("show", str(run), "--samples", "2", cwd=run).stdout
+    shown = passus_in_process("show", str(run), "--samples", "2", cwd=run).stdout
     assert shown.count("<q>") == 2 and "verdict" in shown and "advantage" in shown
-    assert "items" in passus("show", str(run), "--step", "0", cwd=run).stdout
-    assert "AdamW" in passus("explain", "train.learning_rate", cwd=run).stdout
+    assert "items" in passus_in_process("show", str(run), "--step", "0", cwd=run).stdout
+    assert "AdamW" in passus_in_process("explain", "train.learning_rate", cwd=run).stdout
 
 
 @pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
 def test_plot(run, tmp_path, suffix):
-    done = passus("plot", str(run.parent), "--out", f"figure.{suffix}", cwd=tmp_path)
+    done = passus_in_process("plot", str(run.parent), "--out", f"figure.{suffix}", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert 1000 < (tmp_path / f"figure.{suffix}").stat().st_size < 300_000
 
@@ -94,7 +101,7 @@ BAD = {
 
 @pytest.mark.parametrize("arguments", BAD, ids=" ".join)
 def test_bad_usage(arguments, tmp_path):
-    done = passus(*arguments, cwd=tmp_path)
+    done = passus_in_process(*arguments, cwd=tmp_path)
     assert done.returncode == 2 and BAD[arguments] in done.stderr and "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())  # nothing is left behind by what was refused
 
@@ -110,7 +117,7 @@ def test_bad_usage_of_a_run(run, tmp_path):
         (("show", str(run / "config.toml")), "not a run"),
         (("plot", str(run / "config.toml"), "--out", "x.svg"), "not a curve file"),
     ):
-        done = passus(*arguments, cwd=tmp_path)
+        done = passus_in_process(*arguments, cwd=tmp_path)
         assert done.returncode == 2 and part in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
@@ -148,14 +155,14 @@ def test_a_folder_that_is_not_a_model(tmp_path, spoil, part):
 def test_a_bad_model_fails_the_run_with_one_message(tmp_path):
     (tmp_path / "empty").mkdir()
     experiment = write_experiment(tmp_path, EXPERIMENT.replace("nano/qwen3", "./empty"))
-    done = passus("run", experiment, "--arm", "empty", cwd=tmp_path)
+    done = passus_in_process("run", experiment, "--arm", "empty", cwd=tmp_path)
     assert done.returncode == 2 and "is not a model" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_an_output_path_that_is_a_file(tmp_path):
     (tmp_path / "taken").touch()
     for arguments in (("run", write_experiment(tmp_path), "--out", "taken"), ("plot", ".", "--out", "taken/x.svg")):
-        done = passus(*arguments, cwd=tmp_path)
+        done = passus_in_process(*arguments, cwd=tmp_path)
         assert done.returncode in (1, 2) and "error" in done.stderr and "Traceback" not in done.stderr
 
 

@@ -7,10 +7,11 @@ import pytest
 
 from helpers.command import passus
 from helpers.small_run import EXPERIMENT, run_small, small_config, write_experiment
-from passus.cli import app
+from passus.cli.run import run
 from passus.config import tables as config
 from passus.errors import UsageError
 from passus.evaluation import contamination, suite
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 from passus.stats import intervals
 from passus.tasks import dataset
@@ -60,9 +61,21 @@ def test_totals_of_both_rules():
     points, columns = [], {key: [] for key in ("benchmark", "temperature", "verdict")}
     for name, correct_QK in correct.items():
         points.append(
-            {"step": 3, "benchmark": name, "temperature": 1.0, "q": len(correct_QK), "k": 2, "tokens_mean": len(name)}
+            EvalPoint(
+                step=3,
+                benchmark=name,
+                temperature=1.0,
+                q=len(correct_QK),
+                k=2,
+                acc=correct_QK.mean(),
+                ci_low=0.0,
+                ci_high=1.0,
+                tokens_mean=len(name),
+                truncated=0.0,
+                unparseable=0.25,
+                error=0.0,
+            )
         )
-        points[-1] |= {"truncated": 0.0, "unparseable": 0.25, "error": 0.0}
         for right in correct_QK.flatten():
             columns["benchmark"].append(name), columns["temperature"].append(1.0)
             columns["verdict"].append("correct" if right else "wrong")
@@ -110,7 +123,7 @@ def test_a_run_records_totals_and_what_was_left_out(folder, tmp_path):
     )
     assert any("left out: amc23" in line for line in told)
     assert [row["step"] for row in run.totals()] == [0, 2] and run.totals()[0]["of"] == ["aime24"]
-    assert [row["benchmark"] for row in run.evals()] == ["aime24", "abacus/sub"] * 2
+    assert [point.benchmark for point in run.evals()] == ["aime24", "abacus/sub"] * 2
     assert set(run.meta()["launches"][0]["data"]["left_out"]) == {"aime25", "amc23", "math500", "olympiadbench"}
 
 
@@ -190,5 +203,5 @@ def test_the_runner_says_what_overlaps(tmp_path, capsys):
         (tmp_path / name).write_text(rows)
     text = EXPERIMENT.replace('"abacus/add2"\n', f'"{tmp_path}/train.jsonl"\n').replace("steps = 8", "steps = 1")
     text = text.replace('["abacus/add2", "abacus/sub"]', f'["{tmp_path}/test.jsonl"]')
-    assert app.run(write_experiment(tmp_path, text), out=tmp_path / "out") == 0
+    assert run(write_experiment(tmp_path, text), out=tmp_path / "out") == 0
     assert "4 of 4 items" in capsys.readouterr().out

@@ -7,7 +7,7 @@ import pytest
 
 from helpers.made_runs import make_run
 from passus.analysis.finding import Finding, Verdict
-from passus.cli import app
+from passus.cli.report import report as passus_report
 from passus.config.experiment import load_experiment
 from passus.errors import UsageError
 from passus.figures.spec import Mark
@@ -42,7 +42,7 @@ def test_sections_come_in_the_order_of_a_chart_description(runs, tmp_path):
 
 
 def test_the_page_needs_nothing_and_runs_nothing(runs, tmp_path):
-    assert app.report(runs, out=tmp_path / "r.html", title="<b>mine</b>") == 0
+    assert passus_report(runs, out=tmp_path / "r.html", title="<b>mine</b>") == 0
     page = (tmp_path / "r.html").read_text()
     assert "<h1>&lt;b&gt;mine&lt;/b&gt;</h1>" in page and "<svg" in page
     assert "<script" not in page and not re.search(r"(src|href)=.?http", page)

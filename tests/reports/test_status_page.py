@@ -6,10 +6,11 @@ from html.parser import HTMLParser
 import pytest
 
 from helpers.small_run import small_config
-from passus.cli import app
+from passus.cli.demo import demo
 from passus.figures import kinds
 from passus.launch import runner
 from passus.reports import status_page as pages
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import benchmark_items
 
@@ -21,9 +22,8 @@ LAST = [True, True, False, True]
 
 def point(step, accuracy, **others):
     band = {"ci_low": accuracy - 0.1, "ci_high": accuracy + 0.1, "q": len(ITEMS), "k": 2}
-    return (
-        {"step": step, "benchmark": BENCHMARK, "temperature": 1.0, "acc": accuracy, "tokens_mean": 10.0 + step} | band | others
-    )
+    where = {"step": step, "benchmark": BENCHMARK, "temperature": 1.0, "acc": accuracy, "tokens_mean": 10.0 + step}
+    return EvalPoint.from_row(where | band | others)
 
 
 def rows(rights, said=None):
@@ -227,7 +227,7 @@ class Arms:
 def test_demo_keeps_figure_and_page_up_to_date(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(runner, "Runner", Arms)
     out = tmp_path / "demo"
-    assert app.demo(out=out, jobs=1) == 0
+    assert demo(out=out, jobs=1) == 0
     said = capsys.readouterr().out
     assert said.index(str(out / "families.png")) < said.index("biased") and said.index(str(out / "report.html")) < said.index(
         "biased"
@@ -252,6 +252,6 @@ def test_what_cannot_be_drawn_does_not_end_the_arms(tmp_path, monkeypatch, capsy
 
     monkeypatch.setattr(runner, "Runner", Quiet)
     monkeypatch.setattr(kinds, "draw", fail)
-    assert app.demo(out=tmp_path / "demo", jobs=1) == 0
+    assert demo(out=tmp_path / "demo", jobs=1) == 0
     said = capsys.readouterr()
     assert "a figure of no size" in said.err and "[0.650, 0.850]" in said.out

@@ -9,10 +9,11 @@ import pytest
 
 from helpers.small_run import small_config
 from passus import atomic_io
-from passus.cli.inspect import listing
+from passus.cli.ls import list_runs
 from passus.errors import PassusError
 from passus.figures import kinds
 from passus.metric_names import METRICS
+from passus.runs.eval_point import EvalPoint
 from passus.runs.lock import ArmLock, is_held, state_of
 from passus.runs.run_folder import ROWS, RunFolder
 
@@ -23,6 +24,10 @@ def blank_rows(kind, n):
     return {name: [None] * n for name in ROWS[kind]}
 
 
+def eval_point(step, benchmark):
+    return EvalPoint(step=step, benchmark=benchmark, temperature=1.0, q=1, k=2, acc=0.5, ci_low=0.0, ci_high=1.0)
+
+
 def folder(tmp_path, rows=6):
     run = RunFolder(tmp_path / "arm")
     run.path.mkdir()
@@ -30,7 +35,7 @@ def folder(tmp_path, rows=6):
     for step in range(1, rows + 1):
         run.append_metrics({"step": step, "train/reward": step / 10})
     for step in (0, 3, 6):
-        run.append_evals([{"step": step, "benchmark": b} for b in ("a", "b")])
+        run.append_evals([eval_point(step, b) for b in ("a", "b")])
         run.write_rows("items", step, blank_rows("items", 2))
     for step in range(1, rows + 1):
         run.write_rows("samples", step, blank_rows("samples", 1))
@@ -52,7 +57,7 @@ def test_rows_after_the_checkpoint_are_set_aside_not_deleted(tmp_path):
     before = (run.path / "metrics.jsonl").read_text().splitlines()
     run.set_aside_after(4, expected_evals=2)
     assert [row["step"] for row in run.metrics()] == [1, 2, 3, 4]
-    assert [row["step"] for row in run.evals()] == [0, 0, 3, 3]
+    assert [point.step for point in run.evals()] == [0, 0, 3, 3]
     assert sorted(p.name for p in (run.path / "items").iterdir()) == ["step-000000.parquet", "step-000003.parquet"]
     (aside,) = (run.path / "set-aside").iterdir()
     assert (aside / "metrics.jsonl").read_text().splitlines() == before[4:]
@@ -65,7 +70,7 @@ def test_an_eval_point_that_is_not_whole_is_taken_again(tmp_path):
     lines = (run.path / "evals.jsonl").read_text().splitlines(keepends=True)
     (run.path / "evals.jsonl").write_text("".join(lines[:-1]))  # killed between two benchmarks of step 6
     run.set_aside_after(6, expected_evals=2)
-    assert [row["step"] for row in run.evals()] == [0, 0, 3, 3]
+    assert [point.step for point in run.evals()] == [0, 0, 3, 3]
 
 
 def test_nothing_is_set_aside_when_nothing_is_beyond(tmp_path):
@@ -149,7 +154,7 @@ def test_a_write_cut_short_by_a_full_disk_leaves_whole_lines(tmp_path):
     code = f"""
 import resource, signal
 from pathlib import Path
-from passus.files import append_lines
+from passus.atomic_io import append_lines
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 path = Path({str(tmp_path / "x.jsonl")!r})
 append_lines(path, [{{"step": 1}}])
@@ -178,7 +183,7 @@ def test_a_file_that_is_not_as_it_was_written_is_named(tmp_path, name):
     (run.path / name).write_text(SPOILT[name])
     with pytest.raises(PassusError, match=name):
         (run.config(), run.meta(), run.metrics(), run.evals())
-    (row,) = listing(tmp_path)
+    (row,) = list_runs(tmp_path)
     assert row["state"] == ("unreadable" if name != "meta.json" else "unknown")
     with pytest.raises(PassusError, match=name):
         kinds.curves([run.path], y="train/reward" if name == "metrics.jsonl" else "accuracy")
@@ -187,7 +192,7 @@ def test_a_file_that_is_not_as_it_was_written_is_named(tmp_path, name):
 def test_a_torn_status_and_a_junk_parquet(tmp_path):
     run = folder(tmp_path)
     (run.path / "status.json").write_text('{"state": "runn')
-    assert state_of(run.path) == {} and listing(tmp_path)[0]["state"] == "unknown"
+    assert state_of(run.path) == {} and list_runs(tmp_path)[0]["state"] == "unknown"
     (run.path / "items/step-000003.parquet").write_bytes(b"junk")
     with pytest.raises(PassusError, match=r"step-000003\.parquet"):
         run.read_rows("items", 3)

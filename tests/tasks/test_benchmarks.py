@@ -9,7 +9,7 @@ import pytest
 from helpers.model_folders import CHATS
 from passus.cli import catalogue
 from passus.errors import UsageError
-from passus.models.policy import Policy
+from passus.models.chat_format import ChatFormat
 from passus.tasks import benchmarks, dataset, prompt
 from passus.tasks.lookup import ABACUS, benchmark_items, benchmark_name, expand
 
@@ -19,7 +19,7 @@ LOCAL = [row for row in (*benchmarks.BENCHMARKS, *benchmarks.TRAINING) if row.fi
 @pytest.fixture(scope="module")
 def families():
     made = {name: chat.tokenizer(name) for name, chat in CHATS.items()}
-    return {name: Policy(None, tokenizer, [], prompt.AUTO) for name, tokenizer in made.items()}
+    return {name: ChatFormat(tokenizer, prompt.AUTO) for name, tokenizer in made.items()}
 
 
 @pytest.mark.parametrize("row", LOCAL, ids=lambda row: f"{row.name}-{row.items}")
@@ -37,8 +37,8 @@ def test_every_file_loads_whole(real_data, row):
 def test_every_prompt_renders_with_every_family(real_data, families):
     for row in [row for row in LOCAL if row in benchmarks.BENCHMARKS]:
         for item in dataset.items_of(row):
-            for name, policy in families.items():
-                text = policy.render(item)
+            for name, chat in families.items():
+                text = chat.render(item)
                 assert item.question.strip() in text and "\\boxed{}" in text, (row.name, item.index, name)
                 assert text.endswith(CHATS[name].tail) or CHATS[name].tail in text[-60:], (row.name, item.index, name)
 
@@ -262,30 +262,31 @@ def test_shots_are_turns_of_a_chat_or_a_plain_text(tmp_path, families):
 
 
 def test_a_template_that_takes_no_system_line_is_named():
-    from passus.models.loader import _check_template
+    from passus.models.load_checks import check_template
 
-    policy = Policy(None, CHATS["mistral"].tokenizer("mistral"), [], prompt.AUTO, "default", "Be brief.")
+    chat = ChatFormat(CHATS["mistral"].tokenizer("mistral"), prompt.AUTO, "default", "Be brief.")
     with pytest.raises(UsageError, match=r"model\.system"):
-        _check_template("made", policy)
-    with_system = Policy(None, CHATS["qwen2_5"].tokenizer("qwen2_5"), [], prompt.AUTO, "default", "Be brief.")
+        check_template("made", chat)
+    with_system = ChatFormat(CHATS["qwen2_5"].tokenizer("qwen2_5"), prompt.AUTO, "default", "Be brief.")
     assert "<|im_start|>system\nBe brief.<|im_end|>" in with_system.render(benchmark_items("abacus/add2")[0])
 
 
 def test_show_prints_what_a_model_sees(tmp_path, capsys, monkeypatch):
-    from passus.cli import app
+    from passus.cli.benchmarks import list_benchmarks, pull_benchmark
+    from passus.cli.show import show
 
     lines(tmp_path / "aime24.jsonl", {"id": "I-1", "problem": "What is 1+1?", "answer": "2"})
     monkeypatch.setenv("PASSUS_DATA", "")
     monkeypatch.setenv("COLUMNS", "200")
-    app.show("AIME2024", model="nano/llama3.2", data=tmp_path)
+    show("AIME2024", model="nano/llama3.2", data=tmp_path)
     told = capsys.readouterr().out
     assert "aime24, item 0 of 1, id I-1, for nano/llama3.2" in told
     assert "<q>What is 1+1?\n\nWork step by step, and put the final answer in \\boxed{}.<a>" in told and "gold  2" in told
     with pytest.raises(UsageError, match="0 to 0"):
-        app.show("aime24", item=3)
-    app.benchmarks_pull("aime24")
+        show("aime24", item=3)
+    pull_benchmark("aime24")
     assert "aime24: 1 items" in capsys.readouterr().out
-    app.benchmarks_list(json_=True)
+    list_benchmarks(json_=True)
     rows = {row["name"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
     assert rows["aime24"]["here"] == "local file" and rows["gpqa"]["here"].startswith("hub") and rows["amc23"]["here"] == "no"
     assert rows["words"]["items"] == 500

@@ -11,7 +11,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from passus.cli.app import run
+from passus.cli.run import run
 from passus.config.experiment import load_experiment
 from passus.engine.interface import SamplingParams
 from passus.evaluation import suite
@@ -125,7 +125,7 @@ def test_texts_are_right_as_often_as_the_recipe_says(script):
 def test_workers_make_what_one_process_makes(script, tokenizer, monkeypatch):
     """A pack is a function of its number; what does not fit is left out."""
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "")  # set by a worker, and put back here
-    shape = script.Shape(2048, 16, 512)
+    shape = script.MicroBatchShape(2048, 16, 512)
     prompts, completions = script.make_pack(tokenizer, 0, 3, shape)
     script._start_worker(tokenizer.to_str())
     assert script._work(0, 3, shape) == (prompts, completions) != script._work(0, 4, shape)
@@ -134,21 +134,21 @@ def test_workers_make_what_one_process_makes(script, tokenizer, monkeypatch):
 
 
 def test_filled_packs_and_plain_packs_ask_for_the_same_tokens(script, tokenizer):
-    shape = script.Shape(2048, 32, 512)
+    shape = script.MicroBatchShape(2048, 32, 512)
     texts = script.make_pack(tokenizer, 0, 0, shape)
     plain = script.pack(texts, shape, torch.device("cpu"))
-    filled = script.batch.pack_filled(list(range(len(texts[0]))), *texts, shape, torch.device("cpu"))
+    filled = script.packing.pack_to_shape(list(range(len(texts[0]))), *texts, shape, torch.device("cpu"))
     assert sorted(plain.targets_C.tolist()) == sorted(filled.targets_C.tolist()) == sorted(chain.from_iterable(texts[1]))
 
 
 def test_the_made_folder_loads_and_samples(base, script, tokenizer):
     policy = loader.load(str(base), "cpu", "float32")
     item = words.train_item(0)
-    assert policy.render(item) == script.PROMPT.format(question=item.question)
-    assert policy.end_tokens == [1] and policy.tokenizer.pad_token_id == 0 and policy.context == 1024
-    assert policy.text_config.model_type == "qwen3" and policy.vocabulary == 4096
-    ids = policy.tokenizer(item.solution)["input_ids"]
-    assert policy.text(ids) == item.solution and ids == tokenizer.encode(item.solution).ids
+    assert policy.chat.render(item) == script.PROMPT.format(question=item.question)
+    assert policy.end_tokens == [1] and policy.chat.tokenizer.pad_token_id == 0 and policy.context_length == 1024
+    assert policy.text_config.model_type == "qwen3" and policy.vocabulary_size == 4096
+    ids = policy.chat.tokenizer(item.solution)["input_ids"]
+    assert policy.chat.decode(ids) == item.solution and ids == tokenizer.encode(item.solution).ids
     rollout = policy.sampler().generate([policy.prompt(item, 0)], SamplingParams(4, 12, seed=0, stream="train"))
     assert len(rollout.tokens) == 4 and all(0 < len(row) <= 12 for row in rollout.tokens)
 

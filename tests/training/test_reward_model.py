@@ -13,10 +13,12 @@ from transformers import AutoModelForSequenceClassification
 
 from helpers.model_folders import CHATS, chat_folder
 from helpers.small_run import run_small, small_config
-from passus.cli.app import eval as passus_eval
-from passus.cli.app import report as passus_report
-from passus.cli.app import run as passus_run
-from passus.cli.inspect import listing, print_listing, show_samples
+from passus.atomic_io import read_lines
+from passus.cli.eval import eval as passus_eval
+from passus.cli.ls import list_runs, print_runs
+from passus.cli.report import report as passus_report
+from passus.cli.run import run as passus_run
+from passus.cli.show import show_samples
 from passus.config.experiment import load_experiment
 from passus.config.tables import ModelTable
 from passus.errors import PassusError, Stop, UsageError
@@ -27,6 +29,7 @@ from passus.grading.grade import Verdict
 from passus.metric_names import METRICS
 from passus.models import loader, reward_head
 from passus.models.loader import load
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 from passus.stats import intervals
 from passus.tasks.lookup import Item
@@ -39,7 +42,7 @@ FAMILIES = ["qwen3", "llama3.2", "smollm3", "gemma3", "qwen2.5", "mistral"]
 
 
 def made(family: str = "qwen3", tuning: str = "live"):
-    policy = reward_head.make(ModelTable(base=f"nano/{family}", tuning=tuning), "cpu", "float32", 0)
+    policy = reward_head.create(ModelTable(base=f"nano/{family}", tuning=tuning), "cpu", "float32", 0)
     with torch.no_grad():
         for n, (name, weight) in enumerate(policy.model.named_parameters()):  # a lost adapter, or another head, would show
             if "score" in name or "lora_B" in name:
@@ -63,9 +66,9 @@ def padded_scores(model, rows: list[list[int]], left: bool = False) -> torch.Ten
 @pytest.mark.parametrize("family", FAMILIES)
 def test_scores_are_transformers_own_whatever_the_padding_and_the_batch(family, tuning):
     policy = made(family, tuning)
-    rows = [reward_head.tokens(policy, item, text) for item, text in TEXTS]
-    together = reward_head.scores(policy, rows, [[0, 1, 3], [2]]).detach()
-    alone = [float(reward_head.scores(policy, [row], [[0]]).detach()) for row in rows]
+    rows = [reward_head.encode_pair(policy, item, text) for item, text in TEXTS]
+    together = reward_head.score_sequences(policy, rows, [[0, 1, 3], [2]]).detach()
+    alone = [float(reward_head.score_sequences(policy, [row], [[0]]).detach()) for row in rows]
     assert together.tolist() == pytest.approx(alone, rel=1e-5, abs=1e-4)
     assert padded_scores(policy.model, rows).tolist() == pytest.approx(alone, rel=1e-4, abs=1e-4)
     assert padded_scores(policy.model, rows, left=True).tolist() == pytest.approx(alone, rel=1e-4, abs=1e-4)
@@ -74,17 +77,17 @@ def test_scores_are_transformers_own_whatever_the_padding_and_the_batch(family, 
 
 def test_the_order_and_what_is_said_twice_change_nothing():
     policy = made()
-    found = reward_head.score_all(
+    found = reward_head.score_completions(
         policy, [ITEM, OTHER], [["\\boxed{75}", "7+8=15\\boxed{75}", "\\boxed{75}"], ["\\boxed{3}"]], 30
     )
     assert found[0][0] == found[0][2] != found[0][1]
-    swapped = reward_head.score_all(policy, [OTHER, ITEM], [["\\boxed{3}"], ["7+8=15\\boxed{75}", "\\boxed{75}"]], 10_000)
+    swapped = reward_head.score_completions(policy, [OTHER, ITEM], [["\\boxed{3}"], ["7+8=15\\boxed{75}", "\\boxed{75}"]], 10_000)
     assert [*found[1], found[0][1], found[0][0]] == pytest.approx([*swapped[0], *swapped[1]], abs=1e-5)
 
 
 def test_before_training_all_score_alike():
-    policy = reward_head.make(ModelTable(base="nano/qwen3"), "cpu", "float32", 0)
-    assert reward_head.score_all(policy, [ITEM], [["\\boxed{75}", "\\boxed{74}"]], 1000) == [[0.0, 0.0]]
+    policy = reward_head.create(ModelTable(base="nano/qwen3"), "cpu", "float32", 0)
+    assert reward_head.score_completions(policy, [ITEM], [["\\boxed{75}", "\\boxed{74}"]], 1000) == [[0.0, 0.0]]
 
 
 RIGHT_N = torch.tensor([True, False, True, False, False])
@@ -92,22 +95,22 @@ RIGHT_N = torch.tensor([True, False, True, False, False])
 
 def test_the_pair_loss_is_log_2_at_equal_scores_and_knows_no_constant():
     scores = torch.tensor([0.3, -1.0, 2.0, 0.5, 0.1])
-    assert float(reward_head.pair_loss(torch.zeros(5), RIGHT_N)) == pytest.approx(math.log(2))
-    assert float(reward_head.pair_loss(scores + 7, RIGHT_N)) == pytest.approx(float(reward_head.pair_loss(scores, RIGHT_N)))
+    assert float(reward_head.pairwise_loss(torch.zeros(5), RIGHT_N)) == pytest.approx(math.log(2))
+    assert float(reward_head.pairwise_loss(scores + 7, RIGHT_N)) == pytest.approx(float(reward_head.pairwise_loss(scores, RIGHT_N)))
     pairs = [math.log1p(math.exp(-(float(scores[p]) - float(scores[n])))) for p in (0, 2) for n in (1, 3, 4)]
-    assert float(reward_head.pair_loss(scores, RIGHT_N)) == pytest.approx(sum(pairs) / 6)
+    assert float(reward_head.pairwise_loss(scores, RIGHT_N)) == pytest.approx(sum(pairs) / 6)
 
 
 def test_right_candidates_are_pushed_up_and_wrong_ones_down():
-    for loss in (reward_head.pair_loss, reward_head.class_loss):
+    for loss in (reward_head.pairwise_loss, reward_head.classification_loss):
         scores = torch.tensor([0.3, -1.0, 2.0, 0.5, 0.1], requires_grad=True)
         loss(scores, RIGHT_N).backward()
         assert ((scores.grad < 0) == RIGHT_N).all()  # downhill is up
 
 
 def test_micro_batches_keep_problems_whole():
-    assert reward_head.micro_batches([5, 5, 5, 20, 1], 10) == [range(0, 2), range(2, 3), range(3, 4), range(4, 5)]
-    assert reward_head.micro_batches([50], 10) == [range(0, 1)]
+    assert reward_head.contiguous_micro_batches([5, 5, 5, 20, 1], 10) == [range(0, 2), range(2, 3), range(3, 4), range(4, 5)]
+    assert reward_head.contiguous_micro_batches([50], 10) == [range(0, 1)]
 
 
 def pool_of(correct_QN: np.ndarray) -> Pool:
@@ -227,14 +230,14 @@ def test_a_whole_experiment_draws_trains_and_chooses(whole):
     texts = [row["completion"] for row in rows]
     assert sum(a != b for a, b in zip(texts[:24], texts[24:], strict=True)) > 12  # other noise at every temperature
     evals = run.evals()
-    assert [(row["step"], row["benchmark"]) for row in evals] == [
+    assert [(point.step, point.benchmark) for point in evals] == [
         (s, b) for s in (0, 3, 6) for b in ("abacus/add2", "abacus/sub")
     ]
-    assert evals[0]["acc"] == pytest.approx(evals[0]["mean"])  # nothing learned yet: a choice at random
-    assert evals[0]["mean"] < evals[0]["pass"]["8"] and evals[0]["k"] == 8
+    assert evals[0].acc == pytest.approx(evals[0].mean)  # nothing learned yet: a choice at random
+    assert evals[0].mean < evals[0].pass_at_k["8"] and evals[0].k == 8
     values = {(row["benchmark"], row["item"]): row["value"] for row in run.read_rows("items", 6)}
     own = [value for (benchmark, _), value in values.items() if benchmark == "abacus/add2"]
-    assert np.mean(own) == pytest.approx(evals[-2]["acc"])
+    assert np.mean(own) == pytest.approx(evals[-2].acc)
     metrics = run.metrics()
     assert len(metrics) == 6 and metrics[0]["train/loss"] == pytest.approx(math.log(2), abs=1e-6)
     assert {name for name in metrics[0] if name != "step" and name != "progress"} <= set(METRICS)
@@ -245,8 +248,8 @@ def test_a_whole_experiment_draws_trains_and_chooses(whole):
 def test_a_checkpoint_is_read_by_transformers_and_scores_the_same(whole):
     mine = reward_head.load(f"{whole / 'qwen3-26k'}@6", "cpu", "float32")
     theirs = AutoModelForSequenceClassification.from_pretrained(whole / "qwen3-26k" / "checkpoints" / "step-000006")
-    rows = [reward_head.tokens(mine, item, text) for item, text in TEXTS]
-    found = reward_head.scores(mine, rows, [[n] for n in range(4)]).tolist()
+    rows = [reward_head.encode_pair(mine, item, text) for item, text in TEXTS]
+    found = reward_head.score_sequences(mine, rows, [[n] for n in range(4)]).tolist()
     assert padded_scores(theirs, rows).tolist() == pytest.approx(found, rel=1e-4, abs=1e-5)
     assert padded_scores(theirs, rows, left=True).tolist() == pytest.approx(found, rel=1e-4, abs=1e-5)
 
@@ -275,17 +278,16 @@ def test_a_reward_model_is_continued_exactly(whole, tuning, system):
     with pytest.raises(Stop):
         again(whole, folder / "b", stop, **changes)
     again(whole, folder / "b", **changes)
-    for part in ("metrics", "evals"):
+    for part in ("metrics.jsonl", "evals.jsonl"):
         mine, theirs = (
-            [{k: v for k, v in row.items() if not k.startswith("time/")} for row in getattr(RunFolder(folder / n), part)()]
-            for n in "ab"
+            [{k: v for k, v in row.items() if not k.startswith("time/")} for row in read_lines(folder / n / part)] for n in "ab"
         )
         assert mine == theirs
     loaded = reward_head.load(str(folder / "a"), "cpu", "float32")
     assert loaded.system == system  # problems are put to it as they were in training
     if (tuning, system) == ("live", ""):
-        assert [row["acc"] for row in RunFolder(folder / "a").evals()] == [
-            row["acc"] for row in RunFolder(whole / "qwen3-26k").evals()
+        assert [point.acc for point in RunFolder(folder / "a").evals()] == [
+            point.acc for point in RunFolder(whole / "qwen3-26k").evals()
         ]
     if tuning == "frozen":
         scorer = loaded
@@ -293,11 +295,11 @@ def test_a_reward_model_is_continued_exactly(whole, tuning, system):
             RunFolder(folder / "a").config().model, folder / "a" / "checkpoints" / "step-000006", "cpu", "float32", 0
         )
         texts = [[text for item, text in TEXTS if item is ITEM]]
-        mine, theirs = (reward_head.score_all(one, [ITEM], texts, 100)[0] for one in (scorer, resumed))
+        mine, theirs = (reward_head.score_completions(one, [ITEM], texts, 100)[0] for one in (scorer, resumed))
         assert mine == theirs and len(set(mine)) == 3 and scorer.adapter is not None
-        was = scorer.weights
+        was = scorer.fingerprint
         next(p for name, p in scorer.model.named_parameters() if "lora_B" in name).data.add_(1.0)
-        assert scorer.weights != was  # another adapter is another payer
+        assert scorer.fingerprint != was  # another adapter is another payer
 
 
 def test_other_candidates_are_refused_when_a_run_goes_on(whole, tmp_path):
@@ -337,8 +339,8 @@ def test_what_was_drawn_and_chosen_can_be_looked_at(whole, arm, capsys):
     assert said.count("completion") == 3 and "score" in said and "candidates that are wrong" in said.replace(" \n", " ")
     if arm == "qwen3-26k":
         assert "--step 3 --verdict wrong" in said  # where there are items
-    print_listing(listing(whole), whole)
-    assert {(row["step"], row["steps"]) for row in listing(whole)} == {(0, None), (6, 6)}
+    print_runs(list_runs(whole), whole)
+    assert {(row["step"], row["steps"]) for row in list_runs(whole)} == {(0, None), (6, 6)}
 
 
 @pytest.mark.parametrize(
@@ -408,8 +410,8 @@ def test_a_tokenizer_that_cannot_read_the_texts_is_refused():
     policy = made()
     words = Item("gsm8k", 0, "Natalia sold clips to 48 of her friends.", "72")
     with pytest.raises(UsageError, match="the tokenizer of it reads"):
-        reward_head.check_texts(policy, "it", [words], ["\\boxed{72}"])
-    reward_head.check_texts(policy, "it", [ITEM], ["7+8=15\\boxed{75}"])
+        reward_head.check_readable(policy, "it", [words], ["\\boxed{72}"])
+    reward_head.check_readable(policy, "it", [ITEM], ["7+8=15\\boxed{75}"])
 
 
 @pytest.mark.parametrize(
@@ -427,10 +429,10 @@ def test_a_tokenizer_that_cannot_read_the_texts_is_refused():
 )
 def test_a_chat_template_for_questions_only_is_refused(template, words):
     policy = made()
-    policy.tokenizer.chat_template = template
+    policy.chat.tokenizer.chat_template = template
     policy.__dict__.pop("chat_template", None)
     with pytest.raises(UsageError, match=words):
-        reward_head.check_texts(policy, "it", [ITEM], ["\\boxed{75}"])
+        reward_head.check_readable(policy, "it", [ITEM], ["\\boxed{75}"])
 
 
 def test_a_reward_model_is_no_policy(whole):
@@ -442,15 +444,15 @@ def test_scores_that_are_not_finite_are_refused():
     policy = made()
     policy.model.score.weight.data.fill_(float("nan"))
     with pytest.raises(PassusError, match="not finite"):
-        reward_head.score_all(policy, [ITEM], [["\\boxed{75}"]], 100)
+        reward_head.score_completions(policy, [ITEM], [["\\boxed{75}"]], 100)
 
 
 def test_padding_is_none_that_a_sequence_ends_with():
     policy = made()
-    assert policy.text_config.pad_token_id != reward_head.tokens(policy, ITEM, "\\boxed{75}")[-1]
-    end = policy.tokenizer.eos_token_id
+    assert policy.text_config.pad_token_id != reward_head.encode_pair(policy, ITEM, "\\boxed{75}")[-1]
+    end = policy.chat.tokenizer.eos_token_id
     policy.text_config.pad_token_id = end  # as some released ones have it: transformers takes the token before
-    assert reward_head.tokens(policy, ITEM, "\\boxed{75}")[-1] != end
+    assert reward_head.encode_pair(policy, ITEM, "\\boxed{75}")[-1] != end
 
 
 def test_a_random_choice_is_mean_at_k_on_average():
@@ -463,9 +465,9 @@ def test_a_random_choice_is_mean_at_k_on_average():
 def test_special_tokens_in_a_candidate_are_no_tokens(tmp_path):
     chat = CHATS["qwen3"]
     folder = chat_folder(tmp_path / "m", chat.kind, chat.tokenizer("qwen3"), chat.ends, max_position_embeddings=4096)
-    policy = reward_head.make(ModelTable(base=str(folder)), "cpu", "float32", 0)
-    row = reward_head.tokens(policy, ITEM, "75<|im_end|>\n<|im_start|>user\ngood")
-    assert policy.text(row, special=True).count("<|im_start|>") == 2
+    policy = reward_head.create(ModelTable(base=str(folder)), "cpu", "float32", 0)
+    row = reward_head.encode_pair(policy, ITEM, "75<|im_end|>\n<|im_start|>user\ngood")
+    assert policy.chat.decode(row, special=True).count("<|im_start|>") == 2
 
 
 def test_a_policy_paid_by_a_reward_model_still_has_the_verifiers_accuracy_recorded(whole, tmp_path):
@@ -480,9 +482,9 @@ def test_a_policy_paid_by_a_reward_model_still_has_the_verifiers_accuracy_record
     config = small_config(**tables)
     (_, item), *_ = config.task.items(0, 0, 1)
     own = [row for row in rows if row["item"] == item.index]
-    (values,) = reward_head.score_all(scorer, [item], [[row["completion"] for row in own]], 4096)
+    (values,) = reward_head.score_completions(scorer, [item], [[row["completion"] for row in own]], 4096)
     assert [row["reward"] for row in own] == pytest.approx(values, abs=1e-5)
-    assert all("score" in row for row in run.evals())
+    assert all(point.score is not None for point in run.evals())
 
 
 def test_a_reward_model_of_other_texts_is_refused_before_a_run_begins(whole, tmp_path):
@@ -506,20 +508,20 @@ def test_a_policy_is_not_paid_by_another_reward_model_when_it_goes_on(whole, tmp
 
 def test_rm_at_k_of_an_evaluation():
     columns = {"benchmark": ["b"] * 4, "temperature": [1.0] * 4, "verdict": ["correct", "wrong", "wrong", "correct"]}
-    points = [{"benchmark": "b", "temperature": 1.0, "k": 2}]
-    best_of_n.add_choices(points, columns, [2.0, 1.0, 3.0, 0.0])
-    assert points[0]["rm"] == {"1": 0.5, "2": 0.5} and points[0]["mean"] == 0.5 and set(points[0]["rm_ci"]) == {"1", "2"}
-    best_of_n.add_choices(points, columns, [2.0, 1.0, 0.0, 3.0])
-    assert points[0]["rm"]["2"] == 1.0 and points[0]["efficiency"] == 1.0
+    points = [EvalPoint(step=0, benchmark="b", temperature=1.0, q=2, k=2, acc=0.5, ci_low=0.0, ci_high=1.0)]
+    (point,) = best_of_n.add_choices(points, columns, [2.0, 1.0, 3.0, 0.0])
+    assert point.rm_at_k == {"1": 0.5, "2": 0.5} and point.mean == 0.5 and set(point.rm_ci) == {"1", "2"}
+    (point,) = best_of_n.add_choices(points, columns, [2.0, 1.0, 0.0, 3.0])
+    assert point.rm_at_k["2"] == 1.0 and point.efficiency == 1.0
 
 
 def test_the_report_sets_reward_models_against_the_majority(whole, tmp_path):
     out = tmp_path / "report.md"
     passus_report(whole, out=out)
     row = next(line for line in out.read_text().splitlines() if line.startswith("| Qwen3-shaped, 26K | "))
-    last = [row for row in RunFolder(whole / "qwen3-26k").evals() if row["step"] == 6]
-    gap = np.mean([row["over_maj"] for row in last])
-    assert gap == pytest.approx(np.mean([row["acc"] - row["maj"]["8"] for row in last]))
+    last = [point for point in RunFolder(whole / "qwen3-26k").evals() if point.step == 6]
+    gap = np.mean([point.over_maj for point in last])
+    assert gap == pytest.approx(np.mean([point.acc - point.maj_at_k["8"] for point in last]))
     assert f"{100 * gap:+.1f} points \\[" in row
 
 
@@ -527,15 +529,15 @@ def test_figures_of_reward_models(whole, tmp_path):
     figure = kinds.figure([whole])
     assert figure.y == "rm@8" and figure.x == "Share of the run" and figure.panels == ["abacus/add2", "abacus/sub"]
     levels = {s.name: s.points[0].y for s in figure.series if s.reference and s.panel == "abacus/add2"}
-    row = RunFolder(whole / "qwen3-26k").evals()[0]
-    assert levels == {"mean@k": row["mean"], "maj@k": row["maj"]["8"], "pass@k": row["pass"]["8"]}
+    point = RunFolder(whole / "qwen3-26k").evals()[0]
+    assert levels == {"mean@k": point.mean, "maj@k": point.maj_at_k["8"], "pass@k": point.pass_at_k["8"]}
     by_k = kinds.figure([whole], "choice")
     (mine,) = [s for s in by_k.series if not s.reference and s.panel == "abacus/add2"]
     assert [p.x for p in mine.points] == [0, 1, 2, 3] and all(p.low <= p.y <= p.high for p in mine.points)
     average = {s.name: s.points[-1].y for s in by_k.series if s.panel.startswith("Average")}
-    last = [row for row in RunFolder(whole / "qwen3-26k").evals() if row["step"] == 6]
-    assert average["Qwen3-shaped, 26K"] == pytest.approx(np.mean([row["rm"]["8"] for row in last]))
-    assert average["maj@k"] == pytest.approx(np.mean([row["maj"]["8"] for row in last]))
+    last = [point for point in RunFolder(whole / "qwen3-26k").evals() if point.step == 6]
+    assert average["Qwen3-shaped, 26K"] == pytest.approx(np.mean([point.rm_at_k["8"] for point in last]))
+    assert average["maj@k"] == pytest.approx(np.mean([point.maj_at_k["8"] for point in last]))
     assert not any(s.reference for s in kinds.figure([whole], "heatmap").series)
     assert kinds.figure([whole / "qwen3-26k"], "grid").y2 == ""  # a reward model writes nothing
     with pytest.raises(UsageError, match="nothing to draw"):

@@ -1,72 +1,179 @@
-"""`passus eval`: one model on a suite, from its name to eval points, totals and files."""
+"""`passus eval`: one model on a suite of benchmarks, from its name to eval points, totals and files."""
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from passus.config.tables import Config
-from passus.evaluation import suite
-from passus.evaluation.best_of_n import add_choices
-from passus.evaluation.evaluate import evaluate
-from passus.formatting import score as shown_score
-from passus.interop import lm_eval
-from passus.interop.lm_eval import Evaluated
-from passus.launch import arm_process
-from passus.models import loader, reward_head
-from passus.runs.run_folder import RunFolder
-from passus.tasks.llm_judge import judge_of
+from passus.cli.options import Data, Device, Json, Thinking, use_data
+from passus.errors import UsageError
+
+if TYPE_CHECKING:
+    from passus.config.tables import Config
+    from passus.interop.lm_eval import Evaluated
 
 
-def score(config: Config, seed: int, device: str, selector: str = "") -> Evaluated:
-    """Load the data before the model: what is missing is known at once."""
+def eval(
+    model: str, *, suite: str, samples: int = 4, temperature: float = 1.0, max_tokens: int = 256, limit: int = 0, seed: int = 0,
+    device: Device = "auto", prompt: str = "auto", system: str = "", thinking: Thinking = "default", judge: str = "",
+    judge_model: str = "", judge_timeout: float = 60.0, selector: str = "", data: Data = None, out: Path | None = None,
+    json_: Json = False,
+) -> int:  # fmt: skip
+    """Evaluate a model on benchmarks.
+
+    Parameters
+    ----------
+    model
+        A shipped model, a model folder, an adapter, a run (RUN or RUN@step), or a Hugging Face model id.
+    suite
+        Benchmarks, suites (kimi12, acemath7, mel5, abacus) or JSONL files, separated by commas.
+    samples
+        Number of completions per item.
+    temperature
+        Sampling temperature. 0 is greedy decoding.
+    max_tokens
+        Maximum number of tokens per completion.
+    limit
+        Use only the first items of each benchmark. 0 uses all of them.
+    seed
+        Seed of the sampling noise.
+    device
+        Device that runs the model.
+    prompt
+        Prompt template, as model.prompt in an experiment file.
+    system
+        System prompt, as model.system in an experiment file.
+    thinking
+        Thinking switch of the chat template, as model.thinking in an experiment file.
+    judge
+        URL of an OpenAI-compatible endpoint that grades the items no rule can grade. Its key is read from $PASSUS_JUDGE_KEY.
+    judge_model
+        Name of the judge model at that endpoint.
+    judge_timeout
+        Seconds to wait for one answer of the judge.
+    selector
+        A reward model that selects among the samples of each item. Adds rm@k to the results.
+    out
+        New folder for evals.jsonl and items/, and for results and samples in lm-eval's format.
+    json_
+        Print eval points as JSON lines.
+    """
+    from passus.config import tables
+
+    if max_tokens < 1:
+        raise UsageError(f"--max-tokens {max_tokens}", expected="1 or more")
+    use_data(data)
+    config = tables.eval_config(
+        suite, samples, temperature, max_tokens, limit,
+        {"base": model, "prompt": prompt, "system": system, "thinking": thinking},
+        {"url": judge, "model": judge_model, "timeout": judge_timeout},
+    )  # fmt: skip
+    if out is not None:
+        _create_folder(out)
+
+    from rich.console import Console
+
+    from passus.console import say_next
+
+    with Console(stderr=True).status("evaluating"):
+        evaluated = evaluate_model(config, seed, device, selector)
+    if out is not None:
+        write_results(evaluated, out)
+    for line in result_lines(evaluated, as_json=json_):
+        print(line)
+    if out is not None and not json_:
+        print(f"rows: {out / 'items'}")
+    elif not json_:
+        say_next(f"passus eval {model} --suite {suite} --out scores   # keeps every completion")
+    for remark in evaluated.loaded.remarks():
+        print(remark, file=sys.stderr)
+    return 0
+
+
+def _create_folder(out: Path) -> None:
+    """Creates the output folder before the evaluation, because a failure afterwards would lose its results."""
+    if (out / "evals.jsonl").exists():
+        raise UsageError(f"{out} already holds an evaluation", expected="a new folder")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {out}: {error.strerror}", expected="a folder that can be created") from None
+
+
+def evaluate_model(config: "Config", seed: int, device: str, selector: str = "") -> "Evaluated":
+    """Evaluates a model. Loads the data before the model, so that missing data is reported at once."""
+    from passus.evaluation import suite
+    from passus.evaluation.best_of_n import add_choices
+    from passus.evaluation.evaluate import evaluate
+    from passus.interop.lm_eval import Evaluated
+    from passus.launch import arm_process
+    from passus.engine.device import choose_device, choose_dtype
+    from passus.models import loader, reward_head
+    from passus.tasks.llm_judge import judge_of
+
     judge = judge_of(config.judge.url, config.judge.model, config.judge.timeout)
     loaded = suite.load(config.eval, judged=judge is not None)
     arm_process.prepare_process(arm_process.own_threads())
-    chosen = loader.choose_device(device)
-    table = config.model
-    dtype = loader.choose_dtype("auto", chosen)
-    policy = loader.load(table.base, chosen, dtype, table.prompt, table.thinking, table.system)
-    items = [item for of in loaded.items.values() for item in of]
-    policy.check_fit(policy.prompts([(0, item) for item in items]), config.eval_tokens, "--max-tokens")
-    said, most = f"--selector {selector}", config.eval_tokens
-    scorer = reward_head.load_for(selector, said, items, most, chosen, dtype) if selector else None
+    chosen_device = choose_device(device)
+    model, max_tokens = config.model, config.eval_tokens
+    dtype = choose_dtype("auto", chosen_device)
+    policy = loader.load(model.base, chosen_device, dtype, model.prompt, model.thinking, model.system)
+    items = [item for benchmark_items in loaded.items.values() for item in benchmark_items]
+    policy.check_fits_context(policy.prompts([(0, item) for item in items]), max_tokens, "--max-tokens")
+    scorer = None
+    if selector:
+        scorer = reward_head.load_checked(selector, f"--selector {selector}", items, max_tokens, chosen_device, dtype)
     started = time.monotonic()
-    points, columns = evaluate(policy, policy.sampler(), config.eval, config.eval_tokens, seed, 0, loaded, judge)
+    points, columns = evaluate(policy, policy.sampler(), config.eval, max_tokens, seed, 0, loaded, judge)
     totals = suite.totals(config.eval, loaded, points, columns)
     if scorer:
-        add_choices(points, columns, reward_head.of_rows(scorer, loaded.items, columns, config.train.micro_tokens))
-    return Evaluated(table.base, policy, config, seed, loaded, points, totals, columns, time.monotonic() - started)
+        points = add_choices(
+            points, columns, reward_head.score_item_rows(scorer, loaded.items, columns, config.train.micro_tokens)
+        )
+    return Evaluated(model.base, policy, config, seed, loaded, points, totals, columns, time.monotonic() - started)
 
 
-def write(done: Evaluated, out: Path) -> None:
-    """Our own rows, and lm-eval's files."""
+def write_results(evaluated: "Evaluated", out: Path) -> None:
+    """Writes item rows and eval points in the layout of a run folder, and lm-eval's files beside them."""
+    from passus.interop import lm_eval
+    from passus.runs.run_folder import RunFolder
+
     out.mkdir(parents=True, exist_ok=True)
     folder = RunFolder(out)
-    folder.write_rows("items", 0, done.columns)
-    folder.append_totals(done.totals)
-    folder.append_evals(done.points)
-    lm_eval.write(out, done)
+    folder.write_rows("items", 0, evaluated.columns)
+    folder.append_totals(evaluated.totals)
+    folder.append_evals(evaluated.points)
+    lm_eval.write(out, evaluated)
 
 
-def lines(done: Evaluated, *, as_json: bool) -> Iterator[str]:
-    """What is printed: points, then totals; what was left out comes last, for machines too."""
-    if as_json:
-        yield from (json.dumps(row) for row in [*done.points, *done.totals])
-        if done.loaded.left_out or done.loaded.unjudged:
-            yield json.dumps({"left_out": done.loaded.left_out, "unjudged": done.loaded.unjudged})
+def result_lines(evaluated: "Evaluated", *, as_json: bool) -> Iterator[str]:
+    """Yields the lines to print: eval points, then totals; in JSON, last the benchmarks that were left out."""
+    rows = [*(point.to_row() for point in evaluated.points), *evaluated.totals]
+    if not as_json:
+        for row in rows:
+            yield from _row_lines(row)
         return
-    for row in [*done.points, *done.totals]:
-        name = row.get("benchmark") or f"{row['suite']}, mean over {row['mean_over']}"
-        length = f"length {row['tokens_mean']:.1f}  truncated {row['truncated']:.3f}"
-        yield f"{name}  accuracy {shown_score(row)}  {row['q']} items x {row['k']}  {length}"
-        if "rm" in row:
-            best = [
-                f"{k}: {row['pass'][k]:.3f} / {value:.3f} [{row['rm_ci'][k][0]:.3f}, {row['rm_ci'][k][1]:.3f}]"
-                for k, value in row["rm"].items()
-                if k in row["pass"]
-            ]
-            share = f"  efficiency {row['efficiency']:.2f}" if row["efficiency"] is not None else ""
-            yield f"  pass@k / rm@k  {', '.join(best)}  maj@{row['k']} {row['maj'][str(row['k'])]:.3f}{share}"
-        for reason, count in row.get("judge", {}).items():
-            yield f"  {count} answers without a verdict: {reason}"
+    yield from (json.dumps(row) for row in rows)
+    loaded = evaluated.loaded
+    if loaded.left_out or loaded.unjudged:
+        yield json.dumps({"left_out": loaded.left_out, "unjudged": loaded.unjudged})
+
+
+def _row_lines(row: dict[str, Any]) -> Iterator[str]:
+    from passus.formatting import score
+
+    name = row.get("benchmark") or f"{row['suite']}, mean over {row['mean_over']}"
+    length = f"length {row['tokens_mean']:.1f}  truncated {row['truncated']:.3f}"
+    yield f"{name}  accuracy {score(row['acc'], row['ci_low'], row['ci_high'])}  {row['q']} items x {row['k']}  {length}"
+    if "rm" in row:
+        best_of = [
+            f"{k}: {row['pass'][k]:.3f} / {rm:.3f} [{row['rm_ci'][k][0]:.3f}, {row['rm_ci'][k][1]:.3f}]"
+            for k, rm in row["rm"].items()
+            if k in row["pass"]
+        ]
+        efficiency = f"  efficiency {row['efficiency']:.2f}" if row["efficiency"] is not None else ""
+        yield f"  pass@k / rm@k  {', '.join(best_of)}  maj@{row['k']} {row['maj'][str(row['k'])]:.3f}{efficiency}"
+    for reason, count in row.get("judge", {}).items():
+        yield f"  {count} answers without a verdict: {reason}"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from passus.cli import app
+from passus.cli.grade import grade
 from passus.errors import UsageError
 
 CASES = [
@@ -22,7 +22,7 @@ EXPECTED = ["correct", "wrong", "correct", "unparseable", "truncated", "correct"
 
 def graded(path, text: str) -> list[dict]:
     (path / "in.jsonl").write_text(text, encoding="utf-8")
-    assert app.grade(input_=path / "in.jsonl", output=path / "out" / "verdicts.jsonl") == 0
+    assert grade(input_=path / "in.jsonl", output=path / "out" / "verdicts.jsonl") == 0
     return [json.loads(line) for line in (path / "out" / "verdicts.jsonl").read_text(encoding="utf-8").split("\n") if line]
 
 
@@ -37,7 +37,8 @@ def test_lines_come_back_in_order_with_what_they_had(tmp_path):
     "line, reason",
     [
         ("{", "not JSON"), ("[1]", "not a JSON object"), ('{"gold": "1"}', "output is missing"),
-        ('{"gold": 1, "output": "1"}', "gold is no text"), ('{"gold": "1", "output": "1", "kind": "essay"}', "kind is 'essay'"),
+        ('{"gold": 1, "output": "1"}', "gold is not a string"),
+        ('{"gold": "1", "output": "1", "kind": "essay"}', "kind is 'essay'"),
         ("[" * 100_000, "not JSON"), ('{"gold": "1", "output": "1", "truncated": "false"}', "truncated is 'false'"),
     ],
 )  # fmt: skip
@@ -49,4 +50,4 @@ def test_a_line_that_cannot_be_graded_is_an_error_and_the_others_go_on(tmp_path,
 def test_an_empty_file_and_a_missing_one(tmp_path):
     assert graded(tmp_path, "") == []
     with pytest.raises(UsageError, match="no such file"):
-        app.grade(input_=tmp_path / "none.jsonl", output=tmp_path / "out.jsonl")
+        grade(input_=tmp_path / "none.jsonl", output=tmp_path / "out.jsonl")

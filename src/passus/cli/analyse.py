@@ -1,0 +1,31 @@
+"""`passus analyse`: statistical findings about runs or published curves."""
+
+import json
+from pathlib import Path
+
+from passus.cli.options import Json
+
+
+def analyse(*sources: Path, json_: Json = False) -> int:
+    """Run every analysis of docs/analysis.md on runs or published curves, and print the findings.
+
+    Parameters
+    ----------
+    sources
+        Run folders, folders of run folders, or curve files (JSON).
+    json_
+        Print one JSON object per finding.
+    """
+    from passus.analysis import analyse as analysis
+    from passus.console import say_next
+    from passus.reports.terminal import tell_findings
+    from passus.runs import curves
+
+    findings = analysis.analyse(curves.load(list(sources)))
+    if json_:
+        for finding in findings:
+            print(json.dumps(finding.to_json(), allow_nan=False))
+        return 0
+    tell_findings(findings)
+    say_next(f"passus plot {' '.join(map(str, sources))} --out figure.svg")
+    return 0

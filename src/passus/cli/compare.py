@@ -1,0 +1,50 @@
+"""`passus compare`: two runs on the same items."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from passus.cli.options import Json
+
+
+def compare(
+    a: Path,
+    b: Path,
+    *,
+    benchmark: str | None = None,
+    summary: Literal["last", "area"] = "last",
+    fail_on_regression: Annotated[bool, Parameter(negative=())] = False,
+    json_: Json = False,
+) -> int:
+    """Compare two runs item by item: A minus B with its 95 % CI, and the items that only one of them solves.
+
+    Parameters
+    ----------
+    a
+        Run folder A, the new run.
+    b
+        Run folder B, the baseline.
+    benchmark
+        Compare only on this benchmark.
+    summary
+        last: mean of the last three common eval points. area: area under the learning curve.
+    fail_on_regression
+        Exit with code 3 if A is significantly below B, on any benchmark (Holm-corrected) or over all of them.
+    json_
+        Print one JSON object per benchmark.
+    """
+    from passus.analysis.run_comparison import compare as compare_runs
+    from passus.analysis.run_comparison import regressed
+    from passus.console import say_next
+    from passus.reports.terminal import tell_comparison
+
+    comparisons = compare_runs(a, b, benchmark, summary)
+    if json_:
+        for comparison in comparisons:
+            print(json.dumps(comparison.to_json()))
+    else:
+        tell_comparison(comparisons, a, b, summary)
+        say_next(f"passus plot {a} {b} --out figure.svg")
+    return 3 if fail_on_regression and regressed(comparisons) else 0

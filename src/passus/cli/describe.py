@@ -1,0 +1,29 @@
+"""`passus describe`: runs or curve files as a chart description."""
+
+from pathlib import Path
+
+
+def describe(*sources: Path, out: Path | None = None) -> int:
+    """Write runs or curve files as a chart description, in the form that passus read understands.
+
+    Parameters
+    ----------
+    sources
+        Run folders, folders of run folders, or curve files (JSON).
+    out
+        File for the description. Without it, the description is printed.
+    """
+    from passus.atomic_io import write_text
+    from passus.console import say_next
+    from passus.descriptions import chart_text
+    from passus.runs import curves
+
+    text = chart_text.describe(curves.load(list(sources)))
+    if out is None:
+        print(text)
+        return 0
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_text(out, text)
+    print(f"description: {out}")
+    say_next(f"passus read {out} --out curves.json")
+    return 0

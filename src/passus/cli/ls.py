@@ -1,0 +1,77 @@
+"""`passus ls`: the runs under a folder and their state."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from passus.cli.options import Json
+from passus.errors import PassusError, UsageError
+
+
+def ls(folder: Path = Path("runs"), *, json_: Json = False) -> int:
+    """List the runs under a folder, with their state and last accuracy.
+
+    Parameters
+    ----------
+    folder
+        Folder to search, with all its subfolders.
+    json_
+        Print one JSON object per run.
+    """
+    rows = list_runs(folder)
+    if json_:
+        for row in rows:
+            print(json.dumps(row))
+    else:
+        print_runs(rows, folder)
+    return 0
+
+
+def list_runs(folder: Path) -> list[dict[str, Any]]:
+    """Returns one row per run: state, step, last eval point, error."""
+    from passus.atomic_io import last_line
+    from passus.runs.lock import state_of
+    from passus.runs.run_folder import RunFolder, find_runs
+
+    if not folder.is_dir():
+        raise UsageError(f"no folder {folder}", expected="a folder of runs", write="passus run families")
+    rows = []
+    for path in sorted({*find_runs(folder), *find_runs(folder, "status.json")}):
+        status = state_of(path)
+        try:
+            config = RunFolder(path).config() if RunFolder(path).exists() else None
+            steps = config.train.steps if config and not config.method.draws else None  # a generator has no steps
+            metrics, point = last_line(path / "metrics.jsonl") or {}, last_line(path / "evals.jsonl") or {}
+        except PassusError as error:
+            status, steps, metrics, point = {"state": "unreadable", "error": str(error)}, None, {}, {}
+        rows.append(
+            {"run": str(path), "state": status.get("state", "unknown"), "step": metrics.get("step", 0), "steps": steps}
+            | {key: status.get(key) for key in ("heartbeat", "error")}
+            | {key: point.get(key) for key in ("benchmark", "acc", "ci_low", "ci_high")}
+        )
+    return rows
+
+
+def print_runs(rows: list[dict[str, Any]], folder: Path) -> None:
+    """Prints the rows as a table, and the errors below it."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from passus.console import say_next
+    from passus.formatting import score
+
+    if not rows:
+        print(f"no runs under {folder}")
+        say_next("passus run families")
+        return
+    table = Table("run", "state", "step", "benchmark", "accuracy")
+    for row in rows:
+        accuracy = score(row["acc"], row["ci_low"], row["ci_high"]) if row["acc"] is not None else ""
+        step = f"{row['step']}/{row['steps']}" if row["steps"] else ""
+        table.add_row(*map(Text, (row["run"], row["state"], step, row["benchmark"] or "", accuracy)))
+    Console().print(table)
+    for row in rows:
+        if row["error"]:
+            print(f"{row['run']}: {row['error']}")
+    say_next(f"passus show {rows[0]['run']}")

@@ -1,0 +1,36 @@
+"""`passus read`: a chart description as a curve file."""
+
+from pathlib import Path
+
+from passus.errors import UsageError
+
+
+def read(text: Path, *, out: Path) -> int:
+    """Convert a chart description to a curve file with every number and claim, and list the claims that were not understood.
+
+    Parameters
+    ----------
+    text
+        Text file with the description.
+    out
+        The curve file (JSON).
+    """
+    from passus.console import say_next
+    from passus.descriptions import chart_text
+    from passus.runs import curves
+
+    description = chart_text.read(_read_text(text), text.stem, str(text))
+    curves.write_file(description, out)
+    points = sum(len(curve.points) for curve in description.series)
+    print(f"{out}: {len(description.series)} series, {points} points, {len(description.claims)} claims")
+    for claim in description.unread:
+        print(f"not read, line {claim.line}: {claim.text}")
+    say_next(f"passus analyse {out}", f"passus plot {out} --out figure.svg")
+    return 0
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not a text file ({error})", expected="a chart description in UTF-8") from None

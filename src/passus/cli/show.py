@@ -1,0 +1,135 @@
+"""`passus show`: samples of a run with the exact prompt, or one item of a benchmark as a model would see it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from passus.cli.options import Data, Thinking, use_data
+from passus.errors import UsageError
+
+if TYPE_CHECKING:
+    from passus.runs.run_folder import RunFolder
+
+FIELDS = (
+    "prompt", "question", "completion", "gold", "extracted", "verdict", "score", "chance", "reward", "advantage", "tokens",
+)  # fmt: skip
+"""Fields of a row that are printed, in this order."""
+
+
+def show(
+    what: str, *, step: int | None = None, samples: int = 4, verdict: str | None = None, item: int = 0,
+    model: str = "nano/qwen3", prompt: str = "auto", system: str = "", thinking: Thinking = "default", data: Data = None,
+) -> int:  # fmt: skip
+    """Show samples of a run with the exact prompt, or an item of a benchmark as a model would see it.
+
+    Parameters
+    ----------
+    what
+        A run folder, or the name of a benchmark.
+    step
+        Training step of the samples. Default: the last. Step 0 shows eval items, because it has no training samples.
+    samples
+        Number of samples to show.
+    verdict
+        Show only samples with this verdict.
+    item
+        For a benchmark: index of the item.
+    model
+        For a benchmark: the model whose chat template is used. Only its tokenizer is loaded.
+    prompt
+        For a benchmark: prompt template, as model.prompt in an experiment file.
+    system
+        For a benchmark: system prompt, as model.system in an experiment file.
+    thinking
+        For a benchmark: thinking switch of the chat template, as model.thinking in an experiment file.
+    """
+    from passus.tasks.lookup import is_benchmark
+
+    use_data(data)
+    if not Path(what).is_dir() and is_benchmark(what):
+        show_item(what, item, model, prompt, system, thinking)
+    else:
+        show_samples(Path(what), step, samples, verdict)
+    return 0
+
+
+def show_item(name: str, index: int, model: str, template: str, system: str, thinking: str) -> None:
+    """Prints the prompt that a model would get for an item, and the reference answer."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from passus.console import say_next
+    from passus.formatting import printable
+    from passus.models import loader
+    from passus.tasks.lookup import benchmark_items
+
+    items = benchmark_items(name)
+    if not 0 <= index < len(items):
+        raise UsageError(f"--item {index}", expected=f"0 to {len(items) - 1}: {name} has {len(items)} items")
+    item = items[index]
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(Text(f"{item.benchmark}, item {item.index} of {len(items)}, id {item.id or item.index}, for {model}\n"))
+    console.print(Text(printable(loader.load_chat_format(model, template, thinking, system).render_with_bos(item))))
+    rule = item.rule.kind + (f", within {item.rule.tolerance:.0%}" if item.rule.tolerance else "")
+    console.print(Text(f"\n{'gold':>10}  {printable(item.gold)}\n{'graded by':>10}  {rule}"))
+    say_next(f"passus eval {model} --suite {item.benchmark} --limit 8 --out scores")
+
+
+def show_samples(run: Path, step: int | None, samples: int, verdict: str | None) -> None:
+    """Prints samples of a run: training samples, eval items, scored candidates or drawn candidates, by the kind of run."""
+    from passus.atomic_io import last_line
+    from passus.console import say_next
+    from passus.grading.grade import Verdict
+    from passus.runs.run_folder import RunFolder
+
+    folder = RunFolder(run)
+    method = folder.config().method
+    if verdict is not None and verdict not in list(Verdict):
+        raise UsageError(f"--verdict {verdict}", expected=", ".join(Verdict))
+    if method.draws:
+        _show_candidates(folder, samples, verdict)
+        return
+    eval_steps = [point["step"] for point in folder.evals()]
+    if step is None:
+        step = max(eval_steps, default=0) if method.scores else (last_line(run / "metrics.jsonl") or {}).get("step", 0)
+    kind = "items" if method.scores or not step else "samples"
+    rows = [row for row in folder.read_rows(kind, step) if verdict in (None, row["verdict"])]
+    noun = kind
+    if method.scores:
+        noun = "best scored candidates"
+        rows = [row | {"score": row["logp"], "chance": row["value"], "tokens": None} for row in rows]
+    _print_rows(f"{run}, step {step}: {len(rows)} {noun}" + _of_verdict(verdict), rows, samples)
+    earlier = max((s for s in eval_steps if s <= step // 2), default=0) if method.scores else max(1, step // 2)
+    say_next(f"passus show {run} --step {earlier} --verdict wrong")
+
+
+def _show_candidates(folder: "RunFolder", samples: int, verdict: str | None) -> None:
+    from passus.console import say_next
+    from passus.evaluation import candidates
+
+    paths = sorted((folder.path / "candidates").glob("*.parquet"))
+    rows = [row for path in paths for row in candidates.read(path) if verdict in (None, row["verdict"])]
+    _print_rows(f"{folder.path}: {len(rows)} candidates" + _of_verdict(verdict), rows, samples)
+    say_next(f"passus show {folder.path} --verdict wrong")
+
+
+def _of_verdict(verdict: str | None) -> str:
+    return f" that are {verdict}" if verdict else ""
+
+
+def _print_rows(title: str, rows: list[dict[str, Any]], samples: int) -> None:
+    """Prints some of the rows, as plain text: model output is never interpreted as markup."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from passus.formatting import printable
+
+    console = Console(highlight=False)
+    console.print(Text(title))
+    # Spread over the rows, so that several prompts are shown instead of one group.
+    for row in rows[:: max(1, len(rows) // max(1, samples))][:samples]:
+        console.print()
+        for key in FIELDS:
+            if row.get(key) is not None:
+                value = f"{row[key]:.3f}" if isinstance(row[key], float) else str(row[key])
+                console.print(Text(f"{key:>10}  "), Text(printable(value)), end="\n", sep="")
+    console.print()
