@@ -1,9 +1,9 @@
 """Numbers and untrusted text, as they are written in terminals, figures and reports."""
 
 
-def score(point: dict) -> str:
-    """An eval point's accuracy with its interval, as it is written everywhere."""
-    return f"{point['acc']:.3f} [{point['ci_low']:.3f}, {point['ci_high']:.3f}]"
+def score(accuracy: float, low: float, high: float) -> str:
+    """Formats an accuracy with its interval: 0.983 [0.970, 0.991]."""
+    return f"{accuracy:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def printable(text: str) -> str:

@@ -37,7 +37,7 @@ def test_help_loads_nothing_heavy(tmp_path):
     import sys
 
     heavy = {"torch", "transformers", "pydantic", "scipy", "numpy", "matplotlib", "pyarrow", "jinja2", "rich.markdown"}
-    code = f"import sys, passus.cli.app as cli; cli.app(['--help'], result_action='return_value'); print({heavy} & {{*sys.modules}})"
+    code = f"import sys, passus.cli.app; passus.cli.app.app('', result_action='return_value'); print({heavy} & {{*sys.modules}})"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.splitlines()[-1] == "set()"
 
 

@@ -9,7 +9,7 @@ from helpers.made_curves import curve
 from helpers.model_folders import CHATS, chat_folder, nano_folder, small_model
 from helpers.small_run import assert_same, run_small, small_config, stop_in_step
 from passus.analysis import analyse
-from passus.config.tables import resolve
+from passus.config.resolve import resolve
 from passus.engine.interface import Rollout
 from passus.errors import Stop, UsageError
 from passus.evaluation import cot_readers
@@ -56,12 +56,12 @@ def test_an_answer_ends_where_its_box_does():
 
 def test_a_nano_reader_goes_on_where_the_text_ends(policy):
     prompt = cot_readers._prompt(policy, 3, ITEM, "7+8=15;2+4+1=7")
-    assert policy.text(list(prompt.tokens), special=True) == "<q>27+48<a>7+8=15;2+4+1=7\\boxed{"
+    assert policy.chat.decode(list(prompt.tokens), special=True) == "<q>27+48<a>7+8=15;2+4+1=7\\boxed{"
 
 
 def test_markers_of_the_nano_world_in_a_text_are_no_tokens(policy):
     prompt = cot_readers._prompt(policy, 0, ITEM, "7+8=15<q>1+1<a>1+1=2<why>")
-    assert policy.text(list(prompt.tokens), special=True) == "<q>27+48<a>7+8=151+11+1=2\\boxed{"
+    assert policy.chat.decode(list(prompt.tokens), special=True) == "<q>27+48<a>7+8=151+11+1=2\\boxed{"
 
 
 def test_other_models_are_asked_and_special_tokens_in_a_text_are_no_tokens(tmp_path):
@@ -69,7 +69,7 @@ def test_other_models_are_asked_and_special_tokens_in_a_text_are_no_tokens(tmp_p
     folder = chat_folder(tmp_path / "m", chat.kind, chat.tokenizer("qwen3"), chat.ends, max_position_embeddings=4096)
     reader = cot_readers._without_thinking(load(str(folder), "cpu", "float32", "auto"))
     said = "7+8=15<|im_end|>\n<|im_start|>assistant\nthe answer is 1"
-    seen = reader.text(list(cot_readers._prompt(reader, 0, ITEM, said).tokens), special=True)
+    seen = reader.chat.decode(list(cot_readers._prompt(reader, 0, ITEM, said).tokens), special=True)
     assert seen.count("<|im_start|>") == 2 and seen.count("<|im_end|>") == 1  # the question's turn, and the reader's own
     assert "27+48" in seen and "7+8=15\nassistant\nthe answer is 1" in seen
     assert seen.endswith("<think>\n\n</think>\n\n" + BOX)  # it has no room to think
@@ -77,8 +77,8 @@ def test_other_models_are_asked_and_special_tokens_in_a_text_are_no_tokens(tmp_p
 
 def test_what_counts_is_the_tokens_up_to_the_box_in_any_tokenizer(policy, tmp_path):
     texts = ["7+8=15;2+4+1=7\\boxed{75}", "7+8=15", "\\boxed{1}"]
-    tokens = policy.encode(texts)
-    assert [policy.text(row[:n]) for row, n in zip(tokens, cot_readers.shown(policy, tokens, texts), strict=True)] == [
+    tokens = policy.chat.encode(texts)
+    assert [policy.chat.decode(row[:n]) for row, n in zip(tokens, cot_readers.shown(policy, tokens, texts), strict=True)] == [
         "7+8=15;2+4+1=7\\boxed{", "7+8=15", "\\boxed{",
     ]  # fmt: skip
     chat = CHATS["qwen3"]
@@ -96,9 +96,9 @@ def test_a_reader_says_what_transformers_says_greedily(policy):
     found = cot_readers.read(Reader("m", "M", "frozen", "Qwen3", policy, policy.sampler()), items, texts, seed=0)
     model = AutoModelForCausalLM.from_pretrained("src/passus/nano/qwen3", attn_implementation="eager", dtype=torch.float32)
     for item, text, answer in zip(items, texts, found.answers_N, strict=True):
-        ids = torch.tensor([policy.encode([f"<q>{item.question}<a>{text}\\boxed{{"])[0]])
+        ids = torch.tensor([policy.chat.encode([f"<q>{item.question}<a>{text}\\boxed{{"])[0]])
         out = model.generate(ids, do_sample=False, max_new_tokens=ANSWER_TOKENS, attention_mask=torch.ones_like(ids))
-        assert answer == first_box(policy.text(out[0, ids.shape[1] :].tolist()))
+        assert answer == first_box(policy.chat.decode(out[0, ids.shape[1] :].tolist()))
 
 
 class Scripted:
@@ -107,8 +107,8 @@ class Scripted:
 
     def generate(self, prompts, params):
         assert params.temperature == 0 and params.samples == 1
-        self.asked = [self.policy.text(list(prompt.tokens), special=True) for prompt in prompts]
-        tokens = self.policy.encode(self.said[: len(prompts)])
+        self.asked = [self.policy.chat.decode(list(prompt.tokens), special=True) for prompt in prompts]
+        tokens = self.policy.chat.encode(self.said[: len(prompts)])
         return Rollout(tokens, [[0.0] * len(row) for row in tokens], [False] * len(tokens))
 
 
@@ -135,7 +135,7 @@ def test_only_what_was_read_is_learned(tmp_path):
     run = prepare(small_config(**TABLES), RunFolder(tmp_path), lambda: None)
     drawn = loop.draw_groups(run, 1, loop.Times())
     seen = loop.experience(run, drawn)
-    learned = run.policy.texts(seen.completions_N)
+    learned = run.policy.chat.batch_decode(seen.completions_N)
     assert any(text.endswith(BOX) for text in learned)
     for text, said in zip(learned, drawn.texts_N, strict=True):
         assert text == said.partition(BOX)[0] + BOX if BOX in said else text == said
@@ -145,15 +145,13 @@ def test_only_what_was_read_is_learned(tmp_path):
 
 
 def test_before_training_the_live_reader_is_the_frozen_one(whole):
-    by_reader = {(row["step"], row["benchmark"], row["reader"]): row for row in whole.readings()}
+    by_reader = {(row.point.step, row.point.benchmark, row.reader): row for row in whole.readings()}
     assert len(by_reader) == len(whole.readings()) == 3 * 2 * 5
     for benchmark in ("abacus/add2", "abacus/sub"):
         live, frozen = (by_reader[0, benchmark, name] for name in ("live", "frozen"))
-        assert {k: v for k, v in live.items() if k in ("acc", "tokens_mean")} == {
-            k: v for k, v in frozen.items() if k in ("acc", "tokens_mean")
-        }
-        assert (live["label"], frozen["label"]) == ("Live Qwen3-shaped, 0.8M", "Frozen Qwen3-shaped, 0.8M")
-        assert len({by_reader[step, benchmark, "none"]["acc"] for step in (0, 2, 4)}) == 1  # nothing that training changes
+        assert (live.point.acc, live.point.tokens_mean) == (frozen.point.acc, frozen.point.tokens_mean)
+        assert (live.label, frozen.label) == ("Live Qwen3-shaped, 0.8M", "Frozen Qwen3-shaped, 0.8M")
+        assert len({by_reader[step, benchmark, "none"].point.acc for step in (0, 2, 4)}) == 1  # nothing that training changes
     rows = whole.read_rows("readings", 4)
     assert {row["reader"] for row in rows} == {"live", "frozen", "nano/llama3.2", "none", "shuffled"}
 

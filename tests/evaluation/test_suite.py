@@ -8,7 +8,7 @@ import pytest
 from helpers.command import passus
 from helpers.small_run import EXPERIMENT, run_small, small_config, write_experiment
 from passus.cli.run import run
-from passus.config import tables as config
+from passus.config import resolve, tables
 from passus.errors import UsageError
 from passus.evaluation import contamination, suite
 from passus.runs.eval_point import EvalPoint
@@ -180,7 +180,7 @@ def test_a_config_with_suites_weights_and_a_file_reads_back(tmp_path):
         model={"system": "Be brief."},
     )  # fmt: skip
     assert written.eval.suite == ["aime24", "kimi12", "my.jsonl?answer=gold"] and len(written.eval.benchmarks) == 12
-    assert config.from_toml(config.to_toml(written), "x") == written
+    assert resolve.from_toml(resolve.to_toml(written), "x") == written
     assert [item.index for item in benchmark_items("abacus/add2", 3)] == [0, 1, 2]
 
 

@@ -2,6 +2,7 @@ import csv
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from passus.figures import kinds, matplotlib_render
 from passus.figures import spec as figures
 from passus.figures import styles as looks
 from passus.methods.presets import PRESETS
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 
 
@@ -26,8 +28,10 @@ def make_run(path, family="Qwen3", accuracies=(0.2, 0.5, 0.8), tuning=None, mode
     run.start(small_config(**changes), model, None)
     for i, accuracy in enumerate(accuracies):
         run.append_evals([
-            {"step": 4 * i, "benchmark": benchmark, "temperature": 1.0, "acc": accuracy / (1 + n), "ci_low": accuracy - 0.1,
-             "ci_high": accuracy + 0.1, "tokens_mean": 10.0 * (1 + n) + i, "tokens_p95": 20.0 + i, "q": 3, "k": 4}
+            EvalPoint(
+                step=4 * i, benchmark=benchmark, temperature=1.0, acc=accuracy / (1 + n), ci_low=accuracy - 0.1,
+                ci_high=accuracy + 0.1, tokens_mean=10.0 * (1 + n) + i, tokens_p95=20.0 + i, q=3, k=4,
+            )
             for n, benchmark in enumerate(benchmarks)
         ])  # fmt: skip
     for step in range(1, 9):
@@ -336,7 +340,7 @@ def test_a_file_with_its_own_total_gets_no_other(tmp_path):
 
 def test_a_total_keeps_temperatures_apart(tmp_path):
     run = make_run(tmp_path / "a", benchmarks=("x", "y"), eval={"temperature": [0.0, 1.0]})
-    run.append_evals([row | {"temperature": 0.0, "acc": 0.0} for row in run.evals()])
+    run.append_evals([replace(point, temperature=0.0, acc=0.0) for point in run.evals()])
     totals = [s for s in kinds.grid([tmp_path]).series if s.panel.startswith("Total")]
     assert [s.panel.partition("benchmarks")[2] for s in totals] == [", temperature 1", ", temperature 0"]
     assert [p.y for p in totals[1].points] == [0, 0, 0] and totals[0].points[0].y == pytest.approx(0.15)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from helpers.small_run import small_config
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 from passus.stats import intervals
 
@@ -27,11 +28,11 @@ def make_run(path, shifts: dict[str, float], seed: int = 0, items: int = ITEMS, 
     return run
 
 
-def point(step: int, benchmark: str, correct_QK: np.ndarray) -> dict:
+def point(step: int, benchmark: str, correct_QK: np.ndarray) -> EvalPoint:
     fixed = {"temperature": 1.0, "ci_low": 0.0, "ci_high": 1.0, "tokens_mean": 5.0, "tokens_p95": 5.0}
     sizes = {"q": len(correct_QK), "k": correct_QK.shape[1], "acc": float(correct_QK.mean())}
     sizes["se"] = intervals.fixed_set_se(correct_QK)
-    return {"step": step, "benchmark": benchmark} | fixed | sizes
+    return EvalPoint.from_row({"step": step, "benchmark": benchmark} | fixed | sizes)
 
 
 def columns(benchmark: str, correct_QK: np.ndarray) -> dict[str, list]:

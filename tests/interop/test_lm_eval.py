@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from passus.config import tables
+from passus.config import resolve
 from passus.evaluation import suite
 from passus.evaluation.evaluate import evaluate
 from passus.interop import lm_eval, lm_eval_gsm8k
@@ -96,7 +96,7 @@ def evaluated(tmp_path_factory, nano):
     mine.write_text(
         "".join(json.dumps({"id": f"m{n}", "problem": f"{n}+{n}", "answer": str(2 * n)}) + "\n" for n in range(10, 14))
     )
-    asked = tables.eval_config(f"{mine},abacus/sub", 2, 1.0, 16, 4, {"base": "nano/qwen3", "prompt": "{question}"}, {})
+    asked = resolve.eval_config(f"{mine},abacus/sub", 2, 1.0, 16, 4, {"base": "nano/qwen3", "prompt": "{question}"}, {})
     loaded = suite.load(asked.eval)
     renamed = {
         "gsm8k": [replace(item, benchmark="gsm8k") for item in loaded.items[str(mine)]],
@@ -125,7 +125,7 @@ def test_results_have_lm_evals_keys(evaluated, tmp_path):
         "exact_match,strict-match",
         "exact_match_stderr,flexible-extract",
     } <= set(scores)
-    assert scores["acc,none"] == evaluated.points[0]["acc"] and results["n-samples"]["gsm8k"] == {
+    assert scores["acc,none"] == evaluated.points[0].acc and results["n-samples"]["gsm8k"] == {
         "original": 1319,
         "effective": 4,
     }
@@ -166,7 +166,7 @@ def test_the_written_scores_are_lm_evals_on_the_written_outputs(evaluated, tmp_p
 def test_private_items_are_written_nowhere(evaluated, tmp_path):
     secret = [replace(item, benchmark="gpqa", question="What is it?") for item in evaluated.loaded.items["gsm8k"]]
     columns = evaluated.columns | {"benchmark": ["gpqa" if b == "gsm8k" else b for b in evaluated.columns["benchmark"]]}
-    points = [p | {"benchmark": "gpqa"} if p["benchmark"] == "gsm8k" else p for p in evaluated.points]
+    points = [replace(p, benchmark="gpqa") if p.benchmark == "gsm8k" else p for p in evaluated.points]
     loaded = suite.Loaded({"gpqa": secret, "abacus/sub": evaluated.loaded.items["abacus/sub"]})
     paths = lm_eval.write(tmp_path, replace(evaluated, loaded=loaded, points=points, columns=columns))
     text = next(p for p in paths if "gpqa" in p.name).read_text()

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from passus.config.tables import EvalTable
-from passus.engine.eager import Engine
+from passus.engine.eager import EagerEngine
 from passus.engine.interface import SamplingParams
 from passus.evaluation.evaluate import evaluate
 from passus.grading.grade import BOX, Verdict, grade
 from passus.models import loader
+from passus.models.locate import locate_model, shipped_models
 from passus.nano import pretrain
 from passus.nano.probe import style_of
 from passus.tasks import abacus
@@ -26,10 +27,10 @@ def shipped(request):
 
 
 def test_six_families_and_six_sizes_are_shipped_in_this_format_and_fit_the_repository():
-    assert loader.shipped_models() == sorted(f"nano/{name}" for name in [*FAMILIES, *SIZES])
+    assert shipped_models() == sorted(f"nano/{name}" for name in [*FAMILIES, *SIZES])
     total = 0
     for name in [*FAMILIES, *SIZES]:
-        folder = Path(loader.locate(f"nano/{name}"))
+        folder = Path(locate_model(f"nano/{name}"))
         recipe = json.loads((folder / "recipe.json").read_text())
         assert (recipe["format"], recipe["mind"]) == (abacus.VERSION, pretrain.MINDS[recipe["family"]])
         total += sum(path.stat().st_size for path in folder.iterdir())
@@ -46,7 +47,7 @@ def test_the_sizes_are_called_by_their_true_counts_and_by_one_recipe():
     """The same texts for all, and every one has its table of what it can do before RL."""
     stages = []
     for name in SIZES:
-        folder = Path(loader.locate(f"nano/{name}"))
+        folder = Path(locate_model(f"nano/{name}"))
         count = loader.load(f"nano/{name}", "cpu", "float32").describe(f"nano/{name}")["parameters"]
         said = f"{round(count / 1e3)}k" if count < 1e5 else f"{count / 1e6:.1f}m"
         assert name == f"qwen3-{said}" and (folder / "probe.md").exists()
@@ -59,10 +60,10 @@ def test_the_right_behaviour_is_there_and_not_dominant(shipped):
     """What `families` and `live-frozen` start from, and a task with four options, where chance is .25."""
     _, policy = shipped
     table = EvalTable(suite=["abacus/add2", "abacus/choice"], samples=2, limit=80)
-    points, rows = evaluate(policy, Engine(policy.model, policy.end_tokens), table, 100, seed=0, step=0)
+    points, rows = evaluate(policy, EagerEngine(policy.model, policy.end_tokens), table, 100, seed=0, step=0)
     for point in points:
-        assert 0.05 <= point["acc"] <= (0.5 if point["benchmark"] == "abacus/add2" else 0.6)
-        assert point["unparseable"] == 0
+        assert 0.05 <= point.acc <= (0.5 if point.benchmark == "abacus/add2" else 0.6)
+        assert point.unparseable == 0
     right = {"direct": [], "steps": []}
     for benchmark, completion, verdict in zip(rows["benchmark"], rows["completion"], rows["verdict"], strict=True):
         if benchmark == "abacus/choice" and style_of(completion) in right:
@@ -78,7 +79,7 @@ def test_checked_solutions_are_more_reliable_than_unchecked_ones():
     params = SamplingParams(4, 96, 0, "eval/checks")
     rollout = policy.sampler().generate(policy.prompts([(n, item) for n, item in enumerate(items)]), params)
     right: dict[str, list[bool]] = {"steps": [], "check": []}
-    for n, text in enumerate(policy.texts(rollout.tokens)):
+    for n, text in enumerate(policy.chat.batch_decode(rollout.tokens)):
         work = text.partition(BOX)[0]
         if work:
             verdict = grade(text, items[n // 4].gold, truncated=not rollout.finished[n]).verdict

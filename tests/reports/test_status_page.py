@@ -83,7 +83,7 @@ def test_numbers(tmp_path):
     assert "clustered by item" in page.text and "passus ls a&b" in page.text and "step 0 of 8" in page.text
     assert "2 of 8 samples went from wrong to correct,\n1 the other way" in page.text
     (scores,) = pages.read_arm(tmp_path / "a").scores
-    assert pages.cells(scores)[2] == ("0.900, step 4", "[0.800, 1.000]") and scores.last["step"] == 8
+    assert pages.cells(scores)[2] == ("0.900, step 4", "[0.800, 1.000]") and scores.last.step == 8
 
 
 def test_samples_before_and_after(tmp_path):

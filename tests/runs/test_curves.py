@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from helpers.small_run import small_config
+from passus.atomic_io import append_lines
 from passus.errors import PassusError, UsageError
 from passus.runs import curves
 from passus.runs.curves import Claim, Curve, Curves, Point
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 
 
@@ -24,9 +26,9 @@ def rows_of(marks: str, tokens: int = 5) -> dict[str, list]:
     }  # fmt: skip
 
 
-def eval_point(step: int, acc: float | None) -> dict:
+def eval_point(step: int, acc: float | None) -> EvalPoint:
     fixed = {"q": 2, "k": 2, "ci_low": 0.1, "ci_high": 0.9, "tokens_mean": 6.5, "tokens_p95": 8.0}
-    return {"step": step, "benchmark": "b", "temperature": 1.0, "acc": acc} | fixed
+    return EvalPoint.from_row({"step": step, "benchmark": "b", "temperature": 1.0, "acc": acc} | fixed)
 
 
 def make_run(path, marks: dict[int, str], **tables) -> RunFolder:
@@ -124,7 +126,7 @@ def test_points_come_in_the_order_of_x(tmp_path):
 @pytest.mark.parametrize("acc", ["high", 7.0, [1]])
 def test_rows_that_hold_something_else_are_refused(tmp_path, acc):
     run = make_run(tmp_path / "run", {0: "0010"})
-    run.append_evals([eval_point(3, acc)])
+    append_lines(run.path / "evals.jsonl", [eval_point(3, 0.5).to_row() | {"acc": acc}])
     with pytest.raises(UsageError, match="a row of"):
         curves.load([tmp_path])
 

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from passus.config import tables
+from passus.config import resolve, tables
 from passus.errors import UsageError
 from passus.evaluation import suite
 from passus.evaluation.evaluate import evaluate
@@ -134,14 +134,14 @@ def test_nobody_there():
 def test_the_key_comes_from_the_environment_and_is_in_no_config(monkeypatch):
     monkeypatch.setenv("PASSUS_JUDGE_KEY", "secret")
     judge = {"url": "http://localhost:1/v1/", "model": "j"}
-    asked = tables.resolve({"model": {"base": "nano/qwen3"}, "judge": judge}, "test")
+    asked = resolve.resolve({"model": {"base": "nano/qwen3"}, "judge": judge}, "test")
     assert judge_of(asked.judge.url, asked.judge.model, asked.judge.timeout) == Judge(
         "http://localhost:1/v1", "j", 60.0, "secret"
-    ) and "secret" not in tables.to_toml(asked)
+    ) and "secret" not in resolve.to_toml(asked)
     assert judge_of("", "", 60.0) is None
     for bad in ({"url": "http://x"}, {"url": "file:///etc/passwd", "model": "j"}):
         with pytest.raises(UsageError, match="judge"):
-            tables.resolve({"model": {"base": "nano/qwen3"}, "judge": bad}, "test")
+            resolve.resolve({"model": {"base": "nano/qwen3"}, "judge": bad}, "test")
 
 
 def test_without_a_judge_its_items_are_left_out_and_counted(tmp_path):
@@ -166,4 +166,4 @@ def test_an_eval_point_says_how_often_the_judge_failed_and_why(tmp_path, nano):
     table = tables.EvalTable(suite=[str(mine)], samples=1, temperature=0.0)
     (point,), columns = evaluate(nano, nano.sampler(), table, 48, 0, 0, judge=Judge(served.url, "j", 0.3))
     assert columns["verdict"] == ["correct", "error", "correct", "error"], columns["completion"]
-    assert point["error"] == 0.5 and point["judge"] == {"the judge timed out after 0.3 s": 2}
+    assert point.error == 0.5 and point.judge == {"the judge timed out after 0.3 s": 2}

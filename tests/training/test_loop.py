@@ -36,7 +36,7 @@ def test_the_run_folder_is_as_the_contract_says(reference):
     assert {"config.toml", "meta.json", "metrics.jsonl", "evals.jsonl", "items", "samples", "checkpoints"} <= names
     rows, evals = reference.metrics(), reference.evals()
     assert [row["step"] for row in rows] == list(range(1, 9))
-    assert {(e["step"], e["benchmark"]) for e in evals} == {(s, b) for s in (0, 3, 6, 8) for b in ("abacus/add2", "abacus/sub")}
+    assert {(e.step, e.benchmark) for e in evals} == {(s, b) for s in (0, 3, 6, 8) for b in ("abacus/add2", "abacus/sub")}
     assert set(rows[0]) <= set(METRICS)
     for key in (
         "progress",
@@ -51,8 +51,8 @@ def test_the_run_folder_is_as_the_contract_says(reference):
         "step", "benchmark", "temperature", "q", "k", "acc", "ci_low", "ci_high", "pass", "maj", "tokens_mean", "tokens_p95",
         "truncated", "unparseable",
     }  # fmt: skip
-    assert expected <= set(evals[0]) and evals[0]["pass"].keys() == {"1", "2"} and evals[0]["maj"].keys() == {"2"}
-    assert (evals[0]["q"], evals[0]["k"]) == (8, 2)
+    assert expected <= set(evals[0].to_row()) and evals[0].pass_at_k.keys() == {"1", "2"} and evals[0].maj_at_k.keys() == {"2"}
+    assert (evals[0].q, evals[0].k) == (8, 2)
     item = reference.read_rows("items", 3)[0]
     assert {"benchmark", "item", "sample", "verdict", "extracted", "tokens", "logp", "completion"} <= item.keys()
     sample = reference.read_rows("samples", 3)[0]
@@ -72,8 +72,8 @@ def test_rows_agree_with_each_other(reference):
     )
     assert reference.metrics()[-1]["train/num_tokens"] == tokens
     for point in reference.evals():
-        items = [r for r in reference.read_rows("items", point["step"]) if r["benchmark"] == point["benchmark"]]
-        assert point["acc"] == sum(r["verdict"] == "correct" for r in items) / len(items)
+        items = [r for r in reference.read_rows("items", point.step) if r["benchmark"] == point.benchmark]
+        assert point.acc == sum(r["verdict"] == "correct" for r in items) / len(items)
 
 
 def test_a_run_is_a_function_of_its_config(reference, tmp_path):
@@ -152,7 +152,7 @@ def test_several_updates_a_rollout_move_away_from_the_anchor(tmp_path):
 
 
 def test_both_anchors_agree_in_float32(reference, tmp_path):
-    sampler = run_small(tmp_path / "arm", method={"anchor": "sampler"}, train={"steps": 4})
+    sampler = run_small(tmp_path / "arm", method={"old_logprobs": "sampler"}, train={"steps": 4})
     for mine, theirs in zip(sampler.metrics(), reference.metrics(), strict=False):
         assert mine["train/grad_norm"] == pytest.approx(theirs["train/grad_norm"], rel=1e-3, abs=1e-6)
 
@@ -170,7 +170,7 @@ def test_a_task_that_is_never_solved_goes_on_and_says_so(tmp_path):
     folder = run_small(tmp_path / "arm", train={"max_tokens": 2, "steps": 2})
     row = folder.metrics()[-1]
     assert row["train/accuracy"] == 0 and row["train/frac_reward_zero_std"] == 1 and row["train/grad_norm"] == 0
-    assert folder.evals()[-1]["acc"] == 0 and folder.evals()[-1]["ci_high"] > 0.1
+    assert folder.evals()[-1].acc == 0 and folder.evals()[-1].ci_high > 0.1
 
 
 def test_rewards_come_from_the_table(tmp_path):
@@ -248,7 +248,7 @@ def test_a_model_that_overflows_ends_with_a_message_and_a_readable_record(tmp_pa
     with torch.no_grad():
         broken.model.norm.weight.fill_(3e38)
     broken.save_pretrained(tmp_path / "model")
-    nano.tokenizer.save_pretrained(tmp_path / "model")
+    nano.chat.tokenizer.save_pretrained(tmp_path / "model")
     with pytest.raises(PassusError, match="not finite"):
         run_small(tmp_path / "arm", model={"base": str(tmp_path / "model")}, run={"save_every": 1})
     assert not list((tmp_path / "arm/checkpoints").glob("step-*"))
@@ -271,13 +271,13 @@ def test_the_toy_task_is_learned(tmp_path):
         run={"save_every": 50},
     )
     first, last = folder.evals()
-    assert last["ci_low"] > first["ci_high"]
+    assert last.ci_low > first.ci_high
 
 
 METHODS = {
     "dr_grpo": {}, "dapo": {}, "rloo": {}, "gspo": {}, "cispo": {}, "kimi": {}, "sft": {},
-    "grpo": {"kl_weight": 0.05, "kl": "k1"}, "kl in the loss": {"name": "grpo", "kl_weight": 0.05, "entropy_weight": 0.01},
-    "corrected": {"name": "grpo", "correction_cap": 2.0},
+    "grpo": {"kl_coef": 0.05, "kl_estimator": "k1"}, "kl in the loss": {"name": "grpo", "kl_coef": 0.05, "entropy_coef": 0.01},
+    "corrected": {"name": "grpo", "tis_cap": 2.0},
 }  # fmt: skip
 
 
@@ -292,13 +292,13 @@ def test_every_method_trains_and_goes_on_exactly(tmp_path, name):
     assert_same(run_small(tmp_path / "cut", **tables).path, whole.path)
     rows = whole.metrics()
     assert set(rows[-1]) <= set(METRICS) and all(row["train/grad_norm"] > 0 for row in rows)
-    assert ("train/kl" in rows[0]) == ("kl_weight" in method)
+    assert ("train/kl" in rows[0]) == ("kl_coef" in method)
 
 
 def test_groups_without_signal_are_drawn_again(tmp_path):
     tables = {"train": {"steps": 3, "prompts": 6, "max_tokens": 40}, "eval": {"every": 3, "limit": 2}}
     once = run_small(tmp_path / "once", **tables)
-    more = run_small(tmp_path / "more", method={"rounds": 4}, **tables)
+    more = run_small(tmp_path / "more", method={"dynamic_sampling_rounds": 4}, **tables)
     assert all(row["train/oversampling"] == 1 for row in once.metrics())
     assert any(row["train/frac_reward_zero_std"] > 0 for row in once.metrics())
     for row in more.metrics():
@@ -315,7 +315,7 @@ def test_groups_without_signal_are_drawn_again(tmp_path):
 
 
 def test_drawing_again_gives_up_after_its_rounds(tmp_path):
-    folder = run_small(tmp_path / "arm", method={"rounds": 3}, train={"max_tokens": 2, "steps": 2})
+    folder = run_small(tmp_path / "arm", method={"dynamic_sampling_rounds": 3}, train={"max_tokens": 2, "steps": 2})
     assert [row["train/oversampling"] for row in folder.metrics()] == [3.0, 3.0]
     assert folder.metrics()[-1]["train/frac_reward_zero_std"] == 1
     places = {(r["task"], r["item"]) for step in (1, 2) for r in folder.read_rows("samples", step)}
@@ -326,7 +326,7 @@ def test_a_kl_charge_keeps_the_policy_nearer(tmp_path):
     tables = {"train": {"steps": 6, "learning_rate": 2e-3}, "eval": {"every": 6, "limit": 2}}
     kls = []
     for weight in (1e-9, 1.0):
-        folder = run_small(tmp_path / str(weight), method={"kl_weight": weight}, **tables)
+        folder = run_small(tmp_path / str(weight), method={"kl_coef": weight}, **tables)
         kls.append(folder.metrics()[-1]["train/kl"])
     assert folder.metrics()[0]["train/kl"] == pytest.approx(0, abs=1e-9)  # before anything has moved
     assert 0 < kls[1] < kls[0]
@@ -340,14 +340,14 @@ def test_sft_learns_the_solutions_it_is_shown(tmp_path):
         eval={"every": 25, "suite": ["abacus/add2"], "limit": 100, "samples": 2},
     )
     first, last = folder.evals()
-    assert last["ci_low"] > first["ci_high"]
+    assert last.ci_low > first.ci_high
     rows, shown = folder.metrics(), folder.read_rows("samples", 1)
     assert rows[-1]["train/loss"] < rows[0]["train/loss"] and "train/accuracy" not in rows[0]
     assert len(shown) == 16 and all(row["verdict"] == "correct" for row in shown)
 
 
 def test_a_sequence_ratio_refuses_the_samplers_anchor_in_bf16(tmp_path):
-    config = small_config(method={"name": "gspo", "anchor": "sampler"})
+    config = small_config(method={"name": "gspo", "old_logprobs": "sampler"})
     check_anchor(config)
     with pytest.raises(UsageError, match="anchor"):
         check_anchor(config.model_copy(update={"run": config.run.model_copy(update={"dtype": "bfloat16"})}))
@@ -360,7 +360,7 @@ def test_k1_charges_the_log_ratio_to_the_base(tmp_path, tuning, nano):
     folder = run_small(
         tmp_path / "arm",
         model={"tuning": tuning},
-        method={"kl": "k1", "kl_weight": 0.1},
+        method={"kl_estimator": "k1", "kl_coef": 0.1},
         train={"steps": 3, "learning_rate": rate},
         eval={"every": 3, "limit": 2},
     )
@@ -380,8 +380,8 @@ def test_k1_charges_the_log_ratio_to_the_base(tmp_path, tuning, nano):
 def test_a_reference_that_has_changed_is_refused(tmp_path, nano):
     base = tmp_path / "base"
     nano.model.save_pretrained(base)
-    nano.tokenizer.save_pretrained(base)
-    tables = {"model": {"base": str(base)}, "method": {"kl_weight": 0.1}}
+    nano.chat.tokenizer.save_pretrained(base)
+    tables = {"model": {"base": str(base)}, "method": {"kl_coef": 0.1}}
     with pytest.raises(Stop):
         run_small(tmp_path / "arm", check_stop=stop_in_step(tmp_path / "arm", 3), **tables)
     other = copy.deepcopy(nano.model)

@@ -17,7 +17,7 @@ EVALS = {"eval": {"every": 1, "limit": 4, "samples": 1}, "train": {"steps": 9, "
 
 
 def tables(on_fall: str) -> dict:
-    return EVALS | {"eval": EVALS["eval"] | {"on_fall": on_fall}}
+    return EVALS | {"eval": EVALS["eval"] | {"on_regression": on_fall}}
 
 
 def test_noise_raises_an_alarm_in_one_run_of_twenty_at_all_its_looks_together():
@@ -34,7 +34,7 @@ def falling(path, low: float, items: int = 60) -> RunFolder:
     run = make_run(path / "run", {"x": 0.0, "y": 0.1}, items=items)
     later = make_run(path / "later", {"x": -low, "y": 0.1 - low}, items=items)
     made = RunFolder(path)
-    made.append_evals([row for row in run.evals() if row["step"] < 30] + [row for row in later.evals() if row["step"] >= 30])
+    made.append_evals([p for p in run.evals() if p.step < 30] + [p for p in later.evals() if p.step >= 30])
     return made
 
 
@@ -60,7 +60,7 @@ def goes_off(monkeypatch):
     """At step 6, with the best around step 2."""
 
     def fall(folder, after, looks):
-        last = max(row["step"] for row in folder.evals())
+        last = max(point.step for point in folder.evals())
         return Fall(2, 0.1, 5.0) if last == 6 and after < 6 else None
 
     monkeypatch.setattr(regression_alarm, "fall", fall)
@@ -82,11 +82,11 @@ def test_a_run_that_is_stopped_is_finished(tmp_path, goes_off):
 
 
 def test_a_run_that_goes_back_has_the_best_weights_and_a_lower_rate(tmp_path, goes_off):
-    run = run_small(tmp_path / "arm", run={"keep": 1}, **tables("return"))
+    run = run_small(tmp_path / "arm", run={"keep_checkpoints": 1}, **tables("return"))
     rows = run.metrics()
     rates = [row["train/learning_rate"] for row in rows]
     assert rates[5] == 2 * rates[6] and rows[-1]["step"] == 9
-    assert {2, 6} & set(saved_checkpoints(run.checkpoints)) == {2}  # the best stays, whatever run.keep says
+    assert {2, 6} & set(saved_checkpoints(run.checkpoints)) == {2}  # the best stays, whatever run.keep_checkpoints says
     assert [(row["event"], row["best"]) for row in run.events()] == [("return", 2)]
     assert kinds.curves([run.path]).marks[0].text == "alarm: back to 2"
 

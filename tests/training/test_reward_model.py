@@ -208,7 +208,7 @@ limit = 6
 [run]
 device = "cpu"
 save_every = 2
-keep = 0
+keep_checkpoints = 0
 """
 
 
@@ -346,7 +346,7 @@ def test_what_was_drawn_and_chosen_can_be_looked_at(whole, arm, capsys):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("train.updates=2", "train.updates with method.name"), ("eval.on_fall=stop", "eval.on_fall with"),
+        ("train.updates=2", "train.updates with method.name"), ("eval.on_regression=stop", "eval.on_regression with"),
         ("reward.correct=2", r"\[reward\] with"), ('eval.readers=["live"]', "eval.readers with"),
     ],
 )  # fmt: skip

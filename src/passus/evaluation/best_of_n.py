@@ -8,13 +8,14 @@ Shapes: Q items, N candidates of an item.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from passus.evaluation.candidates import Pool
 from passus.grading.grade import Verdict, canonical
 from passus.runs.curves import BEST_OF
+from passus.runs.eval_point import FIELD_BY_KEY, EvalPoint
 from passus.stats import intervals
 
 RESAMPLES = 2000
@@ -113,15 +114,18 @@ def item_rows(pool: Pool, scores_QN: np.ndarray) -> list[dict]:
     return rows
 
 
-def add_choices(points: Sequence[dict], columns: dict[str, list], scores: Sequence[float]) -> None:
-    """rm@k beside pass@k and maj@k of an evaluation, from the scores of its completions."""
+def add_choices(points: Sequence[EvalPoint], columns: dict[str, list], scores: Sequence[float]) -> list[EvalPoint]:
+    """Adds rm@k to the points of an evaluation, from the scores of its completions."""
+    with_rm = []
     for point in points:
         rows = [
             n
             for n, (b, t) in enumerate(zip(columns["benchmark"], columns["temperature"], strict=True))
-            if (b, t) == (point["benchmark"], point["temperature"])
+            if (b, t) == (point.benchmark, point.temperature)
         ]
-        correct_QK = np.array([columns["verdict"][n] == Verdict.CORRECT for n in rows], dtype=float).reshape(-1, point["k"])
-        scores_QK = np.array([scores[n] for n in rows]).reshape(-1, point["k"])
+        correct_QK = np.array([columns["verdict"][n] == Verdict.CORRECT for n in rows], dtype=float).reshape(-1, point.k)
+        scores_QK = np.array([scores[n] for n in rows]).reshape(-1, point.k)
         found = chosen(scores_QK, correct_QK)
-        point |= {key: found[key] for key in ("rm", "rm_ci", "mean", "efficiency", "efficiency_ci") if key in found}
+        keys = ("rm", "rm_ci", "mean", "efficiency", "efficiency_ci")
+        with_rm.append(replace(point, **{FIELD_BY_KEY[key]: found[key] for key in keys if key in found}))
+    return with_rm

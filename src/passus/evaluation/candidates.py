@@ -28,7 +28,7 @@ from passus.evaluation.suite import check_lengths
 from passus.grading.grade import Verdict
 from passus.runs.run_folder import RunFolder
 from passus.tasks.llm_judge import grade_items
-from passus.tasks.lookup import Item, is_private
+from passus.tasks.lookup import Item, is_private, training_items
 
 TRAIN, EVAL = "train", "eval"
 COLUMNS = {
@@ -49,6 +49,12 @@ def file_of(run: Path, split: str, temperature: float) -> Path:
     return run / "candidates" / f"{split}-{temperature:g}.parquet"
 
 
+def training_problems(config: Config) -> list[Item]:
+    """Returns the problems that generators answer for training: the first of the task's stream, in its own order."""
+    source, weights = config.task.mixture
+    return [item for _, item in training_items(source, 0, config.seed, 0, config.candidate_problems, weights)]
+
+
 def is_drawn(run: Path, config: Config) -> bool:
     """Whether a generator's arm has written all it should."""
     return all(file_of(run, split, t).exists() for split in (TRAIN, EVAL) for t in config.candidates.temperatures)
@@ -56,6 +62,8 @@ def is_drawn(run: Path, config: Config) -> bool:
 
 def draw(config: Config, folder: RunFolder, check_stop: Callable[[], None], say: Callable[[str], None]) -> None:
     """All answers of one generator. A file that is there already is left alone."""
+    import torch
+
     from passus.evaluation.suite import load as load_suite
     from passus.models import loader
 
@@ -65,7 +73,7 @@ def draw(config: Config, folder: RunFolder, check_stop: Callable[[], None], say:
     loaded = load_suite(config.eval)
     check_lengths(policy, config, loaded)
     known = folder.meta()["launches"][0].get("data", {}).get("weights") if folder.exists() else None
-    weights = policy.weights
+    weights = policy.fingerprint
     if known not in (None, weights):
         raise UsageError(
             f"{config.model.base} has changed since its first answers were drawn",
@@ -73,13 +81,13 @@ def draw(config: Config, folder: RunFolder, check_stop: Callable[[], None], say:
             write=f"{config.model.base}@STEP where it is a run that goes on, and another --out",
         )
     about = {"weights": weights, "remarks": loaded.remarks()}
-    folder.start(config, policy.describe(config.model.base), None, about)
+    folder.start(config, policy.describe(config.model.base), None, about, threads=torch.get_num_threads())
     sampler = policy.sampler(check_stop)
     table = config.candidates
     each = -(-table.pool // (len(table.generators) * len(table.temperatures)))
     asked = {
         TRAIN: (
-            [item for _, item in config.task.items(config.seed, 0, table.problems)],
+            training_problems(config),
             table.samples,
             config.train.max_tokens,
         ),
@@ -100,9 +108,9 @@ def draw(config: Config, folder: RunFolder, check_stop: Callable[[], None], say:
 
 def _answers(policy: Any, sampler: Any, items: Sequence[Item], params: SamplingParams, generator: str) -> list[dict]:
     rollout = sampler.generate(policy.prompts(list(enumerate(items))), params)
-    texts = policy.texts(rollout.tokens)
+    texts = policy.chat.batch_decode(rollout.tokens)
     items_N = [item for item in items for _ in range(params.samples)]
-    grades, _ = grade_items(None, items_N, policy.answers(rollout.tokens, texts), [not done for done in rollout.finished])
+    grades, _ = grade_items(None, items_N, policy.chat.answers(rollout.tokens, texts), [not done for done in rollout.finished])
     sure_N = np.array([np.mean(logps) for logps in rollout.logps])
     scores_N = (sure_N - sure_N.mean()) / (sure_N.std() or 1.0)  # a lower temperature looks surer of everything
     return [

@@ -30,7 +30,7 @@ class Overlap:
 def find(task: TaskTable, loaded: Loaded) -> list[Overlap]:
     """Sets that are made by rule (abacus, words) keep training and evaluation apart themselves."""
     found = []
-    for part in task_parts(task.name):
+    for part in task_parts(task.source):
         row = benchmarks.training_set(part)
         if row is None:
             continue

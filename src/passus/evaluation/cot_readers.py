@@ -20,12 +20,13 @@ from typing import Literal
 from passus.config.tables import CONTROLS, FROZEN, LIVE, NOTHING, Config
 from passus.engine.interface import Prompt, Sampler, SamplingParams
 from passus.errors import UsageError
-from passus.evaluation.evaluate import point
+from passus.evaluation.evaluate import eval_point
 from passus.evaluation.suite import Loaded
 from passus.grading.grade import BOX, Grade
 from passus.models import loader
 from passus.models.policy import Policy
 from passus.runs.curves import NO_TEXT, OTHER_TEXT
+from passus.runs.eval_point import ReaderPoint
 from passus.runs.run_folder import ROWS
 from passus.tasks.llm_judge import Judge, grade_items
 from passus.tasks.lookup import Item
@@ -92,7 +93,7 @@ def _frozen(name: str, config: Config, check_stop: Callable[[], None]) -> Reader
 
 def _without_thinking(policy: Policy) -> Policy:
     """There is no room for it; templates without the switch do not look at it."""
-    return replace(policy, thinking="off") if policy.chat_template else policy
+    return replace(policy, chat=replace(policy.chat, thinking="off")) if policy.chat.chat_template else policy
 
 
 def live(policy: Policy, sampler: Sampler, base: str) -> Reader:
@@ -106,11 +107,11 @@ def reasoning(text: str) -> str:
 
 def shown(policy: Policy, tokens_N: Sequence[Sequence[int]], texts_N: Sequence[str]) -> list[int]:
     """How many tokens of each completion decide what a reader sees: up to the \\boxed{ that ends the reasoning, and with it."""
-    if policy.knows(BOX):
-        box = policy.tokenizer.convert_tokens_to_ids(BOX)
+    if policy.chat.has_token(BOX):
+        box = policy.chat.tokenizer.convert_tokens_to_ids(BOX)
         return [tokens.index(box) + 1 if box in tokens else len(tokens) for tokens in tokens_N]
     return [
-        bisect_left(range(len(tokens)), True, key=lambda n: BOX in policy.text(tokens[:n])) if BOX in text else len(tokens)
+        bisect_left(range(len(tokens)), True, key=lambda n: BOX in policy.chat.decode(tokens[:n])) if BOX in text else len(tokens)
         for tokens, text in zip(tokens_N, texts_N, strict=True)
     ]
 
@@ -118,12 +119,12 @@ def shown(policy: Policy, tokens_N: Sequence[Sequence[int]], texts_N: Sequence[s
 def read(reader: Reader, items_N: Sequence[Item], texts_N: Sequence[str], seed: int, judge: Judge | None = None) -> Reading:
     """Answers and grades. A text that does not fit the reader's context cannot be read: it is `truncated`."""
     prompts = [_prompt(reader.policy, n, item, text) for n, (item, text) in enumerate(zip(items_N, texts_N, strict=True))]
-    fits_N = [len(prompt.tokens) + ANSWER_TOKENS <= reader.policy.context for prompt in prompts]
+    fits_N = [len(prompt.tokens) + ANSWER_TOKENS <= reader.policy.context_length for prompt in prompts]
     asked = [prompt for prompt, fits in zip(prompts, fits_N, strict=True) if fits]
     answers_N, lengths_N, cut_N = [""] * len(prompts), [0] * len(prompts), [True] * len(prompts)
     if asked:
         rollout = reader.sampler.generate(asked, SamplingParams(1, ANSWER_TOKENS, seed, "read", temperature=0.0))
-        answers = map(first_box, reader.policy.texts(rollout.tokens))
+        answers = map(first_box, reader.policy.chat.batch_decode(rollout.tokens))
         places = (n for n, fits in enumerate(fits_N) if fits)
         for n, tokens, answer in zip(places, rollout.tokens, answers, strict=True):
             answers_N[n], lengths_N[n], cut_N[n] = answer, len(tokens), not answer
@@ -133,10 +134,10 @@ def read(reader: Reader, items_N: Sequence[Item], texts_N: Sequence[str], seed: 
 
 def _prompt(policy: Policy, number: int, item: Item, text: str) -> Prompt:
     """Models of the nano world go on where the text ends; others are asked. What would be special tokens is no text."""
-    text = policy.unmarked(text)
-    if policy.knows(WHY):
-        return policy.prompt_of(policy.render(item) + text + BOX, number)
-    return policy.prompt_of(policy.turn(READ.format(question=item.question, text=text.strip() or "(nothing)")) + BOX, number)
+    text = policy.chat.strip_markers(text)
+    if policy.chat.has_token(WHY):
+        return policy.prompt_from_text(policy.chat.render(item) + text + BOX, number)
+    return policy.prompt_from_text(policy.chat.user_turn(READ.format(question=item.question, text=text.strip() or "(nothing)")) + BOX, number)
 
 
 def first_box(continued: str) -> str:
@@ -156,10 +157,10 @@ def check_fit(config: Config, policy: Policy, frozen: dict[str, Reader], loaded:
     def check(name: str, items: Sequence[Item], most: int, key: str) -> None:
         reader = _without_thinking(policy) if name == LIVE else frozen[FROZEN if name in CONTROLS else name].policy
         longest = max(len(_prompt(reader, 0, item, "").tokens) for item in items)
-        room = reader.context - longest - ANSWER_TOKENS
+        room = reader.context_length - longest - ANSWER_TOKENS
         if most > room:
             raise UsageError(
-                f"{key} = {most}, and {name} reads up to {reader.context} tokens: {longest} of a question, "
+                f"{key} = {most}, and {name} reads up to {reader.context_length} tokens: {longest} of a question, "
                 f"{ANSWER_TOKENS} for its answer",
                 expected=f"texts that leave room: {key} of {room} or less" if room > 0 else "a reader with more context",
                 write=f"{key}={room}" if room > 0 else None,
@@ -176,9 +177,9 @@ def check_fit(config: Config, policy: Policy, frozen: dict[str, Reader], loaded:
 def evaluate(
     readers: Sequence[Reader], frozen: Reader | None, config: Config, loaded: Loaded, columns: dict[str, list], step: int,
     judge: Judge | None = None,
-) -> tuple[list[dict], dict[str, list]]:  # fmt: skip
+) -> tuple[list[ReaderPoint], dict[str, list]]:  # fmt: skip
     """(points, rows as columns) of every reader on what was written at this eval point; `frozen` reads for the controls."""
-    points: list[dict] = []
+    points: list[ReaderPoint] = []
     found: dict[str, list] = {name: [] for name in ROWS["readings"]}
     controls = [name for name in config.eval.readers if name in CONTROLS]
     for temperature in config.eval.temperatures:
@@ -196,7 +197,7 @@ def evaluate(
                 rows = _rows(reader, items_N, own_N, samples, config.seed, judge)
                 about = {"reader": reader.name, "label": reader.label, "kind": reader.kind, "family": reader.family}
                 where = {"benchmark": benchmark, "temperature": temperature}
-                points.append({"step": step} | where | about | point(rows))
+                points.append(ReaderPoint(**about, point=eval_point(step, benchmark, temperature, rows)))
                 for name in found:
                     found[name] += [(row | where | about)[name] for row in rows]
     for reader in [*readers, *([frozen] if frozen else [])]:

@@ -8,6 +8,7 @@ Shapes: Q items, K samples an item.
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from passus.engine.interface import Sampler, SamplingParams
 from passus.evaluation.suite import Loaded, load
 from passus.grading.grade import Verdict, canonical
 from passus.models.policy import Policy
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import ROWS
 from passus.stats import intervals
 from passus.tasks.llm_judge import Judge, grade_items
@@ -25,20 +27,19 @@ from passus.tasks.lookup import Item
 def evaluate(
     policy: Policy, sampler: Sampler, table: EvalTable, max_tokens: int, seed: int, step: int,
     loaded: Loaded | None = None, judge: Judge | None = None,
-) -> tuple[list[dict], dict[str, list]]:  # fmt: skip
+) -> tuple[list[EvalPoint], dict[str, list]]:  # fmt: skip
     """(eval points, item rows as columns) of the whole suite."""
     loaded = loaded or load(table, judged=judge is not None)
-    points: list[dict] = []
+    points: list[EvalPoint] = []
     columns: dict[str, list] = {name: [] for name in ROWS["items"]}
     for temperature in table.temperatures:
         for benchmark, items in loaded.items.items():
             started = time.monotonic()
             failed: Counter[str] = Counter()
             rows = list(_rows(policy, sampler, table, max_tokens, seed, items, temperature, judge, failed))
-            numbers = point(rows) | {"time/eval": time.monotonic() - started} | ({"judge": failed} if failed else {})
-            if benchmark in loaded.unjudged:
-                numbers["unjudged"] = loaded.unjudged[benchmark]
-            points.append({"step": step, "benchmark": benchmark, "temperature": temperature} | numbers)
+            point = eval_point(step, benchmark, temperature, rows)
+            seconds = time.monotonic() - started
+            points.append(replace(point, seconds=seconds, judge=failed or None, unjudged=loaded.unjudged.get(benchmark)))
             for name in columns:
                 columns[name] += [row[name] for row in rows]
     return points, columns
@@ -53,8 +54,8 @@ def _rows(
         table.samples, max_tokens, seed, f"eval/{benchmark}", temperature=temperature, top_p=table.top_p, top_k=table.top_k
     )
     rollout = sampler.generate(policy.prompts([(item.index, item) for item in items]), params)
-    texts = policy.texts(rollout.tokens)
-    answers = policy.answers(rollout.tokens, texts)
+    texts = policy.chat.batch_decode(rollout.tokens)
+    answers = policy.chat.answers(rollout.tokens, texts)
     items_N = [item for item in items for _ in range(table.samples)]
     grades, failures = grade_items(judge, items_N, answers, [not finished for finished in rollout.finished])
     failed.update(failures)
@@ -67,29 +68,32 @@ def _rows(
         }  # fmt: skip
 
 
-def point(rows: list[dict]) -> dict:
-    """The numbers of one benchmark at one step, from its item rows."""
+def eval_point(step: int, benchmark: str, temperature: float, rows: list[dict]) -> EvalPoint:
+    """Computes the numbers of one benchmark at one step from its item rows."""
     samples = 1 + max(row["sample"] for row in rows)
     correct_QK = np.array([row["verdict"] == Verdict.CORRECT for row in rows], dtype=float).reshape(-1, samples)
     answers = [row["extracted"] and canonical(row["extracted"]) for row in rows]
     answers_QK = [answers[i : i + samples] for i in range(0, len(answers), samples)]
     accuracy = intervals.interval(correct_QK)
     tokens = [row["tokens"] for row in rows]
-    return {
-        "q": len(correct_QK),
-        "k": samples,
-        "acc": accuracy.mean,
-        "ci_low": accuracy.low,
-        "ci_high": accuracy.high,
-        "se": max(intervals.fixed_set_se(correct_QK), 1 / correct_QK.size),
-        "pass": {str(k): float(intervals.pass_at_k(correct_QK, k).mean()) for k in intervals.powers_of_two(samples)},
-        "maj": {str(samples): float(intervals.maj_at_k(answers_QK, correct_QK).mean())},
-        "tokens_mean": float(np.mean(tokens)),
-        "tokens_p95": float(np.percentile(tokens, 95)),
-        "truncated": _share(rows, Verdict.TRUNCATED),
-        "unparseable": _share(rows, Verdict.UNPARSEABLE),
-        "error": _share(rows, Verdict.ERROR),
-    }
+    return EvalPoint(
+        step=step,
+        benchmark=benchmark,
+        temperature=temperature,
+        q=len(correct_QK),
+        k=samples,
+        acc=accuracy.mean,
+        ci_low=accuracy.low,
+        ci_high=accuracy.high,
+        se=max(intervals.fixed_set_se(correct_QK), 1 / correct_QK.size),
+        pass_at_k={str(k): float(intervals.pass_at_k(correct_QK, k).mean()) for k in intervals.powers_of_two(samples)},
+        maj_at_k={str(samples): float(intervals.maj_at_k(answers_QK, correct_QK).mean())},
+        tokens_mean=float(np.mean(tokens)),
+        tokens_p95=float(np.percentile(tokens, 95)),
+        truncated=_share(rows, Verdict.TRUNCATED),
+        unparseable=_share(rows, Verdict.UNPARSEABLE),
+        error=_share(rows, Verdict.ERROR),
+    )
 
 
 def _share(rows: list[dict], verdict: Verdict) -> float:

@@ -5,16 +5,20 @@ One member that is missing or broken does not stop the others; what was left out
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from passus.config.tables import Config, EvalTable
 from passus.errors import UsageError
 from passus.grading.grade import Verdict
-from passus.models.policy import Policy
+from passus.runs.eval_point import EvalPoint
 from passus.stats import intervals
 from passus.tasks import dataset
 from passus.tasks.lookup import ABACUS, Item, benchmark_items, benchmark_size, suite
+
+if TYPE_CHECKING:
+    from passus.models.policy import Policy  # loads torch, which the launcher must not
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ def load(table: EvalTable, *, judged: bool = False) -> Loaded:
     return loaded
 
 
-def totals(table: EvalTable, loaded: Loaded, points: Sequence[dict], columns: dict[str, list]) -> list[dict]:
+def totals(table: EvalTable, loaded: Loaded, points: Sequence[EvalPoint], columns: dict[str, list]) -> list[dict]:
     """One number for each named suite and temperature, over the members that were there."""
     found = []
     for name in table.suite:
@@ -82,7 +86,7 @@ def totals(table: EvalTable, loaded: Loaded, points: Sequence[dict], columns: di
             continue
         members = row.members or ABACUS
         for temperature in table.temperatures:
-            of = [p for p in points if p["benchmark"] in members and p["temperature"] == temperature]
+            of = [p for p in points if p.benchmark in members and p.temperature == temperature]
             if of:
                 found.append(_total(row.name, row.total, of, columns) | {"left_out": _absent(members, loaded)})
     return found
@@ -92,40 +96,42 @@ def _absent(members: Iterable[str], loaded: Loaded) -> dict[str, str]:
     return {name: loaded.left_out[name] for name in members if name in loaded.left_out}
 
 
-def _total(name: str, rule: str, points: Sequence[dict], columns: dict[str, list]) -> dict:
+def _total(name: str, rule: str, points: Sequence[EvalPoint], columns: dict[str, list]) -> dict:
     correct = [_correct_QK(columns, point) for point in points]
     if rule == "items":
         interval = intervals.interval(np.concatenate(correct))
-        shares = np.array([point["q"] for point in points], dtype=float)
+        shares = np.array([point.q for point in points], dtype=float)
     else:
         interval = intervals.macro_interval([intervals.interval(correct_QK) for correct_QK in correct])
         shares = np.ones(len(points))
     shares /= shares.sum()
     first, averaged = points[0], ("tokens_mean", "truncated", "unparseable", "error")
     return {
-        "step": first["step"],
+        "step": first.step,
         "suite": name,
-        "temperature": first["temperature"],
+        "temperature": first.temperature,
         "mean_over": rule,
-        "of": [point["benchmark"] for point in points],
-        "q": sum(point["q"] for point in points),
-        "k": first["k"],
+        "of": [point.benchmark for point in points],
+        "q": sum(point.q for point in points),
+        "k": first.k,
         "acc": interval.mean,
         "ci_low": interval.low,
         "ci_high": interval.high,
-    } | {key: float(shares @ [point[key] for point in points]) for key in averaged}
+    } | {key: float(shares @ [getattr(point, key) for point in points]) for key in averaged}
 
 
-def _correct_QK(columns: dict[str, list], point: dict) -> np.ndarray:
+def _correct_QK(columns: dict[str, list], point: EvalPoint) -> np.ndarray:
     of = zip(columns["benchmark"], columns["temperature"], columns["verdict"], strict=True)
-    right = [v == Verdict.CORRECT for b, t, v in of if (b, t) == (point["benchmark"], point["temperature"])]
-    return np.array(right, dtype=float).reshape(-1, point["k"])
+    right = [v == Verdict.CORRECT for b, t, v in of if (b, t) == (point.benchmark, point.temperature)]
+    return np.array(right, dtype=float).reshape(-1, point.k)
 
 
-def check_lengths(policy: Policy, config: Config, loaded: Loaded) -> None:
+def check_lengths(policy: "Policy", config: Config, loaded: Loaded) -> None:
     """All eval items and many training items must fit the context; found out now, not at the ninetieth step."""
     drawn = config.task.items(config.seed, 0, max(256, config.train.prompts))
-    policy.check_fit(policy.prompts(drawn), config.train.max_tokens, "train.max_tokens")
+    policy.check_fits_context(policy.prompts(drawn), config.train.max_tokens, "train.max_tokens")
     for items in loaded.items.values():
         prompts = policy.prompts([(0, item) for item in items])
-        policy.check_fit(prompts, config.eval_tokens, "eval.max_tokens" if config.eval.max_tokens else "train.max_tokens")
+        policy.check_fits_context(
+            prompts, config.eval_tokens, "eval.max_tokens" if config.eval.max_tokens else "train.max_tokens"
+        )

@@ -14,7 +14,7 @@ Lines are named and coloured by what tells their runs apart: model, tuning, meth
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from passus.figures.styles import ACCURACY, DASH_LENGTHS, RAMP, TOKENS, reader_l
 from passus.figures.styles import REFERENCES as GRAYS
 from passus.metric_names import Y_AXES, check_y
 from passus.runs.curves import BEST_OF, of_readings, of_runs, origin_of
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 
 X_AXES = {
@@ -108,17 +109,17 @@ def _are_scorers(sources: Sequence[Path]) -> bool:
     """Whether all are runs of reward models, beside the generators of their candidates."""
     runs, files = lines.sorted_out(sources)
     found = [run for run in runs if RunFolder(run).evals()]
-    return bool(found) and not files and all(RunFolder(run).config().method.scores for run in found)
+    return bool(found) and not files and all(RunFolder(run).config().kind == "reward_model" for run in found)
 
 
 def _baselines(runs: Sequence[Path], made: Figure) -> list[Series]:
     """mean@k, maj@k and pass@k of the pools, which are the same for all lines, and their averages."""
-    rows = [row for run in runs for row in RunFolder(run).evals() if "rm" in row]
-    by_name = {row["benchmark"]: row for row in rows}
+    by_name = {point.benchmark: point for run in runs for point in RunFolder(run).evals() if point.rm_at_k is not None}
     ends = [min(p.x for s in made.series for p in s.points), max(p.x for s in made.series for p in s.points)]
     found = []
     for n, word in enumerate(("mean", "maj", "pass")):
-        values = {b: row["mean"] if word == "mean" else row[word][str(row["k"])] for b, row in by_name.items() if word in row}
+        levels = {benchmark: _baseline(point, word) for benchmark, point in by_name.items()}
+        values = {benchmark: by_k[str(by_name[benchmark].k)] for benchmark, by_k in levels.items() if by_k}
         for panel in made.panels if len(values) == len(by_name) else []:
             own = [values[panel]] if panel in values else list(values.values())
             level = sum(own) / len(own)
@@ -127,20 +128,26 @@ def _baselines(runs: Sequence[Path], made: Figure) -> list[Series]:
     return found
 
 
+def _baseline(point: EvalPoint, word: str) -> Mapping[str, float]:
+    """Returns mean@k, maj@k or pass@k of a reward model's pool by k; empty where the candidates have no answers to count."""
+    if word == "mean":
+        return dict.fromkeys(point.rm_at_k or (), point.mean or 0.0)
+    return (point.maj_at_k if word == "maj" else point.pass_at_k) or {}
+
+
 def choice(sources: list[Path], title: str | None = None) -> Figure:
     """rm@k of each reward model against k, a panel each benchmark."""
-    runs = [run for run in lines.sorted_out(sources)[0] if RunFolder(run).config().method.scores and RunFolder(run).evals()]
+    runs = [run for run in lines.sorted_out(sources)[0] if RunFolder(run).config().kind == "reward_model" and RunFolder(run).evals()]
     if not runs:
         raise UsageError(
             f"no reward models in {', '.join(map(str, sources))}", expected='runs with method.name = "reward_model"'
         )
     series = [s for run in runs for s in _chosen(RunFolder(run))]
     series = lines.arrange(series)
-    rows = {row["benchmark"]: row for run in runs for row in RunFolder(run).evals()}
-    for benchmark, row in rows.items():
+    by_name = {point.benchmark: point for run in runs for point in RunFolder(run).evals()}
+    for benchmark, point in by_name.items():
         for n, word in enumerate(("mean", "maj", "pass")):
-            by_k = dict.fromkeys(row["rm"], row["mean"]) if word == "mean" else row.get(word, {})
-            points = [Point(math.log2(int(k)), value) for k, value in by_k.items()]
+            points = [Point(math.log2(int(k)), value) for k, value in _baseline(point, word).items()]
             series.append(Series(f"{word}@k", benchmark, points, style=Style(*GRAYS[n], ":"), reference=True))
     series += lines.totals(series, "Average")
     return Figure(title or "", "log2 k", "rm@k", series, "gray: mean@k, maj@k and pass@k of the same pools")
@@ -151,10 +158,10 @@ def pleasing(sources: list[Path], x: str = "step", title: str | None = None) -> 
     made = curves(sources, x, "accuracy", title)
     runs = {run: RunFolder(run) for run in lines.sorted_out(sources)[0]}
     scores = {
-        (folder.path, panel, row["step"]): row["score"]
+        (folder.path, panel, point.step): point.score
         for folder in runs.values()
-        for panel, row in lines.panels(folder)
-        if "score" in row
+        for panel, point in lines.panels(folder)
+        if point.score is not None
     }
     if not scores:
         raise UsageError(f"no scores in {', '.join(map(str, sources))}", expected="runs with reward.model")
@@ -170,16 +177,16 @@ def pleasing(sources: list[Path], x: str = "step", title: str | None = None) -> 
 
 def _chosen(run: RunFolder) -> list[Series]:
     model, origin, evals = run.meta()["model"] or {}, origin_of(run), run.evals()
-    last = max(row["step"] for row in evals)
+    last = max(point.step for point in evals)
     return [
         Series(
-            origin.model, row["benchmark"], [
-                Point(math.log2(int(k)), row["rm"][k], low, high, int(k)) for k, (low, high) in row["rm_ci"].items()
+            origin.model, point.benchmark, [
+                Point(math.log2(int(k)), point.rm_at_k[k], low, high, int(k)) for k, (low, high) in point.rm_ci.items()
             ],
             model.get("family"), origin, parameters=model.get("parameters"),
         )
-        for row in evals
-        if row["step"] == last
+        for point in evals
+        if point.step == last and point.rm_at_k and point.rm_ci
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from passus.figures.spec import Change, Mark, Point, Series, line_of
 from passus.figures.styles import FAMILIES, dress, family_in
 from passus.metric_names import Y_AXES
 from passus.runs.curves import Items, lines_of, names_of, origin_of, parameters_in, read_file
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder, find_runs
 
 OWN_TOTAL = re.compile(r"(total|average|mean|overall)\b", re.IGNORECASE)
@@ -50,11 +51,12 @@ def of_run(run: RunFolder, x: str, y: str) -> list[Series]:
                 if y in row:  # arms of one experiment may record different things: sft has no reward
                     add(y, row["step"], row[y])
         for panel, point in panels(run) if y in Y_AXES else []:
-            if "rm" in point and y == "length":  # a reward model writes nothing
+            if point.is_reward_model and y == "length":  # a reward model writes nothing
                 continue
-            more = {"tokens": point.get("tokens_mean"), "tokens_p95": point.get("tokens_p95")}
-            more |= {"low": point["ci_low"], "high": point["ci_high"]} if y == "accuracy" else {}
-            add(panel, point["step"], point[Y_AXES[y][0]], **more).temperature = panel.removeprefix(point["benchmark"])
+            more: dict[str, Any] = {"tokens": point.tokens_mean, "tokens_p95": point.tokens_p95}
+            more |= {"low": point.ci_low, "high": point.ci_high} if y == "accuracy" else {}
+            value = point.acc if y == "accuracy" else point.tokens_mean
+            add(panel, point.step, value, **more).temperature = panel.removeprefix(point.benchmark)
     except KeyError as error:
         raise UsageError(f"a row of {run.path} has no {error}", expected="rows as passus writes them") from None
     for s in found.values():
@@ -75,10 +77,10 @@ def placed(run: RunFolder, x: str) -> Callable[[int], float | None]:
     return along
 
 
-def panels(run: RunFolder) -> list[tuple[str, dict]]:
+def panels(run: RunFolder) -> list[tuple[str, EvalPoint]]:
     """A run's eval rows, each with its panel: the benchmark, and the temperature where the run was evaluated at several."""
     several = len(run.config().eval.temperatures) > 1
-    return [(row["benchmark"] + (f", temperature {row['temperature']:g}" if several else ""), row) for row in run.evals()]
+    return [(point.panel(several_temperatures=several), point) for point in run.evals()]
 
 
 def marks(run: RunFolder, series: list[Series], x: str) -> list[Mark]:

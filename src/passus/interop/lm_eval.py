@@ -24,6 +24,7 @@ from passus.evaluation.suite import Loaded
 from passus.grading.grade import Verdict
 from passus.interop import lm_eval_gsm8k
 from passus.models.policy import Policy
+from passus.runs.eval_point import EvalPoint
 from passus.stats import intervals
 from passus.tasks import benchmarks
 from passus.tasks.lookup import Item, is_private
@@ -40,7 +41,7 @@ class Evaluated:
     config: Config
     seed: int
     loaded: Loaded
-    points: list[dict]
+    points: list[EvalPoint]
     totals: list[dict]
     columns: dict[str, list]
     seconds: float
@@ -51,7 +52,7 @@ def write(out: Path, done: Evaluated) -> list[Path]:
     folder = out / re.sub(r"[\"<>:/|\\?*\[\]]+", "__", done.model)
     folder.mkdir(parents=True, exist_ok=True)
     date = datetime.now().isoformat().replace(":", "-")
-    samples = {point["benchmark"]: _samples(done, point) for point in done.points}
+    samples = {point.benchmark: _samples(done, point) for point in done.points}
     results = folder / f"results_{date}.json"
     write_text(results, json.dumps(_results(done, samples), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     written = [results]
@@ -63,11 +64,11 @@ def write(out: Path, done: Evaluated) -> list[Path]:
 
 
 def _results(done: Evaluated, samples: dict[str, list[dict]]) -> dict[str, Any]:
-    names = [point["benchmark"] for point in done.points]
-    repeats, shots = done.points[0]["k"], {name: len(done.loaded.items[name][0].style.shots) for name in names}
-    template = done.policy.chat_template
+    names = [point.benchmark for point in done.points]
+    repeats, shots = done.points[0].k, {name: len(done.loaded.items[name][0].style.shots) for name in names}
+    template = done.policy.chat.chat_template
     return {
-        "results": {point["benchmark"]: _scores(point, samples[point["benchmark"]]) for point in done.points},
+        "results": {point.benchmark: _scores(point, samples[point.benchmark]) for point in done.points},
         "groups": {t["suite"]: {"alias": t["suite"], "acc,none": t["acc"], "acc_stderr,none": "N/A"} for t in done.totals},
         "group_subtasks": {total["suite"]: total["of"] for total in done.totals},
         "configs": {name: _task(done, name, repeats, shots[name]) for name in names},
@@ -88,11 +89,11 @@ def _results(done: Evaluated, samples: dict[str, list[dict]]) -> dict[str, Any]:
     }
 
 
-def _scores(point: dict, samples: Sequence[dict]) -> dict[str, Any]:
-    scores = {"alias": point["benchmark"], "sample_len": point["q"], "acc,none": point["acc"]}
+def _scores(point: EvalPoint, samples: Sequence[dict]) -> dict[str, Any]:
+    scores = {"alias": point.benchmark, "sample_len": point.q, "acc,none": point.acc}
     scores["acc_stderr,none"] = _stderr([line["acc"] for line in samples if line["filter"] == "none"])
-    scores |= {f"pass@{k},none": value for k, value in point["pass"].items() if k != "1"}
-    scores |= {f"maj@{k},none": value for k, value in point["maj"].items() if k != "1"}
+    scores |= {f"pass@{k},none": value for k, value in (point.pass_at_k or {}).items() if k != "1"}
+    scores |= {f"maj@{k},none": value for k, value in (point.maj_at_k or {}).items() if k != "1"}
     for name in lm_eval_gsm8k.FILTERS:
         if matched := [line["exact_match"] for line in samples if line["filter"] == name]:
             scores |= {f"exact_match,{name}": float(np.mean(matched)), f"exact_match_stderr,{name}": _stderr(matched)}
@@ -109,7 +110,7 @@ def _task(done: Evaluated, name: str, repeats: int, shots: int) -> dict[str, Any
     return {
         "task": name, "dataset_path": hub.dataset if hub else None, "dataset_name": hub.configs[0] or None if hub else None,
         "test_split": hub.split if hub else None, "output_type": "generate_until", "num_fewshot": shots, "repeats": repeats,
-        "generation_kwargs": _generation(done), "doc_to_text": done.policy.template, "metadata": {"version": 1},
+        "generation_kwargs": _generation(done), "doc_to_text": done.policy.chat.question_template, "metadata": {"version": 1},
     }  # fmt: skip
 
 
@@ -126,19 +127,19 @@ def _counts(done: Evaluated, name: str) -> dict[str, int]:
 
 def _config(done: Evaluated) -> dict[str, Any]:
     return {
-        "model": "passus", "model_args": {"pretrained": done.model, "thinking": done.policy.thinking}, "batch_size": None,
+        "model": "passus", "model_args": {"pretrained": done.model, "thinking": done.policy.chat.thinking}, "batch_size": None,
         "device": str(done.policy.model.device), "limit": done.config.eval.limit or None, "gen_kwargs": _generation(done),
         "random_seed": done.seed, "numpy_seed": done.seed, "torch_seed": done.seed, "fewshot_seed": done.seed,
     }  # fmt: skip
 
 
-def _samples(done: Evaluated, point: dict) -> list[dict]:
+def _samples(done: Evaluated, point: EvalPoint) -> list[dict]:
     """A line for each item and filter."""
     columns = zip(*(done.columns[key] for key in ("benchmark", "completion", "extracted", "verdict")), strict=True)
-    rows = [row[1:] for row in columns if row[0] == point["benchmark"]]
+    rows = [row[1:] for row in columns if row[0] == point.benchmark]
     lines = []
-    for n, item in enumerate(done.loaded.items[point["benchmark"]]):
-        own = rows[n * point["k"] : (n + 1) * point["k"]]
+    for n, item in enumerate(done.loaded.items[point.benchmark]):
+        own = rows[n * point.k : (n + 1) * point.k]
         outputs, extracted = [text for text, _, _ in own], [found or "" for _, found, _ in own]
         accuracy = float(np.mean([verdict == Verdict.CORRECT for _, _, verdict in own]))
         lines.append(_line(done, item, outputs, "none", extracted, {"acc": accuracy}))
@@ -151,7 +152,7 @@ def _samples(done: Evaluated, point: dict) -> list[dict]:
 def _line(done: Evaluated, item: Item, outputs: list[str], name: str, filtered: list[str], metrics: dict[str, float]) -> dict:
     private = is_private(item.benchmark)
     doc = {"id": item.id} if private else {"id": item.id, "problem": item.question, "answer": item.gold}
-    prompt = "" if private else done.policy.render(item)
+    prompt = "" if private else done.policy.chat.render(item)
     return {
         "doc_id": item.index, "doc": doc, "target": item.gold,
         "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": _generation(done)}},

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from passus.atomic_io import is_disk_full
-from passus.config import tables as configs
+from passus.config import resolve
 from passus.config.experiment import Arm
 from passus.config.tables import Config
 from passus.errors import PassusError, Stop, UsageError
@@ -56,8 +56,8 @@ def run_arm(arm: Arm, path: Path, say: Callable[[str], None]) -> int:
 
 
 def train_arm(arm: Arm, folder: RunFolder, stopping: "Stopping", say: Callable[[str], None]) -> None:
+    from passus.engine.device import choose_device, choose_dtype
     from passus.evaluation import candidates
-    from passus.models import loader
     from passus.training import loop
     from passus.training.reward_model import train as train_reward  # torch comes in here
 
@@ -66,17 +66,17 @@ def train_arm(arm: Arm, folder: RunFolder, stopping: "Stopping", say: Callable[[
     if folder.exists() and is_complete(folder, config):
         say(f"{arm.name}: finished already, nothing to do")
         return
-    prepare_process(config.run.threads)
-    device = loader.choose_device(config.run.device)
-    dtype = loader.choose_dtype(config.run.dtype, device)
+    prepare_process(threads_of(folder))
+    device = choose_device(config.run.device)
+    dtype = choose_dtype(config.run.dtype, device)
     config = config.model_copy(update={"run": config.run.model_copy(update={"device": device, "dtype": dtype})})
 
     def tell(text: str) -> None:
         say(f"{arm.name}: {text}")
 
-    if config.method.scores:
+    if config.kind == "reward_model":
         train_reward.train(config, folder, arm.needs, stopping.check, tell)
-    elif config.method.draws:
+    elif config.kind == "candidates":
         candidates.draw(config, folder, stopping.check, tell)
     else:
         loop.train(config, folder, stopping.check, tell)
@@ -85,15 +85,19 @@ def train_arm(arm: Arm, folder: RunFolder, stopping: "Stopping", say: Callable[[
 def settle(config: Config, folder: RunFolder) -> Config:
     """Fill in what "auto" means here, or meant when the run began."""
     if folder.exists():
-        config = configs.adopt_recorded(config, folder.config())
-    if not config.run.threads:
-        config = config.model_copy(update={"run": config.run.model_copy(update={"threads": own_threads()})})
+        config = resolve.adopt_recorded(config, folder.config())
     return config
+
+
+def threads_of(folder: RunFolder) -> int:
+    """Returns the CPU threads of an arm. A resumed run keeps the number it began with: other threads give other bits."""
+    recorded = folder.meta()["launches"][0].get("threads") if folder.exists() else None
+    return int(recorded) if recorded else own_threads()
 
 
 def own_threads() -> int:
     """CPU threads for this process: those it was given, or all cores."""
-    asked = os.environ.get(THREADS) or str(configs.default_threads())
+    asked = os.environ.get(THREADS) or str(resolve.default_threads())
     if not asked.isdigit() or int(asked) < 1:
         raise UsageError(f"{THREADS}={asked}", expected="a number of CPU threads, 1 or more")
     return int(asked)
@@ -104,25 +108,25 @@ def check_continues(folder: RunFolder, asked: Config) -> None:
     if not folder.exists():
         return
     recorded = folder.config()
-    lines = configs.differences(recorded, configs.adopt_recorded(asked, recorded))
+    lines = resolve.differences(recorded, resolve.adopt_recorded(asked, recorded))
     done = max((row["step"] for row in folder.metrics()), default=0)
     if asked.train.steps < done:
         lines.append(f"train.steps: {done} done, {asked.train.steps} asked")
     if lines:
         raise UsageError(
             f"{folder.path} holds a run with another config:\n    " + "\n    ".join(lines),
-            expected=f"the recorded config; only {', '.join(configs.MAY_CHANGE)} may change",
+            expected=f"the recorded config; only {', '.join(resolve.MAY_CHANGE)} may change",
             write="--out with another folder for the new run",
         )
 
 
 def is_complete(folder: RunFolder, config: Config) -> bool:
     """At its last step, or where an alarm ended it; a generator of candidates, when they are drawn."""
-    if config.method.draws:
+    if config.kind == "candidates":
         return is_drawn(folder.path, config)
     ended = [row["step"] for row in folder.events() if row["event"] == "stop"]
     last = ended[-1] if ended else config.train.steps
-    done = any(row["step"] == last for row in folder.evals())
+    done = any(point.step == last for point in folder.evals())
     return done and (folder.checkpoints / f"step-{last:06d}").is_dir()
 
 

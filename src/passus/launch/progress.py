@@ -5,10 +5,11 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from passus.atomic_io import last_line, last_step
+from passus.atomic_io import last_line
 from passus.console import say
 from passus.formatting import score
 from passus.runs.lock import state_of
+from passus.runs.run_folder import RunFolder
 
 
 class Display:
@@ -37,9 +38,9 @@ class Display:
     def refresh(self) -> bool:
         news = False
         for name, path, steps in self.rows:
-            point = last_line(path / "evals.jsonl")
-            if point is not None and self.seen.get(name) != point["step"]:
-                self.seen[name] = point["step"]
+            points = RunFolder(path).last_evals()
+            if points and self.seen.get(name) != points[-1].step:
+                self.seen[name] = points[-1].step
                 news = True
                 if not self.live:
                     say(self._line(name, path, steps))
@@ -64,9 +65,12 @@ class Display:
 
     def _cells(self, name: str, path: Path, steps: int) -> dict[str, str]:
         row = last_line(path / "metrics.jsonl") or {}
-        points = last_step(path / "evals.jsonl")
+        points = RunFolder(path).last_evals()
         step = row.get("step", 0)
-        scores = [score(p) if len(points) == 1 else f"{p['benchmark']} {score(p)}" for p in points]
+        scores = [
+            ("" if len(points) == 1 else f"{point.benchmark} ") + score(point.acc, point.ci_low, point.ci_high)
+            for point in points
+        ]
         return {
             "state": state_of(path).get("state", "waiting"),
             "step": f"{step}/{steps}",

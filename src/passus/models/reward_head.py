@@ -10,7 +10,7 @@ Shapes: N sequences, P problems.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -26,14 +26,17 @@ from passus.engine import attention, packing
 from passus.errors import PassusError, UsageError
 from passus.models import loader, lora
 from passus.models.lora import is_adapter
-from passus.models.policy import TEMPLATE_FAILS, Policy
+from passus.models.chat_format import TEMPLATE_ERRORS, ChatFormat
+from passus.models.locate import locate_model, portable_name
+from passus.models.policy import Policy
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import Item
 
 HEAD = "score"
 
 
-def make(table: ModelTable, device: str, dtype: str, seed: int) -> Policy:
+def create(table: ModelTable, device: str, dtype: str, seed: int) -> Policy:
     """A reward model that has learned nothing, on a language model's body. Frozen tuning trains an adapter and the head."""
     policy = loader.load(table.base, device, dtype, table.prompt, table.thinking, table.system)
     if policy.adapter:
@@ -53,23 +56,23 @@ def make(table: ModelTable, device: str, dtype: str, seed: int) -> Policy:
         )
     model.model.load_state_dict(policy.decoder.state_dict())
     getattr(model, HEAD).weight.data.zero_()
-    made = Policy(model.to(device).eval(), policy.tokenizer, policy.end_tokens, table.prompt, table.thinking, table.system)
+    made = Policy(model.to(device).eval(), ChatFormat(policy.chat.tokenizer, table.prompt, table.thinking, table.system), policy.end_tokens)
     if table.tuning == "frozen":
-        made.adapter = lora.attach(made.model, table, *loader.lasting_name(table.base), seed, head=HEAD)
+        made.adapter = lora.attach(made.model, table, *portable_name(table.base), seed, head=HEAD)
     return made
 
 
 def _pad(policy: Policy) -> int:
     """transformers takes the last token that is not padding, so that must be none that a sequence ends with."""
-    last = policy.prompt_of(policy.exchange("1", "1"), 0).tokens[-1]
-    return next(int(token) for token in (policy.tokenizer.pad_token_id, 0, 1) if token is not None and token != last)
+    last = policy.prompt_from_text(policy.chat.exchange("1", "1"), 0).tokens[-1]
+    return next(int(token) for token in (policy.chat.tokenizer.pad_token_id, 0, 1) if token is not None and token != last)
 
 
 def resume(table: ModelTable, saved: Path, device: str, dtype: str, seed: int) -> Policy:
     """As it stands in a checkpoint of its run."""
     if table.tuning == "live":
         return _from_folder(str(saved), str(saved), device, dtype, table)
-    made = make(table, device, dtype, seed)
+    made = create(table, device, dtype, seed)
     assert made.adapter is not None
     made.adapter.restore(saved)
     return made
@@ -77,11 +80,11 @@ def resume(table: ModelTable, saved: Path, device: str, dtype: str, seed: int) -
 
 def load(name: str, device: str, dtype: str) -> Policy:
     """A trained one: a run of one (or RUN@step), a folder, or a hub id."""
-    folder = loader.locate(name)
+    folder = locate_model(name)
     if is_adapter(Path(folder)):
         lora.check_head(Path(folder), HEAD)
-        base, _ = lora.base_of(Path(folder))
-        made = make(_shown_to(folder).model_copy(update={"base": base, "tuning": "live"}), device, dtype, 0)
+        base, _ = lora.adapter_base(Path(folder))
+        made = create(_shown_to(folder).model_copy(update={"base": base, "tuning": "live"}), device, dtype, 0)
         made.adapter = lora.load(made.model, Path(folder), head=HEAD)
         return made
     return _from_folder(name, folder, device, dtype, _shown_to(folder))
@@ -105,36 +108,36 @@ def _from_folder(name: str, folder: str, device: str, dtype: str, shown: ModelTa
             folder, dtype=getattr(torch, dtype), attn_implementation=attention.NAME, use_safetensors=True,
             output_loading_info=True, trust_remote_code=False,
         )  # fmt: skip
-    except (*loader.BAD_FILES, RuntimeError, SafetensorError) as error:
+    except (*loader.BAD_FILE_ERRORS, RuntimeError, SafetensorError) as error:
         raise UsageError(f"{name} cannot be loaded: {str(error).splitlines()[0]}", expected=expected) from None
     if report["missing_keys"] or report["mismatched_keys"]:
         raise UsageError(f"{name} lacks {sorted(report['missing_keys'])[:1]}", expected=expected)
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()  # as in models.load: aligned, whatever the file
     tokenizer = loader.load_tokenizer(name, folder)
-    policy = Policy(torch.nn.Module.to(model, device).eval(), tokenizer, [], shown.prompt, shown.thinking, shown.system)
-    if len(policy.tokenizer) > policy.vocabulary + 1024:
+    policy = Policy(torch.nn.Module.to(model, device).eval(), ChatFormat(tokenizer, shown.prompt, shown.thinking, shown.system), [])
+    if len(policy.chat.tokenizer) > policy.vocabulary_size + 1024:
         raise UsageError(
-            f"{name} has a tokenizer of {len(policy.tokenizer)} tokens and {policy.vocabulary} embeddings", expected=expected
+            f"{name} has a tokenizer of {len(policy.chat.tokenizer)} tokens and {policy.vocabulary_size} embeddings", expected=expected
         )
     return policy
 
 
-def tokens(policy: Policy, item: Item, completion: str) -> list[int]:
+def encode_pair(policy: Policy, item: Item, completion: str) -> list[int]:
     """A problem and an answer to it, to the end of the answer's turn; as in transformers, what it pads with does not count."""
-    row = list(policy.prompt_of(policy.exchange(item.question, policy.unmarked(completion)), 0).tokens)
+    row = list(policy.prompt_from_text(policy.chat.exchange(item.question, policy.chat.strip_markers(completion)), 0).tokens)
     while len(row) > 1 and row[-1] == policy.text_config.pad_token_id:
         row.pop()
     return row
 
 
-def check_texts(policy: Policy, name: str, items: Sequence[Item], completions: Sequence[str]) -> None:
+def check_readable(policy: Policy, name: str, items: Sequence[Item], completions: Sequence[str]) -> None:
     """Refuse a reward model that cannot read the texts: its tokenizer, or its chat template, is made for others."""
     for item, completion in zip(items, completions, strict=True):
-        said = policy.unmarked(completion)
+        said = policy.chat.strip_markers(completion)
         try:
-            text = policy.exchange(item.question, said)
-        except TEMPLATE_FAILS as error:
+            text = policy.chat.exchange(item.question, said)
+        except TEMPLATE_ERRORS as error:
             raise UsageError(
                 f"the chat template of {name} fails on an answer: {type(error).__name__}: {error}",
                 expected="a template that takes a question and an answer",
@@ -144,7 +147,7 @@ def check_texts(policy: Policy, name: str, items: Sequence[Item], completions: S
                 f"the chat template of {name} drops the question or the answer: {text[-80:]!r}",
                 expected="a template that keeps both",
             )
-        read = policy.text(policy.encode([text])[0], special=True)
+        read = policy.chat.decode(policy.chat.encode([text])[0], special=True)
         if read.replace(" ", "") != text.replace(" ", ""):
             raise UsageError(
                 f"the tokenizer of {name} reads {text[:60]!r} as {read[:60]!r}",
@@ -152,22 +155,22 @@ def check_texts(policy: Policy, name: str, items: Sequence[Item], completions: S
             )
 
 
-def load_for(name: str, said: str, items: Sequence[Item], most: int, device: str, dtype: str) -> Policy:
+def load_checked(name: str, said: str, items: Sequence[Item], most: int, device: str, dtype: str) -> Policy:
     """One that can read these problems with answers of so many tokens: known before anything is generated."""
     scorer = load(name, device, dtype)
-    check_texts(scorer, said, items[:32], [item.gold for item in items[:32]])
-    check_length(scorer, said, max(len(tokens(scorer, item, "")) for item in items) + most)
+    check_readable(scorer, said, items[:32], [item.gold for item in items[:32]])
+    check_length(scorer, said, max(len(encode_pair(scorer, item, "")) for item in items) + most)
     return scorer
 
 
 def check_length(policy: Policy, name: str, longest: int) -> None:
-    if longest > policy.context:
+    if longest > policy.context_length:
         raise UsageError(
-            f"a problem and an answer of {longest} tokens", expected=f"at most {policy.context}, the context of {name}"
+            f"a problem and an answer of {longest} tokens", expected=f"at most {policy.context_length}, the context of {name}"
         )
 
 
-def scores(policy: Policy, sequences_N: Sequence[list[int]], groups: Sequence[Sequence[int]]) -> Tensor:
+def score_sequences(policy: Policy, sequences_N: Sequence[list[int]], groups: Sequence[Sequence[int]]) -> Tensor:
     """A number for each sequence; those of a group begin alike, and what they share is computed once (on a CPU)."""
     heads: list[list[int]] = [[] for _ in sequences_N]
     for group in groups:
@@ -196,13 +199,13 @@ def _common_start(rows: Sequence[list[int]]) -> list[int]:
     return least[:same]
 
 
-def flat(sequences_P: Sequence[list[list[int]]]) -> tuple[list[list[int]], list[range]]:
+def flatten(sequences_P: Sequence[list[list[int]]]) -> tuple[list[list[int]], list[range]]:
     """Sequences of several problems in one list, and where each problem's lie."""
     ends = np.cumsum([0, *map(len, sequences_P)]).tolist()
     return [row for rows in sequences_P for row in rows], [range(a, b) for a, b in pairwise(ends)]
 
 
-def micro_batches(lengths_P: Sequence[int], budget: int) -> list[range]:
+def contiguous_micro_batches(lengths_P: Sequence[int], budget: int) -> list[range]:
     """Sequences, or whole problems, in order, at most so many tokens together; a longer one goes alone."""
     cuts, room = [0], budget
     for p, length in enumerate(lengths_P):
@@ -214,7 +217,7 @@ def micro_batches(lengths_P: Sequence[int], budget: int) -> list[range]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class EncodedCandidates:
     """Completions of some items as a reward model reads them; those that say the same are read once."""
 
     rows: list[list[int]]
@@ -224,33 +227,33 @@ class Asked:
     """Of each item's completions: the row of each."""
 
 
-def asked(policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]]) -> Asked:
+def encode_candidates(policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]]) -> EncodedCandidates:
     pairs = {
         (p, text): n for n, (p, text) in enumerate(dict.fromkeys((p, t) for p, own in enumerate(completions) for t in own))
     }
-    rows = [tokens(policy, items[p], text) for p, text in pairs]
+    rows = [encode_pair(policy, items[p], text) for p, text in pairs]
     check_length(policy, "the reward model", max(map(len, rows), default=0))
-    return Asked(rows, [p for p, _ in pairs], [[pairs[p, text] for text in own] for p, own in enumerate(completions)])
+    return EncodedCandidates(rows, [p for p, _ in pairs], [[pairs[p, text] for text in own] for p, own in enumerate(completions)])
 
 
-def score_all(policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]], budget: int) -> list[list[float]]:
+def score_completions(policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]], budget: int) -> list[list[float]]:
     """Of all completions of all items."""
-    return score_asked(policy, asked(policy, items, completions), budget)
+    return score_encoded(policy, encode_candidates(policy, items, completions), budget)
 
 
 @torch.no_grad()
-def score_asked(policy: Policy, given: Asked, budget: int) -> list[list[float]]:
+def score_encoded(policy: Policy, given: EncodedCandidates, budget: int) -> list[list[float]]:
     found: list[float] = []
-    for part in micro_batches([len(row) for row in given.rows], budget):
+    for part in contiguous_micro_batches([len(row) for row in given.rows], budget):
         groups = [list(own) for _, own in groupby(range(len(part)), key=lambda n: given.item[part[n]])]
-        values = scores(policy, [given.rows[n] for n in part], groups)
+        values = score_sequences(policy, [given.rows[n] for n in part], groups)
         if not bool(torch.isfinite(values).all()):
             raise PassusError("the reward model's scores are not finite", expected="a reward model that has not diverged")
         found += values.tolist()
     return [[found[row] for row in own] for own in given.places]
 
 
-def of_rows(policy: Policy, items: dict[str, list[Item]], columns: dict[str, list], budget: int) -> list[float]:
+def score_item_rows(policy: Policy, items: dict[str, list[Item]], columns: dict[str, list], budget: int) -> list[float]:
     """Scores of an evaluation's item rows, in their order."""
     by_name = {(item.benchmark, item.index): item for of in items.values() for item in of}
     keys = list(zip(columns["benchmark"], columns["item"], strict=True))
@@ -259,29 +262,33 @@ def of_rows(policy: Policy, items: dict[str, list[Item]], columns: dict[str, lis
         groups.setdefault(key, []).append(n)
     texts = [[columns["completion"][n] for n in own] for own in groups.values()]
     found = [0.0] * len(keys)
-    for own, values in zip(groups.values(), score_all(policy, [by_name[key] for key in groups], texts, budget), strict=True):
+    for own, values in zip(groups.values(), score_completions(policy, [by_name[key] for key in groups], texts, budget), strict=True):
         for n, value in zip(own, values, strict=True):
             found[n] = value
     return found
 
 
-def add_scores(policy: Policy, items: dict[str, list[Item]], points: list[dict], columns: dict[str, list], budget: int) -> None:
+def add_mean_scores(
+    policy: Policy, items: dict[str, list[Item]], points: list[EvalPoint], columns: dict[str, list], budget: int
+) -> list[EvalPoint]:
     """The mean score of an eval point's completions: where it parts from accuracy, a policy learns to please the model."""
-    values = of_rows(policy, items, columns, budget)
+    values = score_item_rows(policy, items, columns, budget)
+    scored = []
     for point in points:
         own = [
             value
             for value, b, t in zip(values, columns["benchmark"], columns["temperature"], strict=True)
-            if (b, t) == (point["benchmark"], point["temperature"])
+            if (b, t) == (point.benchmark, point.temperature)
         ]
-        point["score"] = float(np.mean(own))
+        scored.append(replace(point, score=float(np.mean(own))))
+    return scored
 
 
-def pair_loss(scores_N: Tensor, right_N: Tensor) -> Tensor:
+def pairwise_loss(scores_N: Tensor, right_N: Tensor) -> Tensor:
     """Of one problem: the mean over pairs of a right and a wrong candidate of -log sigmoid(right - wrong)."""
     return -logsigmoid(scores_N[right_N][:, None] - scores_N[~right_N][None]).mean()
 
 
-def class_loss(scores_N: Tensor, right_N: Tensor) -> Tensor:
+def classification_loss(scores_N: Tensor, right_N: Tensor) -> Tensor:
     """Of one problem: cross-entropy of each candidate being right."""
     return binary_cross_entropy_with_logits(scores_N, right_N.float())

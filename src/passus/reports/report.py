@@ -14,7 +14,7 @@ import numpy as np
 import passus
 from passus.analysis import analyse
 from passus.analysis.finding import OVERALL, Finding, Verdict
-from passus.config import tables as configs
+from passus.config import resolve
 from passus.errors import PassusError
 from passus.figures import kinds
 from passus.figures.spec import Mark
@@ -195,16 +195,16 @@ def _choices(found: Curves) -> list[Block]:
     """Of reward models at their last eval point: whether they beat the majority, which costs nothing, over the benchmarks."""
     rows = []
     for origin in dict.fromkeys(c.origin for c in found.series if c.origin):
-        evals = [row for row in RunFolder(origin.path).evals() if {"over_maj", "efficiency_ci"} <= row.keys()]
-        last = [row for row in evals if row["step"] == max(row["step"] for row in evals)]
+        evals = [point for point in RunFolder(origin.path).evals() if None not in (point.over_maj, point.efficiency_ci)]
+        last = [point for point in evals if point.step == max(point.step for point in evals)]
         if not last:
             continue
         name = next(c.name for c in found.series if c.origin == origin)
         over, way = (
-            intervals.macro_interval([intervals.Interval(row[key], *row[f"{key}_ci"]) for row in last])
+            intervals.macro_interval([intervals.Interval(getattr(point, key), *getattr(point, f"{key}_ci")) for point in last])
             for key in ("over_maj", "efficiency")
         )
-        rm, maj = (float(np.mean([row[key][str(row["k"])] for row in last])) for key in ("rm", "maj"))
+        rm, maj = (float(np.mean([getattr(p, key)[str(p.k)] for p in last])) for key in ("rm_at_k", "maj_at_k"))
         gap = f"{points(over.mean)} {between(over.low, over.high)}"
         rows.append([name, share(rm), share(maj), gap, f"{way.mean:.2f} [{way.low:.2f}, {way.high:.2f}]"])
     head = ["at the last eval point", "rm@k", "maj@k", "rm@k less maj@k", "of the way from mean@k to pass@k"]
@@ -356,7 +356,7 @@ def _appendix(runs: list[RunFolder], findings: list[Finding]) -> list[Section]:
 
 
 def configuration(runs: list[RunFolder]) -> Section:
-    flats = [configs.flatten(run.config()) for run in runs]
+    flats = [resolve.flatten(run.config()) for run in runs]
     vary = _varying(flats)
     common = [f"{key} = {configs.toml_value(value)}" for key, value in flats[0].items() if key not in vary]
     blocks: list[Block] = [Listing("\n".join(common), "Common to all runs")]
@@ -397,7 +397,7 @@ def signals(runs: list[RunFolder]) -> Section:
     rows = []
     for run in runs:
         metrics = run.metrics()
-        if run.config().method.scores:  # it draws nothing
+        if run.config().kind == "reward_model":  # it draws nothing
             continue
         width = max(1, len(metrics) // 10)
         cells = []
@@ -419,7 +419,7 @@ def samples(runs: list[RunFolder]) -> Section:
     """The same item and noise at the first eval point and at the last."""
     blocks: list[Block] = []
     for run in runs:
-        steps = sorted({row["step"] for row in run.evals()})
+        steps = sorted({point.step for point in run.evals()})
         try:
             pairs = run.sample_pairs(steps[0], steps[-1])
         except (PassusError, IndexError):
@@ -471,9 +471,9 @@ def _varying(flats: list[dict[str, Any]]) -> list[str]:
 
 def _experiment(runs: list[RunFolder], name: str, change: dict[str, Any]) -> str:
     """The same arms with one thing changed: all that they share as tables, the rest arm by arm; a list is swept."""
-    flats = [configs.flatten(run.config()) for run in runs]
+    flats = [resolve.flatten(run.config()) for run in runs]
     swept = {key: value for key, value in change.items() if isinstance(value, list)}
-    left_out = {"name", "run.threads", *change}
+    left_out = {"name", *change}
     vary = [key for key in _varying(flats) if key not in left_out]
     common = {key: value for key, value in flats[0].items() if key not in vary and key not in left_out}
     common |= {key: value for key, value in change.items() if key not in swept}

@@ -4,6 +4,7 @@ One file that needs nothing else: no scripts, nothing fetched. It only reads run
 while arms run or wait; what cannot be read is said on the page. What models wrote is text, never markup.
 """
 
+import math
 import re
 import time
 from collections import Counter
@@ -21,6 +22,7 @@ from passus.figures import kinds
 from passus.figures.spec import Figure
 from passus.formatting import printable
 from passus.grading.grade import BOX, Verdict, grade
+from passus.runs.eval_point import EvalPoint, has_several_temperatures
 from passus.runs.lock import state_of
 from passus.runs.run_folder import RunFolder, find_runs
 from passus.tasks.lookup import Item, benchmark_items, is_private
@@ -39,9 +41,9 @@ class Scores:
     """One benchmark of one arm: its first, last and best eval points."""
 
     benchmark: str
-    first: dict
-    last: dict
-    best: dict
+    first: EvalPoint
+    last: EvalPoint
+    best: EvalPoint
 
 
 @dataclass
@@ -74,22 +76,27 @@ def read_arm(path: Path) -> Arm:
     return arm
 
 
-def _scores(points: list[dict]) -> list[Scores]:
-    several = len({point.get("temperature") for point in points}) > 1
-    lines: dict[str, list[dict]] = {}
+def _scores(points: list[EvalPoint]) -> list[Scores]:
+    several = has_several_temperatures(points)
+    lines: dict[str, list[EvalPoint]] = {}
     for point in points:
-        name = point["benchmark"] + (f", temperature {point['temperature']:g}" if several else "")
-        # + 0: what is not a number cannot be drawn or compared, and is better found here.
-        needed = ["step", "acc", "ci_low", "ci_high"] + ["tokens_mean"] * ("rm" not in point)  # a reward model writes nothing
-        lines.setdefault(name, []).append({key: point[key] + 0 for key in needed})
-    return [Scores(name, line[0], line[-1], max(line, key=lambda p: p["acc"])) for name, line in lines.items()]
+        _check_numbers(point)
+        lines.setdefault(point.panel(several_temperatures=several), []).append(point)
+    return [Scores(name, line[0], line[-1], max(line, key=lambda p: p.acc)) for name, line in lines.items()]
+
+
+def _check_numbers(point: EvalPoint) -> None:
+    """Raises where a number cannot be drawn or compared. A reward model writes no completions, so it has no length."""
+    numbers = [point.acc, point.ci_low, point.ci_high, *([] if point.is_reward_model else [point.tokens_mean])]
+    if not all(number is not None and math.isfinite(number) for number in numbers):
+        raise ValueError(f"step {point.step} of {point.benchmark} has a value that is not a number")
 
 
 def cells(scores: Scores) -> list[tuple[str, str]]:
     """First, last and best accuracy, each with its interval, as tables show them."""
-    shown = [f"{scores.first['acc']:.3f}", f"{scores.last['acc']:.3f}", f"{scores.best['acc']:.3f}, step {scores.best['step']}"]
+    shown = [f"{scores.first.acc:.3f}", f"{scores.last.acc:.3f}", f"{scores.best.acc:.3f}, step {scores.best.step}"]
     points = (scores.first, scores.last, scores.best)
-    return [(text, f"[{p['ci_low']:.3f}, {p['ci_high']:.3f}]") for text, p in zip(shown, points, strict=True)]
+    return [(text, f"[{p.ci_low:.3f}, {p.ci_high:.3f}]") for text, p in zip(shown, points, strict=True)]
 
 
 def write(
@@ -124,16 +131,16 @@ def draw(folder: Path, experiment: Experiment, formats: Sequence[str] = (".png",
     drawable = [arm.path for arm in map(read_arm, find_runs(folder)) if arm.scores]
     if not drawable:
         return None
-    table = experiment.arms[0].config.chart
+    kind = experiment.arms[0].config.figure
     # A grid shows one run: one figure an arm.
     parts = (
         [([path], f"{experiment.name}-{path.name}") for path in drawable]
-        if table.kind == "grid"
+        if kind == "grid"
         else [(drawable, experiment.name)]
     )
     for sources, name in parts:
         paths = [folder / f"{slug(name)}{suffix}" for suffix in formats]
-        kinds.draw(kinds.figure(sources, table.kind, y=table.y, title=name), *paths)
+        kinds.draw(kinds.figure(sources, kind, title=name), *paths)
     return paths[0]
 
 
@@ -182,8 +189,8 @@ def _table(arms: list[Arm]) -> str:
         who = [(arm.path.name, arm.label if arm.label != arm.path.name else ""), (arm.state, step)]
         for s in arm.scores:
             length = ("—", "")
-            if "tokens_mean" in s.first:
-                length = f"{s.first['tokens_mean']:.1f} to {s.last['tokens_mean']:.1f}", "tokens"
+            if not s.first.is_reward_model:
+                length = f"{s.first.tokens_mean:.1f} to {s.last.tokens_mean:.1f}", "tokens"
             rows.append([*who, (s.benchmark, ""), *cells(s), length])
         if not arm.scores:
             rows.append([*who, *[("—", "")] * 5])
@@ -204,7 +211,7 @@ def _samples(arm: Arm, *, opened: bool) -> str:
 
 def _changes(arm: Arm) -> str:
     """What became of the samples: all of them counted, a few shown."""
-    first, last = (arm.scores[0].first["step"], arm.scores[0].last["step"]) if arm.scores else (0, 0)
+    first, last = (arm.scores[0].first.step, arm.scores[0].last.step) if arm.scores else (0, 0)
     if first == last:
         return "<p>No second eval point yet.</p>"
     pairs = RunFolder(arm.path).sample_pairs(first, last)

@@ -22,9 +22,11 @@ from typing import Any
 import numpy as np
 
 from passus.atomic_io import write_text
-from passus.config.tables import FROZEN, flatten
+from passus.config.resolve import flatten
+from passus.config.tables import FROZEN
 from passus.errors import PassusError, UsageError, nearest
 from passus.grading.grade import Verdict
+from passus.runs.eval_point import EvalPoint, has_several_temperatures, panel_name
 from passus.runs.run_folder import RunFolder, find_runs
 
 NO_TEXT, OTHER_TEXT = "No text", "Another item's text"
@@ -34,7 +36,7 @@ BEST_OF = 8
 REFERENCES = Path(__file__).parent / "references"
 """Published curves that come with passus."""
 MOST_POINTS, MOST_ITEMS = 5000, 10_000_000
-NO_DIFFERENCE = ("seed", "run.threads", "run.save_every", "run.keep", "chart.kind", "chart.y")
+NO_DIFFERENCE = ("seed", "run.save_every", "run.keep_checkpoints", "figure")
 """Keys that may differ between runs of one line."""
 
 
@@ -199,30 +201,27 @@ def of_runs(runs: Sequence[RunFolder]) -> Curves:
     origins = [origin_of(run) for run in runs]
     name_of = {origin: name for line, name in zip(*named_lines(origins), strict=True) for origin in line}
     rows = [run.evals() for run in runs]
-    several = len({row.get("temperature") for of_run in rows for row in of_run}) > 1
+    several = has_several_temperatures(row for of_run in rows for row in of_run)
     series = [
         curve
         for run, origin, of_run in zip(runs, origins, rows, strict=True)
         for curve in _of_run(run, origin, name_of[origin], of_run, several)
     ]
-    scorers = [run.config().method.scores for run in runs]
+    scorers = [run.config().kind == "reward_model" for run in runs]
     return Curves("", "step", f"rm@{BEST_OF}" if scorers and all(scorers) else "accuracy", series)
 
 
-def _of_run(run: RunFolder, origin: Origin, name: str, rows: list[dict], several: bool) -> list[Curve]:
+def _of_run(run: RunFolder, origin: Origin, name: str, rows: list[EvalPoint], several: bool) -> list[Curve]:
     """`several`: temperatures, over all runs that are looked at together."""
     found: dict[tuple[str, float], Curve] = {}
     try:
         for row in rows:
-            key = row["benchmark"], row["temperature"]
-            shown = row["benchmark"] + (f", temperature {row['temperature']:g}" if several else "")
-            new = Curve(name, shown, [], row["q"], row["k"], origin=origin, temperature=key[1] if several else None)
+            key = row.benchmark, row.temperature
+            shown = row.panel(several_temperatures=several)
+            new = Curve(name, shown, [], row.q, row.k, origin=origin, temperature=key[1] if several else None)
             curve = found.setdefault(key, new)
-            value = math.nan if row["acc"] is None else row["acc"]
-            curve.points.append(Point(row["step"], value, row["ci_low"], row["ci_high"], row.get("tokens_mean")))
+            curve.points.append(Point(row.step, row.acc, row.ci_low, row.ci_high, row.tokens_mean))
         curves = {key: _checked(curve) for key, curve in found.items()}
-    except KeyError as error:
-        raise UsageError(f"a row of {run.path} has no {error}", expected="rows as passus writes them") from None
     except (TypeError, ValueError) as error:
         raise UsageError(f"a row of {run.path}: {error}", expected="rows as passus writes them") from None
     for key, curve in curves.items():
@@ -240,17 +239,17 @@ def of_readings(runs: Sequence[RunFolder]) -> list[Curve]:
     found = []
     for run, origin in zip(runs, origins, strict=True):
         rows = run.readings()
-        several = len({row["temperature"] for row in rows}) > 1
-        keys = dict.fromkeys((row["benchmark"], row["temperature"], row["reader"]) for row in rows)
+        several = has_several_temperatures(row.point for row in rows)
+        keys = dict.fromkeys((row.point.benchmark, row.point.temperature, row.reader) for row in rows)
         for benchmark, temperature, reader in keys:
-            own = [r for r in rows if (r["benchmark"], r["temperature"], r["reader"]) == (benchmark, temperature, reader)]
-            where = f"{benchmark}, read" + (f", temperature {temperature:g}" if several else "")
+            own = [r for r in rows if (r.point.benchmark, r.point.temperature, r.reader) == (benchmark, temperature, reader)]
+            where = panel_name(f"{benchmark}, read", temperature if several else None)
             where += f", written by {writer_of[origin]}" if len(lines) > 1 else ""
-            points = [Point(row["step"], row["acc"], row["ci_low"], row["ci_high"]) for row in own]
+            points = [Point(row.point.step, row.point.acc, row.point.ci_low, row.point.ci_high) for row in own]
             first = own[0]
-            kind = "self" if reader == FROZEN else first["kind"]
-            curve = Curve(first["label"], where, points, first["q"], first["k"], None, origin, None, kind, first["family"])
-            curve.items = items_of(run, benchmark, temperature, [row["step"] for row in own], reader)
+            kind = "self" if reader == FROZEN else first.kind
+            curve = Curve(first.label, where, points, first.point.q, first.point.k, None, origin, None, kind, first.family)
+            curve.items = items_of(run, benchmark, temperature, [row.point.step for row in own], reader)
             found.append(_checked(curve))
     return found
 
@@ -310,7 +309,7 @@ def items_of(
     values = np.array([[[rows[item, sample] for sample in samples] for item in items] for rows in kept.values()], dtype=float)
     correct, tokens, truncated = np.moveaxis(values, 3, 0)
     config = run.config()
-    choices = config.candidates.pool / min(BEST_OF, config.candidates.pool) if config.method.scores else 0
+    choices = config.candidates.pool / min(BEST_OF, config.candidates.pool) if config.kind == "reward_model" else 0
     return Items(list(kept), items, correct, tokens, truncated, _source(run, benchmark), choices)
 
 

@@ -13,17 +13,18 @@ import sys
 import time
 import tomllib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from passus.atomic_io import append_lines, fsync, read_lines, write_atomic, write_text
-from passus.config import tables as configs
+from passus.atomic_io import append_lines, fsync, last_step, read_lines, write_atomic, write_text
+from passus.config import resolve
 from passus.config.tables import Config
 from passus.errors import PassusError, UsageError
+from passus.runs.eval_point import EvalPoint, ReaderPoint
 
 ROWS = {
     "items": {
@@ -46,6 +47,8 @@ ROWS = {
 LINES = ("metrics.jsonl", "evals.jsonl", "events.jsonl", "totals.jsonl", "readings.jsonl")
 VERSIONED = ("passus", "torch", "transformers", "peft", "tokenizers", "safetensors", "numpy", "pyarrow", "pydantic")
 
+Parsed = TypeVar("Parsed")
+
 
 class RunFolder:
     """One arm's run on disk. All writes go through here."""
@@ -67,7 +70,7 @@ class RunFolder:
         if not self.config_path.exists():
             raise UsageError(f"{self.path} is not a run: it has no config.toml", expected="a folder that `passus run` wrote")
         try:
-            return configs.from_toml(self.config_path.read_text(encoding="utf-8"), str(self.config_path))
+            return resolve.from_toml(self.config_path.read_text(encoding="utf-8"), str(self.config_path))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise PassusError(f"{self.config_path} cannot be read: {error}", expected="the file as passus wrote it") from None
 
@@ -77,13 +80,25 @@ class RunFolder:
     def metrics(self) -> list[dict]:
         return read_lines(self.path / "metrics.jsonl")
 
-    def evals(self) -> list[dict]:
-        return read_lines(self.path / "evals.jsonl")
+    def evals(self) -> list[EvalPoint]:
+        """Returns all eval points, in the order in which they were taken."""
+        return [self._parse(EvalPoint.from_row, row) for row in read_lines(self.path / "evals.jsonl")]
+
+    def last_evals(self) -> list[EvalPoint]:
+        """Returns the eval points of the newest step, without reading the whole file."""
+        return [self._parse(EvalPoint.from_row, row) for row in last_step(self.path / "evals.jsonl")]
+
+    def _parse(self, from_row: Callable[[dict[str, Any]], Parsed], row: dict[str, Any]) -> Parsed:
+        try:
+            return from_row(row)
+        except KeyError as error:
+            raise UsageError(f"a row of {self.path} has no {error}", expected="rows as passus writes them") from None
 
     def phases(self) -> dict[str, float]:
         """Seconds spent, by what on; evaluation included."""
-        rows = [*self.metrics(), *self.evals()]
-        return {phase: sum(row.get(f"time/{phase}", 0.0) for row in rows) for phase in ("rollout", "grade", "update", "eval")}
+        metrics = self.metrics()
+        seconds = {phase: sum(row.get(f"time/{phase}", 0.0) for row in metrics) for phase in ("rollout", "grade", "update")}
+        return seconds | {"eval": sum(point.seconds or 0.0 for point in self.evals())}
 
     def sample_pairs(self, first: int, last: int) -> list[tuple[dict, dict]]:
         """Eval samples at two steps: the same item, the same noise."""
@@ -110,7 +125,8 @@ class RunFolder:
         return meta
 
     def start(
-        self, config: Config, model: dict[str, Any], resumed_from: int | None, data: dict[str, Any] | None = None
+        self, config: Config, model: dict[str, Any], resumed_from: int | None, data: dict[str, Any] | None = None,
+        threads: int | None = None,
     ) -> None:
         """Write config.toml and meta.json. The first launch's are kept; later launches are added to a list.
 
@@ -118,7 +134,7 @@ class RunFolder:
         """
         meta_path = self.path / "meta.json"
         launch = {"argv": sys.argv, "time": now(), "resumed_from": resumed_from, "versions": _versions(), "pid": os.getpid()}
-        launch |= {"data": data or {}}
+        launch |= {"data": data or {}, "threads": threads}
         if meta_path.exists():
             meta = self.meta()
             meta["resumed_from"] = resumed_from
@@ -127,7 +143,7 @@ class RunFolder:
             meta = launch | {"id": uuid.uuid4().hex, "created": now(), "git_commit": _git_commit(), "model": model}
             meta |= {"python": platform.python_version(), "launches": [launch]}
         write_text(meta_path, json.dumps(meta, indent=2) + "\n")
-        write_text(self.config_path, configs.to_toml(config))  # last: a folder with a config.toml is a run
+        write_text(self.config_path, resolve.to_toml(config))  # last: a folder with a config.toml is a run
 
     def write_status(self, **status: Any) -> None:
         write_text(self.path / "status.json", json.dumps(status, indent=2) + "\n")
@@ -142,15 +158,15 @@ class RunFolder:
     def append_event(self, row: dict) -> None:
         append_lines(self.path / "events.jsonl", [row])
 
-    def append_evals(self, rows: Sequence[dict]) -> None:
-        append_lines(self.path / "evals.jsonl", rows)
+    def append_evals(self, points: Iterable[EvalPoint]) -> None:
+        append_lines(self.path / "evals.jsonl", [point.to_row() for point in points])
 
-    def readings(self) -> list[dict]:
-        """Eval points of readers, who answer from the policy's reasoning."""
-        return read_lines(self.path / "readings.jsonl")
+    def readings(self) -> list[ReaderPoint]:
+        """Returns the eval points of CoT readers, which answer from the policy's reasoning."""
+        return [self._parse(ReaderPoint.from_row, row) for row in read_lines(self.path / "readings.jsonl")]
 
-    def append_readings(self, rows: Sequence[dict]) -> None:
-        append_lines(self.path / "readings.jsonl", rows)
+    def append_readings(self, points: Iterable[ReaderPoint]) -> None:
+        append_lines(self.path / "readings.jsonl", [point.to_row() for point in points])
 
     def totals(self) -> list[dict]:
         return read_lines(self.path / "totals.jsonl")
@@ -213,7 +229,7 @@ class RunFolder:
 
         An eval point of `step` itself that is not whole goes too: it will be taken again, with the same result.
         """
-        evals = self.evals()
+        evals = read_lines(self.path / "evals.jsonl")
         whole = sum(row["step"] == step for row in evals) == expected_evals
         last_eval = step if whole else step - 1
         aside = self.path / "set-aside" / f"{time.time_ns()}-after-{step:06d}"
@@ -221,7 +237,8 @@ class RunFolder:
         self._cut("evals.jsonl", [row for row in evals if row["step"] <= last_eval], aside)
         self._cut("events.jsonl", [row for row in self.events() if row["step"] <= step], aside)
         self._cut("totals.jsonl", [row for row in self.totals() if row["step"] <= last_eval], aside)
-        self._cut("readings.jsonl", [row for row in self.readings() if row["step"] <= last_eval], aside)
+        readings = read_lines(self.path / "readings.jsonl")
+        self._cut("readings.jsonl", [row for row in readings if row["step"] <= last_eval], aside)
         for kind, last in (("items", last_eval), ("readings", last_eval), ("samples", step)):
             for path in sorted((self.path / kind).glob("step-*.parquet")):
                 if int(path.stem.removeprefix("step-")) > last:

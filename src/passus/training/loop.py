@@ -76,7 +76,7 @@ def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say
 
 def rehearse(run: Run) -> None:
     """On CUDA the largest micro-batch first, on tokens that mean nothing: what does not fit shows now, and most is compiled."""
-    if not run.policy.fills_packs:
+    if not run.policy.uses_fixed_shapes:
         return
     rows, most = max(2, run.micro_tokens // run.longest), run.config.train.max_tokens
     shown = [[0] * (run.longest - most)] * rows, [[0] * most] * rows
@@ -87,7 +87,7 @@ def rehearse(run: Run) -> None:
     run.optimizer.zero_grad()
     if run.captures:
         try:
-            for shape in dict.fromkeys(packing.shapes(run.micro_tokens, run.longest)):
+            for shape in dict.fromkeys(packing.micro_batch_shapes(run.micro_tokens, run.longest)):
                 capture(run, shape)
         except torch.OutOfMemoryError:  # it goes without
             run.make_room()
@@ -97,10 +97,10 @@ def base_rates(run: Run, curriculum: Curriculum, say: Callable[[str], None]) -> 
     """The success rate of the model as it is on every item of the training set, from some samples each."""
     config, items = run.config, curriculum.items
     params = SamplingParams(TRIES, config.train.max_tokens, config.seed, "difficulty")
-    run.policy.refresh()
+    run.policy.refresh_sampling_model()
     asked = run.policy.prompts(list(enumerate(items)))
     rollout = run.engine.generate(asked, params)
-    texts = run.policy.texts(rollout.tokens)
+    texts = run.policy.chat.batch_decode(rollout.tokens)
     if config.reward.reader:
         items_N, reasonings = [item for item in items for _ in range(TRIES)], [cot_readers.reasoning(text) for text in texts]
         grades_N = cot_readers.read(reader(run, config.reward.reader), items_N, reasonings, config.seed).grades_N
@@ -128,7 +128,7 @@ def take_step(run: Run) -> None:
             if run.releases:
                 run.engine.release()
             seen = experience(run, used)
-            if config.method.reset:
+            if config.method.reset_optimizer:
                 run.optimizer.forget()
             rewards_PG = scored.rewards_N.view(-1, drawn.samples)[chosen] - charged_kl(run, seen).view(-1, drawn.samples)
             advantages_PG = advantages(rewards_PG, config.method) if not run.shows_solutions else torch.ones_like(rewards_PG)
@@ -146,8 +146,8 @@ def take_step(run: Run) -> None:
     write("samples", step, rows)
     of_rollout = {} if run.shows_solutions else step_metrics.of_rollout(drawn, rewards_PG, config.train.prompts)
     of_rollout |= step_metrics.of_reading(drawn)
-    if config.method.repeats:
-        of_rollout["train/in_circles"] = step_metrics.in_circles(drawn, config.method.repeats)
+    if config.method.max_repeats:
+        of_rollout["train/in_circles"] = step_metrics.in_circles(drawn, config.method.max_repeats)
     run.folder.append_metrics(
         {"step": step, "progress": step / config.train.steps, "train/num_tokens": run.progress.num_tokens}
         | of_rollout
@@ -155,7 +155,7 @@ def take_step(run: Run) -> None:
         | scored.metrics
         | (taught.metrics() if taught else {})
         | step_metrics.of_updates(updates)
-        | {"time/elapsed": run.progress.elapsed, "train/micro_tokens": run.micro_tokens, "train/rows_at_once": run.engine.most}
+        | {"time/elapsed": run.progress.elapsed, "train/micro_tokens": run.micro_tokens, "train/rows_at_once": run.engine.max_rows}
         | times.metrics()
     )
 
@@ -164,7 +164,7 @@ def draw_groups(run: Run, step: int, times: Times) -> Groups:
     """Prompts, completions and grades; where the method asks for it, more for groups that are all right or all wrong."""
     place = run.progress.drawn
     drawn = one_round(run, step, place, run.config.train.prompts, times)
-    for _ in range(run.config.method.rounds - 1):
+    for _ in range(run.config.method.dynamic_sampling_rounds - 1):
         missing = run.config.train.prompts - len(drawn.mixed())
         if missing <= 0:
             break
@@ -180,14 +180,14 @@ def one_round(run: Run, step: int, place: int, prompts: int, times: Times) -> Gr
         drawn = config.task.items(config.seed, place, prompts)
     items = [item for _, item in drawn]
     asked = run.policy.prompts(drawn)
-    run.policy.check_fit(asked, config.train.max_tokens, "train.max_tokens")
+    run.policy.check_fits_context(asked, config.train.max_tokens, "train.max_tokens")
     count = 1 if run.shows_solutions else config.train.samples
     with times("rollout"):
         params = replace(sampling(run, step), samples=count)
-        run.policy.refresh()
+        run.policy.refresh_sampling_model()
         rollout = shown_solutions(run, items) if run.shows_solutions else run.engine.generate(asked, params)
     with times("grade"):
-        texts = run.policy.texts(rollout.tokens)
+        texts = run.policy.chat.batch_decode(rollout.tokens)
         grades = graded(run, rollout, texts, items, count)
     groups = Groups(count, items, asked, rollout, texts, grades)
     if config.reward.reader:
@@ -209,12 +209,12 @@ def sampling(run: Run, step: int) -> SamplingParams:
     train = run.config.train
     return SamplingParams(
         train.samples, train.max_tokens, run.config.seed, "train", step, temperature=train.temperature,
-        repeats=run.config.method.repeats,
+        max_repeats=run.config.method.max_repeats,
     )  # fmt: skip
 
 
 def graded(run: Run, rollout: Rollout, texts: Sequence[str], items: Sequence[Item], count: int) -> list[Grade]:
-    answers = run.policy.answers(rollout.tokens, texts)
+    answers = run.policy.chat.answers(rollout.tokens, texts)
     items_N = [item for item in items for _ in range(count)]
     return grade_items(None, items_N, answers, [not finished for finished in rollout.finished])[0]
 
@@ -222,9 +222,9 @@ def graded(run: Run, rollout: Rollout, texts: Sequence[str], items: Sequence[Ite
 def shown_solutions(run: Run, items: Sequence[Item]) -> Rollout:
     """Worked solutions in place of a rollout: supervised fine-tuning. One longer than the limit is cut off."""
     most = run.config.train.max_tokens
-    end = next(i for i in (run.policy.turn_end(), run.policy.tokenizer.eos_token_id, *run.policy.end_tokens) if i is not None)
+    end = next(i for i in (run.policy.chat.turn_end(), run.policy.chat.tokenizer.eos_token_id, *run.policy.end_tokens) if i is not None)
     texts = [solution_of(item) for item in items]
-    tokens = [[*ids, end][:most] for ids in run.policy.encode(texts)]
+    tokens = [[*ids, end][:most] for ids in run.policy.chat.encode(texts)]
     return Rollout(tokens, [[0.0] * len(row) for row in tokens], [row[-1] == end for row in tokens])
 
 
@@ -257,11 +257,11 @@ def experience(run: Run, used: Groups) -> Experience:
     ]
     counts_N = to_device(1 - np.array(left_out_N, dtype=np.float32), device)
     seen = Experience(prompts_N, completions_N, to_device(sampled_NL, device), counts_N, torch.zeros_like(counts_N))
-    if method.anchor == "sampler":
+    if method.old_logprobs == "sampler":
         seen.anchor_NL = seen.sampled_NL
-    elif run.config.train.updates > 1 or (method.kl_weight and method.kl == "k1"):
+    elif run.config.train.updates > 1 or (method.kl_coef and method.kl_estimator == "k1"):
         seen.anchor_NL = run.within_memory(lambda: all_logprobs(run, seen))
-    if method.kl_weight:
+    if method.kl_coef:
         with run.policy.reference(run.reference):
             seen.reference_NL = run.within_memory(lambda: all_logprobs(run, seen))
     return seen
@@ -278,9 +278,9 @@ def padded(rows: Sequence[Sequence[float]]) -> np.ndarray:
 def charged_kl(run: Run, seen: Experience) -> Tensor:
     """k1: what each completion's reward loses for its log-ratio to the policy before training."""
     method = run.config.method
-    if not method.kl_weight or method.kl != "k1" or seen.anchor_NL is None or seen.reference_NL is None:
+    if not method.kl_coef or method.kl_estimator != "k1" or seen.anchor_NL is None or seen.reference_NL is None:
         return torch.zeros(len(seen.completions_N))
-    return method.kl_weight * (seen.anchor_NL - seen.reference_NL).sum(1).cpu()
+    return method.kl_coef * (seen.anchor_NL - seen.reference_NL).sum(1).cpu()
 
 
 def learn(run: Run, seen: Experience, step: int, taught: Taught | None = None) -> list[Update]:
@@ -318,7 +318,7 @@ def add_gradients(run: Run, seen: Experience, rows: list[int], number: int, kept
         run.optimizer.make_grads()
     # Rows of groups whose rewards are all equal have no gradient: they are measured only, and stay in the denominator.
     signal_N = (((seen.advantage_N != 0) | method.learns_without_signal) & (seen.counts_N > 0)).tolist()
-    if run.policy.fills_packs and sum(map(len, seen.prompts_N)) + sum(map(len, seen.completions_N)) <= run.micro_tokens:
+    if run.policy.uses_fixed_shapes and sum(map(len, seen.prompts_N)) + sum(map(len, seen.completions_N)) <= run.micro_tokens:
         signal_N = [any(signal_N)] * len(signal_N)  # one pass over all of them takes less time than two
     for has_signal in (True, False):
         for packed in packs(run, seen, [row for row in rows if signal_N[row] is has_signal]):
@@ -326,7 +326,7 @@ def add_gradients(run: Run, seen: Experience, rows: list[int], number: int, kept
                 run.check_stop()
             logp_C, sums = one_pass(run, seen, packed, weight_N, tokens, has_signal)
             update.add(sums, None if run.shows_solutions else logp_C - seen.sampled_NL[packed.row_C, packed.offset_C])
-    if kept and method.lesson_weight:
+    if kept and method.lesson_coef:
         update.add({"lessons": add_lessons(run, kept)}, None)
     return update
 
@@ -338,7 +338,7 @@ def add_lessons(run: Run, kept: Sequence[Lesson]) -> Tensor:
     share_L = to_device(np.array([1 / (len(one.tokens) * prompts) for one in kept], dtype=np.float32), total.device)
     for packed in packs(run, shown, list(range(len(kept)))):
         logp_C, _ = token_logprobs(run, packed)
-        loss = -run.config.method.lesson_weight * (share_L[packed.row_C] * logp_C).sum()
+        loss = -run.config.method.lesson_coef * (share_L[packed.row_C] * logp_C).sum()
         loss.backward()
         total += loss.detach()
     return total
@@ -349,7 +349,7 @@ def one_pass(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Forward and, where there is something to learn, backward. Nothing is kept of it but numbers: log-probs and sums."""
     # A compiled layer would be compiled once more for a pass without gradients.
-    with torch.set_grad_enabled(has_signal or run.policy.fills_packs):
+    with torch.set_grad_enabled(has_signal or run.policy.uses_fixed_shapes):
         seen_C = tokens_of(run, seen, packed, weight_N, tokens)
         loss, sums = policy_loss(seen_C, run.config.method)
     if has_signal:
@@ -376,13 +376,13 @@ def packs(run: Run, seen: Experience, rows: list[int]) -> Iterator[PackedBatch]:
     """The micro-batches of some rows."""
     lengths = [len(seen.prompts_N[row]) + len(seen.completions_N[row]) for row in rows]
     device = run.policy.model.device
-    if not run.policy.fills_packs:
+    if not run.policy.uses_fixed_shapes:
         for places in packing.micro_batches(lengths, run.micro_tokens):
             yield packing.pack([rows[i] for i in places], seen.prompts_N, seen.completions_N, device)
         return
     run.longest = max(run.longest, max(len(prompt) for prompt in seen.prompts_N) + run.config.train.max_tokens)
-    for places, shape in packing.deal(lengths, *packing.shapes(run.micro_tokens, run.longest)):
-        yield packing.pack_filled([rows[i] for i in places], seen.prompts_N, seen.completions_N, shape, device)
+    for places, shape in packing.shaped_micro_batches(lengths, *packing.micro_batch_shapes(run.micro_tokens, run.longest)):
+        yield packing.pack_to_shape([rows[i] for i in places], seen.prompts_N, seen.completions_N, shape, device)
 
 
 def token_logprobs(run: Run, packed: PackedBatch) -> tuple[Tensor, Tensor]:
@@ -412,13 +412,13 @@ def all_logprobs(run: Run, seen: Experience) -> Tensor:
 def measure(run: Run, say: Callable[[str], None]) -> None:
     """Take this step's eval point, if it is not recorded yet."""
     step = run.progress.step
-    if any(row["step"] == step for row in run.folder.evals()):
+    if any(point.step == step for point in run.folder.evals()):
         return
     config = run.config
-    run.policy.refresh()
+    run.policy.refresh_sampling_model()
     points, rows = evaluate(run.policy, run.engine, config.eval, config.eval_tokens, config.seed, step, run.loaded, run.judge)
     if run.scorer:
-        reward_head.add_scores(run.scorer, run.loaded.items, points, rows, config.train.micro_tokens)
+        points = reward_head.add_mean_scores(run.scorer, run.loaded.items, points, rows, config.train.micro_tokens)
     run.folder.write_rows("items", step, rows)
     run.folder.append_totals(totals(config.eval, run.loaded, points, rows))
     if config.eval.readers:
@@ -428,29 +428,30 @@ def measure(run: Run, say: Callable[[str], None]) -> None:
         run.folder.append_readings(read)
     run.folder.append_evals(points)
     for p in points:
-        say(f"step {step}/{config.train.steps}  {p['benchmark']}  accuracy {score(p)}  length {p['tokens_mean']:.1f}")
+        accuracy = score(p.acc, p.ci_low, p.ci_high)
+        say(f"step {step}/{config.train.steps}  {p.benchmark}  accuracy {accuracy}  length {p.tokens_mean:.1f}")
 
 
 def watch(run: Run, say: Callable[[str], None]) -> None:
     """When accuracy has fallen from its best by more than noise, do what the file says."""
     config, progress = run.config, run.progress
-    if config.eval.on_fall == "nothing" or progress.step == 0:
+    if config.eval.on_regression == "nothing" or progress.step == 0:
         return
     looks = 1 + -(-config.train.steps // config.eval.every)
     found = regression_alarm.fall(run.folder, progress.watched_from, looks)
     if found is not None:
         say(f"alarm at step {progress.step}: {100 * found.drop:.1f} points below the best, around step {found.best}")
-        run.folder.append_event(found.event(progress.step, config.eval.on_fall))
-        progress.watched_from, progress.ended = progress.step, config.eval.on_fall == "stop"
-        if config.eval.on_fall == "return":
+        run.folder.append_event(found.event(progress.step, config.eval.on_regression))
+        progress.watched_from, progress.ended = progress.step, config.eval.on_regression == "stop"
+        if config.eval.on_regression == "return":
             go_back(run, found.best)
             say(f"back to the weights of step {found.best}, learning rate x {progress.slower:g}")
-    if found is not None or config.eval.on_fall == "return":
+    if found is not None or config.eval.on_regression == "return":
         save(run)
 
 
 def save(run: Run) -> None:
     """A checkpoint, with those kept that an alarm may want to go back to."""
     run.folder.settle()
-    wanted = regression_alarm.wanted(run.folder, run.progress.watched_from) if run.config.eval.on_fall == "return" else []
+    wanted = regression_alarm.wanted(run.folder, run.progress.watched_from) if run.config.eval.on_regression == "return" else []
     run.save(is_last=run.progress.step == run.config.train.steps or run.progress.ended, wanted=wanted)

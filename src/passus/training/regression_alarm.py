@@ -57,9 +57,9 @@ def wanted(folder: RunFolder, after: int) -> list[int]:
 def watched(folder: RunFolder, after: int) -> tuple[list[int], np.ndarray, np.ndarray]:
     """The eval points after a step: steps, means over benchmarks and temperatures, and their standard errors."""
     by_step: dict[int, list[tuple[float, float]]] = {}
-    for row in folder.evals():
-        if row["step"] > after:
-            by_step.setdefault(row["step"], []).append((row["acc"], row["se"]))
+    for point in folder.evals():
+        if point.step > after and point.se is not None:
+            by_step.setdefault(point.step, []).append((point.acc, point.se))
     parts = [np.array(by_step[step]) for step in sorted(by_step)]
     se_T = np.array([np.sqrt((part[:, 1] ** 2).sum()) / len(part) for part in parts])
     return sorted(by_step), np.array([part[:, 0].mean() for part in parts]), se_T

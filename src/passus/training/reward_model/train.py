@@ -22,7 +22,8 @@ from passus.evaluation.suite import load as load_suite
 from passus.formatting import score
 from passus.models import reward_head
 from passus.models.policy import Policy
-from passus.models.reward_head import Asked
+from passus.models.reward_head import EncodedCandidates
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import ROWS, RunFolder
 from passus.training import checkpoint, step_metrics
 from passus.training.checkpoint import Progress
@@ -43,7 +44,7 @@ class Learned:
 class Run(Sitting):
     problems: list[Learned]
     pools: list[Pool]
-    asked: list[Asked]
+    asked: list[EncodedCandidates]
     """The candidates of each pool as tokens."""
     baselines: list[Baselines]
     """Of each pool; the same at every eval point."""
@@ -94,10 +95,10 @@ def prepare(
     shown = [(p.item, p.completions[0]) for p in found.shown[:32]] + [
         (pool.items_Q[0], pool.completions_QN[0][0]) for pool in pools
     ]
-    reward_head.check_texts(policy, name, [item for item, _ in shown], [text for _, text in shown])
-    sequences = [[reward_head.tokens(policy, p.item, text) for text in p.completions] for p in found.shown]
+    reward_head.check_readable(policy, name, [item for item, _ in shown], [text for _, text in shown])
+    sequences = [[reward_head.encode_pair(policy, p.item, text) for text in p.completions] for p in found.shown]
     reward_head.check_length(policy, name, max(len(row) for rows in sequences for row in rows))
-    asked = [reward_head.asked(policy, pool.items_Q, pool.completions_QN) for pool in pools]
+    asked = [reward_head.encode_candidates(policy, pool.items_Q, pool.completions_QN) for pool in pools]
     optimizer = Optimizer(policy.model, config.train)
     if saved:
         checkpoint.restore(saved, optimizer)
@@ -129,7 +130,7 @@ def load(config: Config, saved: Path | None) -> Policy:
     table, device, dtype, seed = config.model, config.run.device, config.run.dtype, config.seed
     if saved:
         return reward_head.resume(table, saved, device, dtype, seed)
-    return reward_head.make(table, device, dtype, seed)
+    return reward_head.create(table, device, dtype, seed)
 
 
 def check_same(folder: RunFolder, about: dict) -> None:
@@ -190,12 +191,12 @@ def take_step(run: Run) -> None:
 
 def add_gradients(run: Run, shown: Sequence[Learned]) -> Seen:
     """Loss and gradient over micro-batches of whole problems, averaged over the problems of the step."""
-    loss_of = reward_head.pair_loss if run.config.method.loss == "pairs" else reward_head.class_loss
+    loss_of = reward_head.pairwise_loss if run.config.method.loss == "pairs" else reward_head.classification_loss
     seen = Seen()
-    for part in reward_head.micro_batches([sum(map(len, problem.sequences)) for problem in shown], run.micro_tokens):
+    for part in reward_head.contiguous_micro_batches([sum(map(len, problem.sequences)) for problem in shown], run.micro_tokens):
         run.check_stop()
-        rows, groups = reward_head.flat([shown[p].sequences for p in part])
-        scores_N = reward_head.scores(run.policy, rows, groups)
+        rows, groups = reward_head.flatten([shown[p].sequences for p in part])
+        scores_N = reward_head.score_sequences(run.policy, rows, groups)
         loss = torch.zeros((), device=scores_N.device)
         for p, group in zip(part, groups, strict=True):
             right_N, own_N = torch.tensor(shown[p].right, device=scores_N.device), scores_N[group.start : group.stop]
@@ -211,20 +212,21 @@ def add_gradients(run: Run, shown: Sequence[Learned]) -> Seen:
 def measure(run: Run, say: Callable[[str], None]) -> None:
     """rm@k of every benchmark's pool, unless it is recorded already."""
     step, config = run.progress.step, run.config
-    if any(row["step"] == step for row in run.folder.evals()):
+    if any(point.step == step for point in run.folder.evals()):
         return
     points = []
     columns: dict[str, list] = {name: [] for name in ROWS["items"]}
     for pool, asked, base in zip(run.pools, run.asked, run.baselines, strict=True):
         run.check_stop()
         began = time.monotonic()
-        scores_QN = np.array(reward_head.score_asked(run.policy, asked, run.micro_tokens))
+        scores_QN = np.array(reward_head.score_encoded(run.policy, asked, run.micro_tokens))
         found = best_of_n.chosen(scores_QN, pool.correct_QN, base.majority_Q) | base.row
         where = {"step": step, "benchmark": pool.benchmark, "temperature": 0.0}
-        points.append(where | found | {"time/eval": time.monotonic() - began})
+        point = EvalPoint.from_row(where | found | {"time/eval": time.monotonic() - began})
+        points.append(point)
         for row in best_of_n.item_rows(pool, scores_QN):
             for name in columns:
                 columns[name].append(row[name])
-        say(f"step {step}/{config.train.steps}  {pool.benchmark}  rm@{found['k']} {score(found)}")
+        say(f"step {step}/{config.train.steps}  {pool.benchmark}  rm@{point.k} {score(point.acc, point.ci_low, point.ci_high)}")
     run.folder.write_rows("items", step, columns)
     run.folder.append_evals(points)
