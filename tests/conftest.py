@@ -1,4 +1,4 @@
-"""Fixtures: small random models, the shipped one, benchmark data."""
+"""Fixtures shared by all rooms: random models, a shipped model, a recorded run, benchmark data."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from helpers.tiny_models import FAMILIES, tiny_model
-from passus.models import loader
 
 
 @pytest.fixture(params=FAMILIES)
@@ -17,12 +16,22 @@ def family_model(request):
 
 @pytest.fixture(scope="session")
 def nano():
-    """The shipped model, on CPU in float32."""
+    """The shipped Qwen3-shaped model, on the CPU in float32."""
+    from passus.models import loader
+
     return loader.load("nano/qwen3", "cpu", "float32")
 
 
+@pytest.fixture(scope="session")
+def small_run(tmp_path_factory):
+    """The recorded run of helpers.small_run.EXPERIMENT, trained once per worker. Tests read it and never write to it."""
+    from helpers.small_run import run_small
+
+    return run_small(tmp_path_factory.mktemp("small-run") / "qwen3")
+
+
 DATA = Path(os.environ.get("PASSUS_DATA") or Path(__file__).parents[2] / "shared/benchmarks")
-"""Where benchmarks lie; tests that need them skip where they do not."""
+"""The folder with benchmark data. Tests that need it are skipped where it does not exist."""
 
 
 @pytest.fixture

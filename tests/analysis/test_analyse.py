@@ -140,6 +140,7 @@ def test_lines_of_one_name_in_curve_files_are_not_seeds():
     assert len(found) == 15 and {one.level for one in found} == {"L0"}
 
 
+@pytest.mark.slow
 def test_noise_between_settings_is_seldom_taken_for_their_effect():
     rng = np.random.default_rng(23)
     supported = 0
@@ -317,6 +318,7 @@ def test_a_benchmark_that_one_line_lacks_leaves_the_others():
     assert "mean of 2 benchmarks" in asked(curves)["A6"][-1].said
 
 
+@pytest.mark.slow
 def test_sizes_that_gain_alike_are_seldom_said_to_differ():
     rng, supported = np.random.default_rng(34), [0, 0]
     for _ in range(40):

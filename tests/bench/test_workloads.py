@@ -30,6 +30,7 @@ def test_lengths_are_forced(tmp_path):
     assert {row["reward"] for row in rows} <= {0.0, 1.0}
 
 
+@pytest.mark.slow
 def test_the_peer_does_the_same_work(tmp_path):
     arguments = [
         "--prompts",

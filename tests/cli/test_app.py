@@ -166,6 +166,7 @@ def test_an_output_path_that_is_a_file(tmp_path):
         assert done.returncode in (1, 2) and "error" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_given_by_step_can_be_trained_on_and_evaluated(run, tmp_path):
     experiment = write_experiment(tmp_path, EXPERIMENT.replace("nano/qwen3", f"{run}@2"))
     done = passus("run", experiment, "--out", "second", "--set", "train.steps=1", cwd=tmp_path)

@@ -40,6 +40,7 @@ def test_an_update_of_a_weight_is_seen_by_the_one_product():
     torch.testing.assert_close(merged, logits(model, ids).detach(), atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_compiler_makes_one_product_of_three():
     from torch._inductor import config
 

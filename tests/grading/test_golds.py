@@ -72,6 +72,7 @@ def plain(answer) -> bool:
     return isinstance(answer, Value | Based) and not isinstance(answer, Named)
 
 
+@pytest.mark.slow
 def test_a_changed_gold_is_not():
     accepted, tried = [], 0
     for gold in dict.fromkeys(gold for row in ROWS for gold, rule in golds(row) if rule == MATH):

@@ -263,6 +263,7 @@ def test_a_hostile_gold_accepts_nothing_else(gold):
     assert grade(box("7"), gold, truncated=False).verdict in (Verdict.WRONG, Verdict.ERROR)
 
 
+@pytest.mark.slow
 def test_memory_stays_flat():
     def batch(base: int, count: int) -> None:
         outputs = [box(f"{n}" + rf"\sqrt{{{base}}}" * 10) for n in range(count)]

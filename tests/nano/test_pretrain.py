@@ -72,6 +72,7 @@ def test_the_right_behaviour_is_there_and_not_dominant(shipped):
     assert shares["direct"] < 0.45 < shares["steps"]  # options can be told apart, by those who work
 
 
+@pytest.mark.slow
 def test_checked_solutions_are_more_reliable_than_unchecked_ones():
     """What long-cot stands on: length can pay. By what the base writes, on problems it has never seen."""
     policy = loader.load("nano/qwen3", "cpu", "float32")

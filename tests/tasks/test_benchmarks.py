@@ -34,6 +34,7 @@ def test_every_file_loads_whole(real_data, row):
             assert set(item.gold) <= set("ABCDEFGHIJ"[: len(item.rule.choices) or 4]), item
 
 
+@pytest.mark.slow
 def test_every_prompt_renders_with_every_family(real_data, families):
     for row in [row for row in LOCAL if row in benchmarks.BENCHMARKS]:
         for item in dataset.items_of(row):

@@ -153,6 +153,7 @@ def test_the_made_folder_loads_and_samples(base, script, tokenizer):
     assert len(rollout.tokens) == 4 and all(0 < len(row) <= 12 for row in rollout.tokens)
 
 
+@pytest.mark.slow
 def test_the_experiment_fits_the_model(base, capsys):
     assert run("real/words", set_=[f"model.base={base}"], dry_run=True) == 0
     assert "32 prompts x 8 samples = 256 completions" in capsys.readouterr().out

@@ -108,6 +108,7 @@ def test_going_back_is_resumed_exactly(tmp_path, goes_off, step):
     assert again.events() == whole.events()
 
 
+@pytest.mark.slow
 def test_the_live_reader_goes_back_with_the_policy(tmp_path, goes_off):
     """A run that is begun again after the alarm makes its reader anew: one that kept the old weights would part from it."""
     watched = tables("return") | {"reward": {"reader": "live"}, "train": EVALS["train"] | {"learning_rate": 5e-3}}

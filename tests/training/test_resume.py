@@ -79,6 +79,7 @@ def test_kill_9_inside_saves_and_writes(reference, tmp_path):
     assert "metrics.jsonl" in aside and "step-000003.parquet" in aside
 
 
+@pytest.mark.slow
 def test_kill_9_from_outside_with_two_jobs(reference, tmp_path):
     """The runner is killed, its arms die with it, and the next runner takes them over; twice."""
     # How often a run saves does not change it, so both arms must come out as the one that nobody interrupted.
@@ -116,6 +117,7 @@ def test_asked_to_stop_it_saves_says_where_and_goes_on_later(halfway, reference,
     assert_same(run, reference)
 
 
+@pytest.mark.slow
 def test_the_runner_passes_a_stop_on(tmp_path):
     """SIGTERM: both arms save. Then at once again, while they are still starting: nothing counts as failed."""
     arguments = ("run", write_experiment(tmp_path, GRID), "--jobs", "2", "--out", "out", "--set", "train.steps=2000")
@@ -150,6 +152,7 @@ print("still here", flush=True)
     assert (done.returncode, done.stdout) == (130, "True\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_an_arm_stopped_from_outside_fails_the_command_and_says_so(tmp_path):
     process = start("run", write_experiment(tmp_path), "--out", "out", "--set", "train.steps=2000", cwd=tmp_path)
     wait_for_step(tmp_path / "out/qwen3", 1, process)
@@ -158,6 +161,7 @@ def test_an_arm_stopped_from_outside_fails_the_command_and_says_so(tmp_path):
     assert process.returncode == 1 and "qwen3: stopped; the same command goes on from" in out
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_does_not_stop_the_work(reference, tmp_path):
     arguments = ("run", write_experiment(tmp_path), "--arm", "qwen3", "--out", "out")
     process = start(*arguments, cwd=tmp_path)
@@ -167,6 +171,7 @@ def test_a_closed_pipe_does_not_stop_the_work(reference, tmp_path):
     assert_same(tmp_path / "out/qwen3", reference)
 
 
+@pytest.mark.slow
 def test_editing_the_file_while_it_runs_changes_nothing(tmp_path):
     """Also a module of the user's that is called like one of Python's."""
     (tmp_path / "random.py").write_text("raise RuntimeError")
@@ -181,6 +186,7 @@ def test_editing_the_file_while_it_runs_changes_nothing(tmp_path):
     assert RunFolder(tmp_path / "out/seed-1").config().train.prompts == 4
 
 
+@pytest.mark.slow
 def test_two_runners_on_one_folder(tmp_path):
     arguments = ("run", write_experiment(tmp_path), "--out", "out", "--set", "train.steps=2000")
     first = start(*arguments, "--arm", "qwen3", cwd=tmp_path)
@@ -215,6 +221,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(disk)], check=True)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_really_full(small_disk, reference, tmp_path):
     arguments = ("run", write_experiment(tmp_path), "--arm", "qwen3", "--out", str(small_disk))
     # While rows are recorded, with no room even for status.json: the clear message must win over the second failure.
@@ -263,6 +270,7 @@ def test_another_config_is_refused_with_the_difference(halfway, tmp_path):
     assert sorted(path.name for path in run.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_a_failing_arm_fails_the_command_and_shows_why(tmp_path):
     experiment = write_experiment(tmp_path, EXPERIMENT + '[sweep]\n"train.max_tokens" = [24, 511]\n')
     done = passus("run", experiment, "--out", "out", "--jobs", "2", "--set", "train.steps=1", cwd=tmp_path)
