@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from helpers.small_run import EXPERIMENT, small_config, write_experiment
-from passus.config import tables
+from passus.config import resolve
 from passus.config.experiment import load_experiment, shipped_experiments
 from passus.config.explain import explain
 from passus.errors import UsageError
@@ -14,7 +14,7 @@ from passus.launch.dry_run import describe
 
 def test_config_toml_reads_back_as_it_was():
     written = small_config(eval={"temperature": [0.0, 1.0]}, name='odd "name"\\ with\nbreaks and \x7f')
-    assert tables.from_toml(tables.to_toml(written), "x") == written
+    assert resolve.from_toml(resolve.to_toml(written), "x") == written
 
 
 def test_the_grid_is_the_product_of_its_keys(tmp_path):
@@ -39,7 +39,7 @@ def test_every_shipped_experiment_loads():
 
 
 def test_few_fields_all_documented():
-    fields = tables.fields()
+    fields = resolve.fields()
     assert len([key for key in fields if not key.startswith("method.")]) < 66  # every one of them asked for by name
     for key, field in fields.items():
         assert field.description, key
@@ -72,7 +72,7 @@ REFUSED = {
     "task.name=abacus/add7": ["add7", "add2"],
     "method.name=gpro": ["method.name = 'gpro'", "grpo"],
     "method.clip_hihg=0.3": ["unknown key method.clip_hihg", "method.clip_high"],
-    "chart.kind=pie": ["chart.kind = 'pie'"],
+    "figure=pie": ["figure = 'pie'"],
     "run.best=acc": ["not yet"],
     "stage=[{kind='sft'}]": ["not yet"],
     "sweep.seed=[]": ["the grid has no arms", "sweep"],
@@ -89,23 +89,25 @@ REFUSED = {
     "method.loss=clipped": ["method.loss = 'clipped'", "'clip'"],
     "method.ratio=sequence": ["sequence_mean"],
     "method.soft_overlong=2": ["method.soft_overlong"],
-    'method={"name"="grpo","anchor"="sampler","correction_cap"=2.0}': ["nothing to correct"],
-    "model.rank=0": ["model.rank"],
-    'model.targets=["all-linear", "q_proj"]': ["model.targets"],
-    'method={"name"="sft","rounds"=3}': ["nothing to correct or to draw again"],
-    "model.targets=[]": ["model.targets"],
+    'method={"name"="grpo","old_logprobs"="sampler","tis_cap"=2.0}': ["nothing to correct"],
+    "model.lora.rank=0": ["model.lora.rank"],
+    'model.lora.targets=["all-linear", "q_proj"]': ["model.lora.targets"],
+    'method={"name"="sft","dynamic_sampling_rounds"=3}': ["nothing to correct or to sample again"],
+    "model.lora.targets=[]": ["model.lora.targets"],
     "model.thinking=yes": ["model.thinking", "'on'"],
     "arm=5": ["[[arm]]"],
     "arm=[]": ["[[arm]]"],
     "method.advantage_eps=1e-46": ["advantage_eps"],
-    "reward.correct=1e39": ["reward.correct"],
-    "train.betas=[1.0, 0.9]": ["train.betas"],
+    "reward.values.correct=1e39": ["reward.values.correct"],
+    "reward.correct=0.5": ["unknown key reward.correct", "reward.values.correct"],
+    "train.warmup=4": ["unknown key train.warmup", "train.optimizer.warmup"],
+    "task.order=hard-from-0": ["hard-from-STEP"],
+    "train.optimizer.beta1=1.0": ["train.optimizer.beta1"],
     "train.learning_rate=nan": ["train.learning_rate"],
     "eval.temperature=1e-40": ["eval.temperature"],
     "eval.temperature=[1.0, 1.0]": ["all different"],
     'eval.suite=["abacus/add2", "abacus/add2"]': ["each benchmark once"],
     "task.name=abacus/add2+add2": ["twice"],
-    "chart.y=train/rewrad": ["train/reward"],
     "model.prompt=hello": ["{question}"],
 }
 
@@ -135,18 +137,18 @@ def test_arms_may_be_listed_and_are_crossed_with_the_sweep(tmp_path):
     "train.learning_rate" = 1e-4
     [[arm]]
     "model.tuning" = "frozen"
-    model.rank = 2
+    model.lora.rank = 2
     [sweep]
     seed = [0, 1]
     """
     path = write_experiment(tmp_path, EXPERIMENT + text)
     arms = {arm.name: arm.config for arm in load_experiment(path).arms}
     assert list(arms) == ["all-weights_seed-0", "all-weights_seed-1", "frozen_rank-2_seed-0", "frozen_rank-2_seed-1"]
-    assert arms["frozen_rank-2_seed-1"].model.rank == 2 and arms["frozen_rank-2_seed-1"].train.learning_rate == 5e-4
+    assert arms["frozen_rank-2_seed-1"].model.lora.rank == 2 and arms["frozen_rank-2_seed-1"].train.learning_rate == 5e-4
     assert arms["all-weights_seed-0"].train.learning_rate == 1e-4 and arms["all-weights_seed-0"].model.tuning == "live"
     set_wins = load_experiment(path, ["train.learning_rate=2e-4", "seed=3", "name=other"]).arms
     assert [(a.name, a.config.train.learning_rate) for a in set_wins] == [("all-weights", 2e-4), ("frozen_rank-2", 2e-4)]
-    assert {a.config.model.rank for a in load_experiment(path, ["model.rank=32"]).arms} == {32}  # written as a table, too
+    assert {a.config.model.lora.rank for a in load_experiment(path, ["model.lora.rank=32"]).arms} == {32}  # written as a table, too
 
 
 def test_the_plan_of_solutions_counts_no_samples():
@@ -164,8 +166,8 @@ def test_a_reward_that_is_a_function_stands_alone(tmp_path):
 
 
 def test_a_preset_fills_the_method_and_is_overridden(tmp_path):
-    (arm,) = load_experiment(write_experiment(tmp_path), ["method.name=dapo", "method.rounds=2"]).arms
-    assert (arm.config.method.clip_high, arm.config.method.rounds, arm.config.method.average) == (0.28, 2, "tokens")
+    (arm,) = load_experiment(write_experiment(tmp_path), ["method.name=dapo", "method.dynamic_sampling_rounds=2"]).arms
+    assert (arm.config.method.clip_high, arm.config.method.dynamic_sampling_rounds, arm.config.method.loss_average) == (0.28, 2, "tokens")
     (arm,) = load_experiment(write_experiment(tmp_path), ["method.name=sft", "train.samples=1"]).arms
     assert arm.config.method.loss == "likelihood"
 
@@ -185,7 +187,7 @@ def test_two_arms_never_share_a_folder(tmp_path):
 
 def test_what_may_change_when_a_run_goes_on():
     recorded = small_config()
-    assert not tables.differences(recorded, small_config(train={"steps": 20}, run={"keep": 1}))
-    assert "train.prompts" in tables.differences(recorded, small_config(train={"prompts": 8}))[0]
-    cosine = small_config(train={"schedule": "cosine"})
-    assert "schedule" in tables.differences(cosine, small_config(train={"schedule": "cosine", "steps": 20}))[0]
+    assert not resolve.differences(recorded, small_config(train={"steps": 20}, run={"keep_checkpoints": 1}))
+    assert "train.prompts" in resolve.differences(recorded, small_config(train={"prompts": 8}))[0]
+    cosine = small_config(train={"optimizer": {"schedule": "cosine"}})
+    assert "schedule" in resolve.differences(cosine, small_config(train={"optimizer": {"schedule": "cosine"}, "steps": 20}))[0]

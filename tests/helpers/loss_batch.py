@@ -2,11 +2,10 @@
 
 import torch
 
-from passus.methods.presets import PRESETS, Tokens, policy_loss, token_weights
+from passus.methods.loss import LossTokens, policy_loss, token_weights
+from passus.methods.presets import PRESETS
 
 GRPO = PRESETS["grpo"]
-
-
 ROWS, LONGEST = 12, 9
 
 
@@ -31,7 +30,7 @@ def passus_loss(new, old, lengths, counts, advantage, rows, method=GRPO, ref=Non
         return None if x is None else x[row_C, offset_C]
 
     entropy_C = torch.zeros(len(row_C)) if entropies is None else pick(entropies)
-    tokens = Tokens(
+    tokens = LossTokens(
         pick(new), entropy_C, pick(old), advantage[row_C], weights[row_C], row_C, len(lengths), (lengths * counts).sum(),
         pick(ref), pick(sampled),
     )  # fmt: skip
@@ -39,7 +38,7 @@ def passus_loss(new, old, lengths, counts, advantage, rows, method=GRPO, ref=Non
 
 
 def on_policy_gradient(method, lengths, advantage):
-    """The gradient of the first update: the anchor is the policy itself."""
+    """The gradient of the first update: the old policy is the policy itself."""
     logp = random_batch(0)[2].clone().requires_grad_()
     loss, _ = passus_loss(logp, logp.detach(), lengths, torch.ones(ROWS), advantage, list(range(ROWS)), method)
     loss.backward()

@@ -6,7 +6,8 @@ from pathlib import Path
 import pyarrow.parquet
 from safetensors.torch import load_file
 
-from passus.config.tables import Config, resolve
+from passus.config.resolve import resolve
+from passus.config.tables import Config
 from passus.errors import Stop
 from passus.runs.run_folder import RunFolder
 from passus.training import loop
@@ -30,7 +31,7 @@ limit = 8
 [run]
 device = "cpu"
 save_every = 2
-keep = 0
+keep_checkpoints = 0
 """
 
 
@@ -39,7 +40,7 @@ def small_config(**tables: dict) -> Config:
     import tomllib
 
     base = tomllib.loads(EXPERIMENT)
-    base["run"] |= {"dtype": "float32", "threads": 1}
+    base["run"] |= {"dtype": "float32"}
     for name, changes in tables.items():
         if isinstance(changes, dict):
             base[name] = base.get(name, {}) | changes

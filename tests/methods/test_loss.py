@@ -7,7 +7,10 @@ import pytest
 import torch
 
 from helpers.loss_batch import GRPO, LONGEST, ROWS, on_policy_gradient, passus_loss, random_batch
-from passus.methods.presets import PRESETS, Method, Tokens, advantages, overlong_penalty, policy_loss, token_weights
+from passus.methods.advantages import advantages
+from passus.methods.length_rewards import overlong_penalty
+from passus.methods.loss import LossTokens, policy_loss, token_weights
+from passus.methods.presets import PRESETS, Method
 
 
 def trl_loss(new, old, mask, advantage, *, level="token", loss_type="grpo", method=GRPO, ref=None, entropies=None, ratio=None):
@@ -19,10 +22,10 @@ def trl_loss(new, old, mask, advantage, *, level="token", loss_type="grpo", meth
         _get_per_token_logps_and_entropies=lambda *_, **__: (
             new, torch.zeros_like(new) if entropies is None else entropies, None
         ),
-        top_entropy_quantile=1.0, off_policy_mask_threshold=None, importance_sampling_level=level, beta=method.kl_weight,
+        top_entropy_quantile=1.0, off_policy_mask_threshold=None, importance_sampling_level=level, beta=method.kl_coef,
         loss_type=loss_type, epsilon_low=method.clip_low, epsilon_high=high, use_vllm=ratio is not None,
         vllm_importance_sampling_correction=True, aux_loss_enabled=False,
-        _entropy_bonus_enabled=method.entropy_weight > 0, entropy_coef=method.entropy_weight, use_adaptive_entropy=False,
+        _entropy_bonus_enabled=method.entropy_coef > 0, entropy_coef=method.entropy_coef, use_adaptive_entropy=False,
         max_completion_length=LONGEST, current_gradient_accumulation_steps=1, model=SimpleNamespace(training=True),
         args=SimpleNamespace(delta=None, steps_per_generation=1, use_bias_correction_kl=False),
         _metrics={"train": defaultdict(list)},
@@ -119,7 +122,7 @@ def test_rloo_equals_trl(seed, parts):
 
 @pytest.mark.parametrize("parts", [1, 3])
 def test_kl_in_the_loss_equals_trl(parts):
-    method = GRPO.model_copy(update={"kl_weight": 0.3})
+    method = GRPO.model_copy(update={"kl_coef": 0.3})
     ref = random_batch(0)[2] + 0.4 * torch.randn(ROWS, LONGEST, generator=torch.Generator().manual_seed(9))
     mine, expected, gradient, theirs, sums, mask = both(
         0, parts, method, lambda *b: trl_loss(*b, method=method, ref=ref)[0], ref=ref
@@ -130,7 +133,7 @@ def test_kl_in_the_loss_equals_trl(parts):
 
 def test_entropy_bonus_equals_trl():
     """The entropies are a function of the log-probs here, so that the bonus has a gradient."""
-    method = PRESETS["dr_grpo"].model_copy(update={"entropy_weight": 0.1})
+    method = PRESETS["dr_grpo"].model_copy(update={"entropy_coef": 0.1})
     lengths, mask, old, new, advantage = random_batch(1)
     theirs, mine = new.clone().requires_grad_(), new.clone().requires_grad_()
     expected, _ = trl_loss(theirs, old, mask, advantage, method=method, loss_type="dr_grpo", entropies=-theirs * old)
@@ -145,7 +148,7 @@ def test_entropy_bonus_equals_trl():
 
 
 def test_the_correction_for_the_sampler_equals_trl_and_is_nothing_when_they_agree():
-    method = GRPO.model_copy(update={"correction_cap": 1.5})
+    method = GRPO.model_copy(update={"tis_cap": 1.5})
     lengths, mask, old, new, advantage = random_batch(2)
     sampled = old + 0.6 * torch.randn(ROWS, LONGEST, generator=torch.Generator().manual_seed(3))
     ratio = (old - sampled).exp().clamp(max=1.5)
@@ -169,10 +172,10 @@ def test_the_first_update_is_plain_policy_gradient():
     torch.testing.assert_close(on_policy_gradient(GRPO, lengths, advantage), expected)
 
 
-@pytest.mark.parametrize("average", ["rows", "tokens", "sum", "constant"])
+@pytest.mark.parametrize("average", ["sequence", "token", "sum", "constant"])
 def test_on_policy_the_methods_differ_by_their_average_alone(average):
     lengths, _, _, _, advantage = random_batch(0)
-    changed = {"average": average}
+    changed = {"loss_average": average}
     gradients = {
         name: on_policy_gradient(PRESETS[name].model_copy(update=changed), lengths, advantage)
         for name in ("grpo", "dapo", "cispo", "gspo")
@@ -185,7 +188,7 @@ def test_on_policy_the_methods_differ_by_their_average_alone(average):
 
 def test_rloo_on_policy_is_a_sequence_sum():
     lengths, _, _, _, advantage = random_batch(0)
-    summed = on_policy_gradient(GRPO.model_copy(update={"average": "sum"}), lengths, advantage)
+    summed = on_policy_gradient(GRPO.model_copy(update={"loss_average": "sum"}), lengths, advantage)
     torch.testing.assert_close(on_policy_gradient(PRESETS["rloo"], lengths, advantage), summed)
 
 
@@ -199,8 +202,8 @@ def test_leave_one_out_is_mean_centred_times_g_over_g_minus_1():
 
 def test_dr_grpo_is_grpo_without_the_division_when_all_rows_are_full():
     full = torch.full((ROWS,), LONGEST)
-    for average in ("rows", "tokens", "constant"):
-        method = GRPO.model_copy(update={"average": average})
+    for average in ("sequence", "token", "constant"):
+        method = GRPO.model_copy(update={"loss_average": average})
         torch.testing.assert_close(
             token_weights(full, torch.ones(ROWS), method, LONGEST), torch.full((ROWS,), 1 / (ROWS * LONGEST))
         )
@@ -216,7 +219,7 @@ def test_advantages_of_a_group():
     assert torch.equal(a[1], torch.zeros(4))
     assert torch.equal(advantages(torch.full((1, 8), 0.1), GRPO), torch.zeros(1, 8))  # whose mean is not 0.1 to the last bit
     assert float(a[2, 3]) == pytest.approx(0.75 / (0.5 + 1e-4))  # standard deviation with G - 1 degrees of freedom
-    batch = advantages(rewards, GRPO.model_copy(update={"scale": "batch"}))
+    batch = advantages(rewards, GRPO.model_copy(update={"advantage_scale": "batch"}))
     assert float(batch[2, 3]) == pytest.approx(0.75 / (float(rewards.std()) + 1e-4))
 
 
@@ -224,10 +227,10 @@ def test_what_a_token_weighs():
     lengths, counts = torch.tensor([1, 5, 10]), torch.tensor([1.0, 1.0, 0.0])
 
     def weights(average):
-        return token_weights(lengths, counts, Method(average=average), 20)
+        return token_weights(lengths, counts, Method(loss_average=average), 20)
 
-    torch.testing.assert_close(weights("rows") * lengths, torch.tensor([1 / 3, 1 / 3, 0.0]))  # each row the same
-    torch.testing.assert_close(weights("tokens"), torch.tensor([1 / 6, 1 / 6, 0.0]))  # what is left out leaves the denominator
+    torch.testing.assert_close(weights("sequence") * lengths, torch.tensor([1 / 3, 1 / 3, 0.0]))  # each row the same
+    torch.testing.assert_close(weights("token"), torch.tensor([1 / 6, 1 / 6, 0.0]))  # what is left out leaves the denominator
     torch.testing.assert_close(weights("sum"), torch.tensor([1 / 3, 1 / 3, 0.0]))
     torch.testing.assert_close(weights("constant"), torch.tensor([1 / 60, 1 / 60, 0.0]))
 
@@ -236,7 +239,7 @@ def test_clip_higher_lets_rare_tokens_grow_further():
     logp = torch.tensor([0.24], requires_grad=True)  # ratio 1.27
     one = torch.ones(1)
     for high, flows in ((0.2, False), (0.28, True)):
-        tokens = Tokens(logp, one, torch.zeros(1), one, one, torch.zeros(1, dtype=torch.long), 1, one)
+        tokens = LossTokens(logp, one, torch.zeros(1), one, one, torch.zeros(1, dtype=torch.long), 1, one)
         loss, _ = policy_loss(tokens, Method(clip_high=high))
         (gradient,) = torch.autograd.grad(loss, logp)
         assert bool(gradient != 0) is flows
@@ -248,8 +251,8 @@ def test_kl_estimators_on_a_known_pair():
     kl = float((p * (p / q).log()).sum())
     one, zero = torch.ones(3), torch.zeros(3)
     for kind, bound in (("k3", 1e-6), ("k2", 1e-4)):
-        method = Method(kl=kind, kl_weight=1.0)
-        tokens = Tokens(p.log(), zero, p.log(), zero, p, torch.arange(3), 3, one.sum(), q.log())
+        method = Method(kl=kind, kl_coef=1.0)
+        tokens = LossTokens(p.log(), zero, p.log(), zero, p, torch.arange(3), 3, one.sum(), q.log())
         loss, _ = policy_loss(tokens, method)
         assert float(loss) == pytest.approx(kl, abs=bound)
 
@@ -260,8 +263,8 @@ def test_soft_overlong_equals_trl():
     method = Method(soft_overlong=0.2)
     lengths = [1, 39, 40, 41, 45, 49, 50]
     expected = get_soft_overlong_punishment(50, 10)([[0] * n for n in lengths])
-    assert overlong_penalty(torch.tensor(lengths), 50, method).tolist() == pytest.approx(expected)
-    assert not overlong_penalty(torch.tensor(lengths), 50, GRPO).any()
+    assert overlong_penalty(torch.tensor(lengths), 50, method.soft_overlong).tolist() == pytest.approx(expected)
+    assert not overlong_penalty(torch.tensor(lengths), 50, GRPO.soft_overlong).any()
 
 
 def test_sft_is_the_mean_log_likelihood_of_all_tokens():

@@ -9,10 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from passus.config.tables import Config, EvalTable, ModelTable, TrainTable, resolve
+from passus.config.resolve import resolve
+from passus.config.tables import Config, EvalTable, ModelTable, TrainTable
 from passus.errors import UsageError, nearest
 from passus.methods.presets import PRESETS
-from passus.metric_names import check_y
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,6 @@ def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
         for key, value in varied.items():
             _set(point, key, value)
         config = resolve(point, source)
-        check_y(config.chart.y)
         parts = [slug(given), *([_arm_name(swept, config)] if swept else [])] if given else [_arm_name(varied, config)]
         arms.append(Arm("_".join(parts), config, varied))
     arms = [*_generators(arms, source), *arms]
@@ -77,7 +76,7 @@ def _generators(arms: list[Arm], source: str) -> list[Arm]:
     """An arm for every generator of candidates; the reward models that learn from them are told to wait."""
     found: dict[str, Arm] = {}
     for n, arm in enumerate(arms):
-        if not arm.config.method.scores:
+        if arm.config.kind != "reward_model":
             continue
         own = []
         for base in arm.config.candidates.generators:
@@ -100,7 +99,7 @@ def _generator(config: Config, base: str) -> Config:
     model = ModelTable(base=base, prompt=config.model.prompt, system=config.model.system, thinking=config.model.thinking)
     suite = EvalTable(suite=config.eval.suite, limit=config.eval.limit, max_tokens=config.eval.max_tokens)
     kept = {name: getattr(config, name) for name in ("name", "seed", "task", "run")}
-    drawn = config.candidates.model_copy(update={"files": []})
+    drawn = config.candidates.model_copy(update={"sources": config.candidates.generators})
     train = TrainTable(max_tokens=config.train.max_tokens, steps=1)
     return Config(**kept, candidates=drawn, model=model, method=PRESETS["candidates"], train=train, eval=suite)
 

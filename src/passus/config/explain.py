@@ -1,38 +1,76 @@
-"""What a field of an experiment file or a recorded metric means, from the one place where it is defined."""
+"""Explains a field of an experiment file or a recorded metric, from the one place where it is defined."""
 
-from typing import Any
+from typing import Literal, get_args, get_origin
 
-from passus.config.tables import MAY_CHANGE, NOT_YET, fields
+from pydantic.fields import FieldInfo
+
+from passus.config.resolve import MAY_CHANGE, NOT_YET, fields, inner_fields
 from passus.errors import UsageError, nearest
+from passus.methods.presets import PRESETS
 from passus.metric_names import METRICS
+from passus.schema import Section
 
 
 def explain(name: str | None) -> str:
-    known = fields()
+    """Returns the explanation of one field, table or metric; of all fields, grouped by table, without a name."""
     if name is None:
-        lines = [_line(key, field) for key, field in known.items()]
-        return "\n".join(
-            [*lines, "next:", "  passus explain train          # a table", "  passus explain train/reward   # a metric"]
-        )
-    if name in known:
-        more = ["May be changed when a run is continued." if name in MAY_CHANGE else "Fixed once a run has begun."]
-        return "\n".join([_line(name, known[name]), *more])
+        return _all_fields()
+    keys = fields() | inner_fields()
+    if name in keys:
+        resume = "May change when a run is resumed." if name in MAY_CHANGE else "Fixed once a run has begun."
+        return "\n".join([_entry(name, keys[name]), resume, *_inner_entries(name)])
     if name in NOT_YET:
         return f"{name}: not yet: {NOT_YET[name]}"
     if name in METRICS:
-        unit = f" [{METRICS[name].unit}]" if METRICS[name].unit else ""
-        return f"{name}{unit}\n    {METRICS[name].meaning}"
-    table = [_line(key, field) for key, field in known.items() if key.startswith(f"{name}.")]
-    table += [f"{key} [{m.unit}]\n    {m.meaning}" for key, m in METRICS.items() if key.startswith(f"{name}/")]
+        return _metric(name)
+    table = [_entry(key, field) for key, field in fields().items() if key.startswith(f"{name}.")]
+    if name == "method":
+        table.append(f"presets: {', '.join(PRESETS)}")
+    table += [_metric(key) for key in METRICS if key.startswith(f"{name}/")]
     if table:
         return "\n".join(table)
     raise UsageError(
-        f"no field or metric {name!r}", expected="`passus explain` lists all fields", write=nearest(name, [*known, *METRICS])
+        f"no field or metric {name!r}", expected="`passus explain` lists all fields", write=nearest(name, [*keys, *METRICS])
     )
 
 
-def _line(key: str, field: Any) -> str:
-    kind = getattr(field.annotation, "__name__", str(field.annotation)).replace("typing.", "")
-    kind = kind if kind != "Literal" else " | ".join(map(repr, field.annotation.__args__))
-    default = "required" if field.is_required() else f"default {field.default!r}"
-    return f"{key}  ({kind}, {default})\n    {field.description}"
+def _all_fields() -> str:
+    lines: list[str] = []
+    table = None
+    for key, field in fields().items():
+        if key.rpartition(".")[0] != table:
+            table = key.rpartition(".")[0]
+            lines.append(f"\n[{table}]" if table else "at the top of the file")
+        lines.append(_entry(key, field))
+    return "\n".join(
+        [*lines, "next:", "  passus explain train          # a table", "  passus explain train/reward   # a metric"]
+    )
+
+
+def _inner_entries(name: str) -> list[str]:
+    return [_entry(key, field) for key, field in inner_fields().items() if key.startswith(f"{name}.")]
+
+
+def _metric(name: str) -> str:
+    unit = f" [{METRICS[name].unit}]" if METRICS[name].unit else ""
+    return f"{name}{unit}\n    {METRICS[name].meaning}"
+
+
+def _entry(key: str, field: FieldInfo) -> str:
+    return f"{key}  ({_type(field)}, {_default(field)})\n    {field.description}"
+
+
+def _type(field: FieldInfo) -> str:
+    if get_origin(field.annotation) is Literal:
+        return " | ".join(map(repr, get_args(field.annotation)))
+    if isinstance(field.default, Section):
+        return "table"
+    return getattr(field.annotation, "__name__", str(field.annotation)).replace("typing.", "")
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    if isinstance(field.default, Section):
+        return ", ".join(f"{key} = {value!r}" for key, value in field.default)
+    return f"default {field.default!r}"

@@ -1,0 +1,183 @@
+"""From the tables of an experiment file to a config: presets, defaults, refusals with the nearest key, TOML in and out."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+import tomli_w
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from passus.config.tables import Config
+from passus.errors import UsageError, nearest
+from passus.methods.presets import PRESETS
+from passus.schema import Section
+from passus.tasks.prompt import AUTO
+
+MAY_CHANGE = ("name", "figure", "train.steps", "judge.url", "run.save_every", "run.keep_checkpoints")
+"""Keys that may differ when a run is resumed. Any other difference would make it a different run."""
+
+NOT_YET = {
+    "stage": "several stages in one experiment; run one experiment per stage, with model.base = RUN@step",
+    "task.max_prompt_tokens": "a filter on prompt length; a prompt that does not fit the context is refused at the start",
+    "eval.stop": "stop strings; the model's end tokens stop it",
+    "run.best": "keeping the best checkpoint by a rule; run.keep_checkpoints = 0 keeps them all",
+}
+"""Keys that users know from other tools, and what to use instead today."""
+
+
+def resolve(tables: Mapping[str, Any], source: str) -> Config:
+    """Fills in defaults and the method's preset, and checks everything."""
+    tables = dict(tables)
+    if isinstance(tables.get("reward"), str):
+        tables["reward"] = {"function": tables["reward"], "values": {"correct": 0.0}}
+    _refuse_not_yet(tables, source)
+    method = tables.get("method", {})
+    if isinstance(method, dict):
+        preset = method.get("name", "grpo")
+        if not isinstance(preset, str) or preset not in PRESETS:
+            raise UsageError(
+                f"{source}: method.name = {preset!r}",
+                expected=f"one of: {', '.join(PRESETS)}",
+                write=nearest(str(preset), PRESETS),
+            )
+        tables["method"] = PRESETS[preset].model_dump() | method
+    try:
+        return Config.model_validate(tables)
+    except ValidationError as error:
+        raise _refusal(error, source) from None
+
+
+def _refuse_not_yet(tables: Mapping[str, Any], source: str) -> None:
+    for key, reason in NOT_YET.items():
+        value: Any = tables
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if value is not None:
+            raise UsageError(f"{source}: {key} = {value!r}: not yet: {reason}")
+
+
+def _refusal(error: ValidationError, source: str) -> UsageError:
+    """Rewrites pydantic's first complaint in the form of our own errors."""
+    detail = error.errors()[0]
+    location = [str(part) for part in detail["loc"] if not str(part).startswith(("list[", "float"))]
+    key = ".".join(location)
+    if detail["type"] == "extra_forbidden":
+        return UsageError(f"{source}: unknown key {key}", expected="`passus explain` lists all keys", write=_nearest_key(key))
+    if detail["type"] == "missing":
+        return UsageError(f"{source}: {key} is missing", expected=_documentation(key), write=EXAMPLES.get(key))
+    if detail["type"] == "value_error" and not location:
+        return UsageError(f"{source}: {detail['ctx']['error']}")
+    expected = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    return UsageError(f"{source}: {key} = {detail['input']!r}", expected=f"{expected}   ({_documentation(key)})")
+
+
+EXAMPLES = {"model": '[model]\n         base = "nano/qwen3"', "model.base": 'base = "nano/qwen3"'}
+"""What to write for keys without a default."""
+
+
+def _nearest_key(key: str) -> str | None:
+    """Looks in the same table if there is one, else everywhere; and for a word that moved into a table of its own."""
+    table, dot, word = key.rpartition(".")
+    known = {**fields(), **inner_fields()}
+    siblings = [k.removeprefix(f"{table}.") for k in known if k.startswith(f"{table}.") and "." not in k[len(table) + 1 :]]
+    if dot and (sibling := nearest(word, siblings)):
+        return f"{table}.{sibling}"
+    if moved := [k for k in inner_fields() if k.rpartition(".")[2] == word]:
+        return moved[0]
+    return nearest(key, [*known, *Config.model_fields]) if not siblings else None
+
+
+def _documentation(key: str) -> str:
+    field = fields().get(key) or inner_fields().get(key)
+    return (field.description or key) if field else key
+
+
+def fields() -> dict[str, FieldInfo]:
+    """Returns every key of an experiment file with its pydantic field. Nested tables such as model.lora are one key."""
+    return _keys_of(Config, depth=1)
+
+
+def inner_fields() -> dict[str, FieldInfo]:
+    """Returns the keys within nested tables, such as model.lora.rank."""
+    return {key: field for key, field in _keys_of(Config, depth=2).items() if key.count(".") == 2}
+
+
+def _keys_of(table: type[Section], depth: int, prefix: str = "") -> dict[str, FieldInfo]:
+    keys: dict[str, FieldInfo] = {}
+    for name, field in table.model_fields.items():
+        inner = field.annotation
+        if depth and isinstance(inner, type) and issubclass(inner, Section):
+            keys |= _keys_of(inner, depth - 1, f"{prefix}{name}.")
+        else:
+            keys[prefix + name] = field
+    return keys
+
+
+def flatten(config: Config) -> dict[str, Any]:
+    """Returns {dotted key: value}, nested tables included."""
+    return _flatten(config.model_dump())
+
+
+def _flatten(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tables.items():
+        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flat
+
+
+def differences(recorded: Config, asked: Config) -> list[str]:
+    """Lists what stands in the way of resuming a recorded run under this config, one line per key."""
+    old, new = flatten(recorded), flatten(asked)
+    lines = [
+        f"{key}: {old[key]!r} recorded, {new[key]!r} asked" for key in old if old[key] != new[key] and key not in MAY_CHANGE
+    ]
+    schedule = recorded.train.optimizer.schedule
+    if old["train.steps"] != new["train.steps"] and schedule != "constant":
+        lines.append(
+            f"train.steps: {old['train.steps']} recorded, {new['train.steps']} asked, and the {schedule} schedule depends on it"
+        )
+    return lines
+
+
+def adopt_recorded(asked: Config, recorded: Config) -> Config:
+    """Replaces "auto" by what it meant when the run began."""
+    run = {key: getattr(recorded.run, key) for key in ("device", "dtype") if getattr(asked.run, key) == AUTO}
+    prompt = recorded.model.prompt if asked.model.prompt == AUTO else asked.model.prompt
+    model = asked.model.model_copy(update={"prompt": prompt})
+    return asked.model_copy(update={"run": asked.run.model_copy(update=run), "model": model})
+
+
+def default_threads(jobs: int = 1) -> int:
+    """Returns the CPU threads per arm when this process's cores are shared by `jobs` arms."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // jobs)
+
+
+def to_toml(config: Config) -> str:
+    return tomli_w.dumps(config.model_dump())
+
+
+def from_toml(text: str, source: str) -> Config:
+    return resolve(tomllib.loads(text), source)
+
+
+def eval_config(
+    suite: str,
+    samples: int,
+    temperature: float,
+    max_tokens: int,
+    limit: int,
+    model: Mapping[str, Any],
+    judge: Mapping[str, Any],
+) -> Config:
+    """Makes a config of what the command line of `passus eval` asks for."""
+    table = {
+        "suite": [name.strip() for name in suite.split(",")],
+        "samples": samples,
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "limit": limit,
+    }
+    return resolve({"model": model, "eval": table, "judge": judge}, "command line")
