@@ -95,6 +95,7 @@ def test_another_choice_is_not():
                 assert isinstance(one, Grade) and one.verdict is Verdict.WRONG, (row.name, gold)
 
 
+@pytest.mark.slow
 def test_few_golds_are_beyond_the_rules():
     """What check_gold reports, in all files together: proofs, sums, integrals, definitions by cases."""
     every = [pair for row in ROWS for pair in golds(row)]
