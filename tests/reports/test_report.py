@@ -6,19 +6,23 @@ import re
 import pytest
 
 from helpers.made_runs import make_run
-from passus.analysis.finding import Finding, Verdict
+from passus.analysis.finding import Finding, Conclusion
 from passus.cli.report import report as passus_report
 from passus.config.experiment import load_experiment
 from passus.errors import UsageError
 from passus.figures.spec import Mark
-from passus.reports import renderer, report
-from passus.runs import curves
-from passus.runs.curves import Curve, Curves, Point
+from passus.reports import renderer
+from passus.reports.appendix import configuration_section
+from passus.reports.document import Document, DocumentSection, Listing, Table
+from passus.reports.markdown import to_markdown
+from passus.reports.report import build_report, marks
+from passus.runs.curve_file import write_curve_file
+from passus.runs.curve import Curve, CurvePoint, Curves
 from passus.runs.run_folder import RunFolder
 
 ORDER = [
-    "Overview", "Axes", "Lines", "Key observations", "Interpretation", "Configuration and environment", "Time and tokens",
-    "Training signals", "Before and after", "What to run next",
+    "Overview", "Accuracy and length", "Axes", "Lines", "Key observations", "Interpretation", "Configuration and environment",
+    "Time and tokens", "Training signals", "Before and after", "Experiments to run next",
 ]  # fmt: skip
 
 
@@ -33,12 +37,12 @@ def runs(tmp_path):
 
 
 def test_sections_come_in_the_order_of_a_chart_description(runs, tmp_path):
-    written = renderer.write(report.report([runs]), tmp_path / "r.md")
+    written = renderer.write(build_report([runs]), tmp_path / "r.md")
     text = (tmp_path / "r.md").read_text()
     assert re.findall(r"^## (.*)$", text, re.M) == ORDER
     assert [path.name for path in written] == ["r.md", "r-accuracy.svg"] and all(path.exists() for path in written)
     assert "the first less the second +1" in text and "paired over 60 items x 4 samples" in text
-    assert "One run a line" in text and "0.06 to 0.96" in text and "5,000" in text
+    assert "One run per line" in text and "0.06 to 0.96" in text and "5,000" in text
 
 
 def test_the_page_needs_nothing_and_runs_nothing(runs, tmp_path):
@@ -51,8 +55,8 @@ def test_the_page_needs_nothing_and_runs_nothing(runs, tmp_path):
 
 
 def test_what_to_run_next_are_experiment_files(runs, tmp_path):
-    (section,) = [s for s in report.report([runs]).sections if s.title == "What to run next"]
-    files = [block for block in section.blocks if isinstance(block, renderer.Listing)]
+    (section,) = [s for s in build_report([runs]).sections if s.title == "Experiments to run next"]
+    files = [block for block in section.blocks if isinstance(block, Listing)]
     assert files
     for block in files:
         path = tmp_path / block.name
@@ -65,11 +69,11 @@ def test_what_to_run_next_are_experiment_files(runs, tmp_path):
 
 @pytest.mark.parametrize("ys", [[0.5], [0.1, float("nan"), 0.3], []])
 def test_few_points_are_reported_as_what_they_are(tmp_path, ys):
-    points = [Point(10 * i, y, approximate=True) for i, y in enumerate(ys)]
-    whole = [Point(0, 0.2), Point(10, 0.3)]
+    points = [CurvePoint(10 * i, y, approximate=True) for i, y in enumerate(ys)]
+    whole = [CurvePoint(0, 0.2), CurvePoint(10, 0.3)]
     given = Curves("t", "step", "accuracy", [Curve("a", "b", points), Curve("c", "b", whole)], source="a text")
-    curves.write_file(given, tmp_path / "c.json")
-    text = renderer.to_markdown(report.report([tmp_path / "c.json"]), "r")
+    write_curve_file(given, tmp_path / "c.json")
+    text = to_markdown(build_report([tmp_path / "c.json"]), "r")
     assert "approximate" in text and ("~.500" in text) is (len(ys) == 1)
     assert ("gives no values" in text) is (not ys) and ("missing" in text) is (len(ys) == 3)
     assert "Configuration" not in text
@@ -78,33 +82,33 @@ def test_few_points_are_reported_as_what_they_are(tmp_path, ys):
 def test_a_run_that_is_being_written(runs, tmp_path):
     with (runs / "better" / "evals.jsonl").open("a") as file:
         file.write('{"step": 60, "bench')
-    assert "better" in renderer.to_markdown(report.report([runs]), "r")
+    assert "better" in to_markdown(build_report([runs]), "r")
 
 
 def test_nothing_to_report_and_other_formats_are_refused(runs, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="nothing in"):
-        report.report([tmp_path / "empty"])
+        build_report([tmp_path / "empty"])
     with pytest.raises(UsageError, match=r"\.html or \.md"):
-        renderer.write(report.report([runs]), tmp_path / "r.pdf")
+        renderer.write(build_report([runs]), tmp_path / "r.pdf")
 
 
 def test_markdown_and_html_leave_text_as_it_is():
     hostile = "<img src=x> *a* [b](c) `d` | # e\x00"
-    blocks = [hostile, renderer.Table([hostile], [[hostile]]), renderer.Listing("```\n" + hostile)]
-    made = renderer.Document(hostile, [renderer.Section(hostile, blocks)])
+    blocks = [hostile, Table([hostile], [[hostile]]), Listing("```\n" + hostile)]
+    made = Document(hostile, [DocumentSection(hostile, blocks)])
     assert "<img" not in renderer.to_html(made) and "\x00" not in renderer.to_html(made)
-    text = renderer.to_markdown(made, "r")
+    text = to_markdown(made, "r")
     assert "](c)" not in re.sub(r"(?s)````.*````", "", text).replace("\\]", "") and "````" in text
 
 
 def test_falls_and_spikes_are_marked_where_they_are():
     found = [
-        Finding("A3", "a", "x", "", Verdict.SUPPORTED, "L2", "", {"before": 90.0}),
-        Finding("A4", "b", "y", "", Verdict.SUPPORTED, "L2", "", {"x": 40.0, "z": -5.0}),
-        Finding("A3", "b", "y", "", Verdict.NOT_SUPPORTED, "L2", "", {"before": 30.0}),
+        Finding("A3", "a", "x", "", Conclusion.SUPPORTED, "L2", "", {"before": 90.0}),
+        Finding("A4", "b", "y", "", Conclusion.SUPPORTED, "L2", "", {"x": 40.0, "z": -5.0}),
+        Finding("A3", "b", "y", "", Conclusion.NOT_SUPPORTED, "L2", "", {"before": 30.0}),
     ]
-    assert report.marks(found) == [Mark(90.0, "falls", "a", "x"), Mark(40.0, "dip", "b", "y")]
+    assert marks(found) == [Mark(90.0, "falls", "a", "x"), Mark(40.0, "dip", "b", "y")]
 
 
 def test_runs_made_with_other_versions_are_told_apart(runs, tmp_path):
@@ -113,7 +117,7 @@ def test_runs_made_with_other_versions_are_told_apart(runs, tmp_path):
     (runs / "worse" / "meta.json").write_text(json.dumps(meta))
     said = [
         block
-        for block in report.configuration([RunFolder(runs / name) for name in ("better", "worse")]).blocks
+        for block in configuration_section([RunFolder(runs / name) for name in ("better", "worse")]).blocks
         if isinstance(block, str)
     ]
     assert len(said) == 2 and said[0].startswith("better: ") and "torch 9.9" in said[1]
@@ -122,10 +126,10 @@ def test_runs_made_with_other_versions_are_told_apart(runs, tmp_path):
 def test_many_benchmarks_are_a_table_and_one_sentence(tmp_path):
     for number, name in enumerate(("a", "b")):
         make_run(tmp_path / "runs" / name, {f"bench{n}": 0.002 * number for n in range(4)})
-    text, table, *_ = report.report([tmp_path / "runs"]).sections[0].blocks
-    assert "On 4 of 4 benchmarks the lines are not told apart." in text and text.count("tiers") == 0
+    text, table, *_ = build_report([tmp_path / "runs"]).sections[0].blocks
+    assert "The lines are not distinguishable on 4 of 4 benchmarks." in text and text.count("tiers") == 0
     assert "over all benchmarks: not supported" in text
-    assert isinstance(table, renderer.Table) and [row[0] for row in table.rows] == [f"bench{n}" for n in range(4)]
+    assert isinstance(table, Table) and [row[0] for row in table.rows] == [f"bench{n}" for n in range(4)]
 
 
 def test_lines_without_a_benchmarks_name_still_have_their_tiers(tmp_path):
@@ -133,5 +137,5 @@ def test_lines_without_a_benchmarks_name_still_have_their_tiers(tmp_path):
     series = [{"name": name, "n": 400, "points": own} for name, own in points.items()]
     file = tmp_path / "curves.json"
     file.write_text(json.dumps({"title": "t", "x": "step", "y": "accuracy", "series": series}))
-    text = report.report([file]).sections[0].blocks[0]
+    text = build_report([file]).sections[0].blocks[0]
     assert "fall into tiers: supported" in text and "of 0 benchmarks" not in text

@@ -9,7 +9,9 @@ from helpers.small_run import small_config
 from passus.cli.demo import demo
 from passus.figures import kinds
 from passus.launch import runner
-from passus.reports import status_page as pages
+from passus.reports import renderer, sample_changes
+from passus.reports.arm_status import read_arm_status, score_cells
+from passus.reports.status_page import build_status_page
 from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import benchmark_items
@@ -71,38 +73,39 @@ class Page(HTMLParser):
 
 
 def write(tmp_path, *folders, **options):
-    pages.write([tmp_path / folder for folder in folders], tmp_path / "report.html", "families", **options)
+    page = build_status_page([tmp_path / folder for folder in folders], "families", **options)
+    renderer.write(page, tmp_path / "report.html")
     return Page(tmp_path / "report.html")
 
 
 def test_numbers(tmp_path):
     make_arm(tmp_path / "a")
-    page = write(tmp_path, "a", made=["passus demo"], ahead=["passus ls a&b"])
+    page = write(tmp_path, "a", made_with=["passus demo"], next_commands=["passus ls a&b"])
     for part in ("0.500[0.400, 0.600]", "0.750[0.650, 0.850]", "0.900, step 4[0.800, 1.000]", "biased upwards", "10.0 to 18.0"):
         assert part in page.text
     assert "clustered by item" in page.text and "passus ls a&b" in page.text and "step 0 of 8" in page.text
-    assert "2 of 8 samples went from wrong to correct,\n1 the other way" in page.text
-    (scores,) = pages.read_arm(tmp_path / "a").scores
-    assert pages.cells(scores)[2] == ("0.900, step 4", "[0.800, 1.000]") and scores.last.step == 8
+    assert "2 of 8 samples went from wrong to correct, 1 the other way" in page.text
+    (scores,) = read_arm_status(tmp_path / "a").scores
+    assert score_cells(scores)[2] == ("0.900, step 4", "[0.800, 1.000]") and scores.last.step == 8
 
 
 def test_samples_before_and_after(tmp_path):
     make_arm(tmp_path / "a")
     text = write(tmp_path, "a").text
     for item, shown in zip(ITEMS, (True, True, True, False), strict=True):
-        assert (f"Right answer {item.gold} ({BENCHMARK}, item {item.index}, sample 0)" in text) is shown
+        assert (f"Correct answer {item.gold} ({BENCHMARK}, item {item.index}, sample 0)" in text) is shown
     order = [text.index(f"item {i}, sample 0") for i in (0, 1, 2)]
     assert order == sorted(order)  # those gained first, then the one lost
 
 
 def test_a_question_that_does_not_fit_its_answers_is_not_shown(tmp_path, monkeypatch):
     make_arm(tmp_path / "a")
-    monkeypatch.setattr(pages, "benchmark_items", lambda name: benchmark_items(name)[1:] + benchmark_items(name)[:1])
+    monkeypatch.setattr(sample_changes, "benchmark_items", lambda name: benchmark_items(name)[1:] + benchmark_items(name)[:1])
     assert ITEMS[0].question in write(tmp_path, "a").text  # order does not matter
     other = [type(item)(item.benchmark, item.index, "another", "-1") for item in ITEMS]
-    monkeypatch.setattr(pages, "benchmark_items", lambda name: other)
+    monkeypatch.setattr(sample_changes, "benchmark_items", lambda name: other)
     text = write(tmp_path, "a").text
-    assert "another" not in text and "item 0, sample 0" in text and "not as it was" in text
+    assert "another" not in text and "item 0, sample 0" in text and "or has changed" in text
 
 
 HOSTILE = "</pre></div><script>alert(1)</script><img src=http://x/y onerror=z>&amp;\x1b[2J\x00\u202e\"'"
@@ -111,7 +114,7 @@ HOSTILE = "</pre></div><script>alert(1)</script><img src=http://x/y onerror=z>&a
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_hostile_text_is_only_text(tmp_path):
     make_arm(tmp_path / "a", label="<b onclick=x>" + HOSTILE.replace("\x00", ""), said=HOSTILE)
-    page = write(tmp_path, "a", made=[HOSTILE])
+    page = write(tmp_path, "a", made_with=[HOSTILE])
     assert not page.tags & {"script", "img", "iframe", "object", "link", "a"}
     assert "<script>alert(1)</script><img src=http://x/y onerror=z>&amp;\\x1b[2J\\x00\\u202e\"'" in page.text
     assert not {"\x1b", "\x00", "\u202e"} & set(page.source)
@@ -141,7 +144,7 @@ def test_it_reloads_only_while_somebody_writes_it(tmp_path):
 
 def test_arms_that_wait_or_have_just_begun(tmp_path):
     page = write(tmp_path, "a", "b")
-    assert "2 waiting" in page.text and "nothing to draw" in page.text and "not final" in page.text
+    assert "2 waiting" in page.text and "no eval point yet" in page.text and "not final" in page.text
     make_arm(tmp_path / "a", evals=())
     make_arm(tmp_path / "b", evals=((0, 0.5),))
     text = write(tmp_path, "a", "b", "c").text

@@ -19,9 +19,9 @@ def analyse(*sources: Path, json_: Json = False) -> int:
     from passus.analysis import analyse as analysis
     from passus.console import say_next
     from passus.reports.terminal import tell_findings
-    from passus.runs import curves
+    from passus.runs.read_curves import load_curves
 
-    findings = analysis.analyse(curves.load(list(sources)))
+    findings = analysis.analyse(load_curves(list(sources)))
     if json_:
         for finding in findings:
             print(json.dumps(finding.to_json(), allow_nan=False))

@@ -46,7 +46,8 @@ def bench(
     """
     from passus.atomic_io import write_text
     from passus.bench import workloads
-    from passus.config import tables
+    from passus.config import resolve
+    from passus.engine.device import choose_device
 
     too_small = min(prompts, tokens, repeats, spread, micro_tokens) < 1 or samples < 2
     if too_small or not 0 <= prompt_tokens <= 4096 or spread > tokens:
@@ -56,7 +57,7 @@ def bench(
             expected="1 or more, samples 2 or more, prompt tokens from 0 to 4096, a spread no larger than the tokens",
         )
     work = workloads.Work(
-        workload, model, prompts, samples, tokens, repeats, choose_device(device), tables.default_threads(),
+        workload, model, prompts, samples, tokens, repeats, choose_device(device), resolve.default_threads(),
         prompt_tokens, spread, micro_tokens,
     )  # fmt: skip
     result = workloads.run(work, peer)

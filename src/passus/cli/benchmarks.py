@@ -52,13 +52,13 @@ def pull_benchmark(name: str, *, data: Data = None) -> int:
     name
         A benchmark, a suite, or a file.
     """
-    from passus.config import tables
+    from passus.config import resolve
     from passus.console import say_next
     from passus.evaluation import suite
     from passus.tasks import dataset
 
     use_data(data)
-    config = tables.eval_config(name, 1, 1.0, 1, 0, {"base": "-"}, {})
+    config = resolve.eval_config(name, 1, 1.0, 1, 0, {"base": "-"}, {})
     loaded = suite.load(config.eval, judged=True)
     for benchmark, items in loaded.items.items():
         print(f"{benchmark}: {len(items)} items")

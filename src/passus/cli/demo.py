@@ -18,22 +18,26 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     jobs
         Number of arms that run at the same time. Default: the number of cores.
     """
-    from passus.config import tables
+    from passus.config import resolve
     from passus.config.experiment import load_experiment
     from passus.console import say, say_next
     from passus.launch import runner
-    from passus.reports import renderer, report, status_page
+    from passus.reports import renderer
+    from passus.reports.arm_status import read_arm_status
+    from passus.reports.pictures import draw_experiment_figure
+    from passus.reports.report import build_report
+    from passus.reports.status_page import build_status_page
 
     if jobs is not None:
         check_jobs(jobs)
     experiment = load_experiment("families")
-    jobs = jobs or min(len(experiment.arms), tables.default_threads())
+    jobs = jobs or min(len(experiment.arms), resolve.default_threads())
     folders = [out / arm.name for arm in experiment.arms]
     page = out / "report.html"
     say(f"{len(folders)} arm(s), {experiment.arms[0].config.train.steps} steps each; updated at every eval point:")
     say(f"  figure: {out / experiment.name}.png\n  report: {page}")
-    made = [f"passus demo --out {shlex.quote(str(out))} --jobs {jobs}"]
-    ahead = [
+    made_with = [f"passus demo --out {shlex.quote(str(out))} --jobs {jobs}"]
+    next_commands = [
         f"passus show {shlex.quote(str(folders[0]))}",
         f"passus plot {shlex.quote(str(out))} --y length --out length.png",
         "passus run families --set train.learning_rate=1e-4 --out runs/slower",
@@ -41,11 +45,12 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
 
     def update_page(live: bool = True) -> None:
         try:
-            status_page.draw(out, experiment, (".png",) if live else (".png", ".svg"))
-            if live or not all(arm.scores for arm in map(status_page.read_arm, folders)):
-                status_page.write(folders, page, experiment.name, experiment.arms[0].config.chart.y, made, ahead, live=live)
+            draw_experiment_figure(out, experiment, (".png",) if live else (".png", ".svg"))
+            if live or not all(arm.scores for arm in map(read_arm_status, folders)):
+                document = build_status_page(folders, experiment.name, made_with, next_commands, live=live)
             else:
-                renderer.write(report.report(folders, experiment.name, made, ahead), page)
+                document = build_report(folders, experiment.name, made_with, next_commands)
+            renderer.write(document, page)
         except (PassusError, OSError, ValueError) as error:  # a figure that cannot be drawn must not stop the arms
             print(f"figure or report were not written: {error}", file=sys.stderr)
 
@@ -55,7 +60,7 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     if code == 0:
         _print_scores(folders)
         say(_time_by_phase(folders))
-        say_next(*ahead)
+        say_next(*next_commands)
     return code
 
 
@@ -65,12 +70,12 @@ def _print_scores(folders: list[Path]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from passus.reports import status_page
+    from passus.reports.arm_status import read_arm_status, score_cells
 
     table = Table("arm", "benchmark", "first", "last", "best", caption="Best is a maximum over eval points: biased upwards.")
-    for arm in map(status_page.read_arm, folders):
+    for arm in map(read_arm_status, folders):
         for scores in arm.scores:
-            shown = [f"{value}\n{interval}" for value, interval in status_page.cells(scores)]
+            shown = [f"{value}\n{interval}" for value, interval in score_cells(scores)]
             table.add_row(*map(Text, (arm.path.name, scores.benchmark, *shown)))
     Console().print(table)
 

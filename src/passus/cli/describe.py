@@ -16,9 +16,9 @@ def describe(*sources: Path, out: Path | None = None) -> int:
     from passus.atomic_io import write_text
     from passus.console import say_next
     from passus.descriptions import chart_text
-    from passus.runs import curves
+    from passus.runs.read_curves import load_curves
 
-    text = chart_text.describe(curves.load(list(sources)))
+    text = chart_text.describe(load_curves(list(sources)))
     if out is None:
         print(text)
         return 0

@@ -60,12 +60,12 @@ def eval(
     json_
         Print eval points as JSON lines.
     """
-    from passus.config import tables
+    from passus.config import resolve
 
     if max_tokens < 1:
         raise UsageError(f"--max-tokens {max_tokens}", expected="1 or more")
     use_data(data)
-    config = tables.eval_config(
+    config = resolve.eval_config(
         suite, samples, temperature, max_tokens, limit,
         {"base": model, "prompt": prompt, "system": system, "thinking": thinking},
         {"url": judge, "model": judge_model, "timeout": judge_timeout},
@@ -104,16 +104,16 @@ def _create_folder(out: Path) -> None:
 
 def evaluate_model(config: "Config", seed: int, device: str, selector: str = "") -> "Evaluated":
     """Evaluates a model. Loads the data before the model, so that missing data is reported at once."""
+    from passus.engine.device import choose_device, choose_dtype
     from passus.evaluation import suite
     from passus.evaluation.best_of_n import add_choices
     from passus.evaluation.evaluate import evaluate
     from passus.interop.lm_eval import Evaluated
     from passus.launch import arm_process
-    from passus.engine.device import choose_device, choose_dtype
     from passus.models import loader, reward_head
     from passus.tasks.llm_judge import judge_of
 
-    judge = judge_of(config.judge.url, config.judge.model, config.judge.timeout)
+    judge = judge_of(config.judge.url, config.judge.model)
     loaded = suite.load(config.eval, judged=judge is not None)
     arm_process.prepare_process(arm_process.own_threads())
     chosen_device = choose_device(device)

@@ -44,7 +44,7 @@ def grade(
     timeout
         Seconds for one such answer, counted from when a process takes it.
     """
-    from passus.config.tables import default_threads
+    from passus.config.resolve import default_threads
     from passus.console import say_next
     from passus.grading import math_verify_pool
 

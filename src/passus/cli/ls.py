@@ -40,7 +40,7 @@ def list_runs(folder: Path) -> list[dict[str, Any]]:
         status = state_of(path)
         try:
             config = RunFolder(path).config() if RunFolder(path).exists() else None
-            steps = config.train.steps if config and not config.method.draws else None  # a generator has no steps
+            steps = config.train.steps if config and config.kind != "candidates" else None  # a generator has no steps
             metrics, point = last_line(path / "metrics.jsonl") or {}, last_line(path / "evals.jsonl") or {}
         except PassusError as error:
             status, steps, metrics, point = {"state": "unreadable", "error": str(error)}, None, {}, {}

@@ -45,9 +45,8 @@ def plot(
     """
     from passus.console import say_next
     from passus.figures import kinds
-    from passus.runs import curves
 
-    figure = kinds.figure(curves.found(sources), kind, x, y, title, curves.found(reference or []))
+    figure = kinds.figure(list(sources), kind, x, y, title, list(reference or []))
     kinds.draw(figure, out, column=column)
     print(f"{'data' if out.suffix == '.csv' else 'figure'}: {out}")
     arguments = " ".join(map(str, sources))

@@ -17,10 +17,10 @@ def read(text: Path, *, out: Path) -> int:
     """
     from passus.console import say_next
     from passus.descriptions import chart_text
-    from passus.runs import curves
+    from passus.runs.curve_file import write_curve_file
 
     description = chart_text.read(_read_text(text), text.stem, str(text))
-    curves.write_file(description, out)
+    write_curve_file(description, out)
     points = sum(len(curve.points) for curve in description.series)
     print(f"{out}: {len(description.series)} series, {points} points, {len(description.claims)} claims")
     for claim in description.unread:

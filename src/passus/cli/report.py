@@ -17,9 +17,9 @@ def report(*sources: Path, out: Path, title: str | None = None) -> int:
     """
     from passus.console import say_next
     from passus.reports import renderer
-    from passus.reports import report as reports
+    from passus.reports.report import build_report
 
-    for path in renderer.write(reports.report(list(sources), title), out):
+    for path in renderer.write(build_report(sources, title), out):
         print(f"{'report' if path == out else 'figure'}: {path}")
     say_next(f"passus analyse {' '.join(map(str, sources))}")
     return 0

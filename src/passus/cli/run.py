@@ -30,7 +30,7 @@ def run(
     from passus.console import say, say_next
     from passus.launch import dry_run as plan
     from passus.launch import runner
-    from passus.reports import status_page
+    from passus.reports.pictures import draw_experiment_figure
 
     use_data(data)
     loaded = load_experiment(experiment, set_ or [])
@@ -47,12 +47,12 @@ def run(
     if code:
         return code
     try:
-        figure = status_page.draw(folder, loaded)
-    except UsageError as error:  # the arms are complete, but they may lack what the [chart] table asks for
+        figure = draw_experiment_figure(folder, loaded)
+    except UsageError as error:  # the arms are complete, but they may lack what the figure needs
         print(f"the figure was not drawn: {error}", file=sys.stderr)
         figure = None
     # A generator of candidates has no training samples to show.
-    shown = next((trained for trained in loaded.arms if not trained.config.method.draws), loaded.arms[0])
+    shown = next((trained for trained in loaded.arms if trained.config.kind != "candidates"), loaded.arms[0])
     say_next(f"passus show {folder / shown.name}", f"passus ls {folder}", f"passus plot {folder} --out figure.pdf")
     if figure:
         say(f"figure: {figure}")

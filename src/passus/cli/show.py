@@ -82,23 +82,27 @@ def show_samples(run: Path, step: int | None, samples: int, verdict: str | None)
     from passus.runs.run_folder import RunFolder
 
     folder = RunFolder(run)
-    method = folder.config().method
+    config_kind = folder.config().kind
     if verdict is not None and verdict not in list(Verdict):
         raise UsageError(f"--verdict {verdict}", expected=", ".join(Verdict))
-    if method.draws:
+    if config_kind == "candidates":
         _show_candidates(folder, samples, verdict)
         return
-    eval_steps = [point["step"] for point in folder.evals()]
+    eval_steps = [point.step for point in folder.evals()]
     if step is None:
-        step = max(eval_steps, default=0) if method.scores else (last_line(run / "metrics.jsonl") or {}).get("step", 0)
-    kind = "items" if method.scores or not step else "samples"
+        step = (
+            max(eval_steps, default=0)
+            if config_kind == "reward_model"
+            else (last_line(run / "metrics.jsonl") or {}).get("step", 0)
+        )
+    kind = "items" if config_kind == "reward_model" or not step else "samples"
     rows = [row for row in folder.read_rows(kind, step) if verdict in (None, row["verdict"])]
     noun = kind
-    if method.scores:
+    if config_kind == "reward_model":
         noun = "best scored candidates"
         rows = [row | {"score": row["logp"], "chance": row["value"], "tokens": None} for row in rows]
     _print_rows(f"{run}, step {step}: {len(rows)} {noun}" + _of_verdict(verdict), rows, samples)
-    earlier = max((s for s in eval_steps if s <= step // 2), default=0) if method.scores else max(1, step // 2)
+    earlier = max((s for s in eval_steps if s <= step // 2), default=0) if config_kind == "reward_model" else max(1, step // 2)
     say_next(f"passus show {run} --step {earlier} --verdict wrong")
 
 

@@ -1,138 +1,84 @@
-"""A text with tables, figures and listings, as Markdown or as one HTML file that needs nothing else.
+"""Writes a document as one self-contained HTML page, or as Markdown with its figures beside it.
 
-All text is taken as text: what a model wrote is escaped in both.
+The page of a running experiment and the finished report share this renderer. Templates are in `templates/`. The page needs no
+network and runs no script. Every text is escaped, and its control characters are made visible: models and files cannot add
+markup.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from html import escape
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from passus.atomic_io import write_atomic
 from passus.errors import UsageError
 from passus.figures import kinds
 from passus.figures.spec import Figure
 from passus.formatting import printable
-from passus.reports.status_page import PAGE, STYLE, inline_svg
+from passus.reports.document import Block, Details, Document, Picture
+from passus.reports.markdown import to_markdown
 
 FORMATS = (".html", ".md")
-LONG_CELL = 40
-"""Characters beyond which a cell is broken into lines."""
-
-
-@dataclass(frozen=True)
-class Table:
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    folded: str = ""
-    """What a page shows in its place until it is asked for."""
-
-
-@dataclass(frozen=True)
-class Listing:
-    """Text as it is: a file, a completion."""
-
-    text: str
-    name: str = ""
-
-
-@dataclass(frozen=True)
-class Picture:
-    figure: Figure
-    name: str
-    caption: str
-
-
-Block = str | Table | Listing | Picture
-
-
-@dataclass
-class Section:
-    title: str
-    blocks: list[Block] = field(default_factory=list)
-    level: int = 2
-
-
-@dataclass
-class Document:
-    title: str
-    sections: list[Section]
-    footer: str = ""
 
 
 def write(document: Document, path: Path) -> list[Path]:
-    """Returns the files that were written: figures stand beside a Markdown file, and inside an HTML file."""
+    """Writes the document and returns the files written: figures stand beside a Markdown file, and inside an HTML file."""
     if path.suffix not in FORMATS:
         raise UsageError(
             f"--out {path}", expected=f"a name that ends in {' or '.join(FORMATS)}", write=str(path.with_suffix(".html"))
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    pictures = [block for section in document.sections for block in section.blocks if isinstance(block, Picture)]
     written = [path]
     if path.suffix == ".md":
-        written += [path.with_name(f"{path.stem}-{picture.name}.svg") for picture in pictures]
-        for picture, target in zip(pictures, written[1:], strict=True):
-            kinds.draw(picture.figure, target)
+        for picture in _pictures([block for section in document.sections for block in section.blocks]):
+            written.append(path.with_name(f"{path.stem}-{picture.name}.svg"))
+            kinds.draw(picture.figure, written[-1])
     text = to_html(document) if path.suffix == ".html" else to_markdown(document, path.stem)
     write_atomic(path, lambda target: target.write_text(text, encoding="utf-8"), durable=False)
     return written
 
 
-def to_markdown(document: Document, stem: str) -> str:
-    parts = [f"# {_mark(document.title)}"]
-    for section in document.sections:
-        parts.append(f"{'#' * section.level} {_mark(section.title)}")
-        parts += [_block_markdown(block, stem) for block in section.blocks]
-    return "\n\n".join([*parts, *([f"*{_mark(document.footer)}*"] if document.footer else [])]) + "\n"
-
-
-def _block_markdown(block: Block, stem: str) -> str:
-    if isinstance(block, Table):
-        rows = [block.head, ["---"] * len(block.head), *block.rows]
-        return "\n".join(
-            "| " + " | ".join(_mark(cell).replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows
-        )
-    if isinstance(block, Listing):
-        text = printable(block.text)
-        fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
-        return (f"{_mark(block.name)}\n\n" if block.name else "") + f"{fence}\n{text.rstrip()}\n{fence}"
-    if isinstance(block, Picture):
-        return f"![{_mark(block.caption)}]({stem}-{block.name}.svg)\n\n{_mark(block.caption)}"
-    return _mark(block)
-
-
-def _mark(text: str) -> str:
-    """Text that Markdown leaves alone, and that carries no markup of its own."""
-    return re.sub(r"([\\`*_<>\[\]#])", r"\\\1", printable(text))
+def _pictures(blocks: Sequence[Block]) -> Iterator[Picture]:
+    for block in blocks:
+        if isinstance(block, Picture):
+            yield block
+        elif isinstance(block, Details):
+            yield from _pictures(block.blocks)
 
 
 def to_html(document: Document) -> str:
-    body = [f"<h1>{_text(document.title)}</h1>"]
-    for section in document.sections:
-        body.append(f"<h{section.level}>{_text(section.title)}</h{section.level}>")
-        body += [_block_html(block) for block in section.blocks]
-    body += [f"<footer>{_text(document.footer)}</footer>"] if document.footer else []
-    return PAGE.format(title=_text(document.title), reload="", style=STYLE, body="\n".join(body))
+    return _environment().get_template("page.html.jinja").render(document=document)
 
 
-def _block_html(block: Block) -> str:
-    if isinstance(block, Table):
-        head = "".join(f"<th>{_text(cell)}" for cell in block.head)
-        rows = "\n".join("<tr>" + "".join(map(_cell, row)) for row in block.rows)
-        table = f'<div class="wide"><table><thead><tr>{head}</thead><tbody>{rows}</tbody></table></div>'
-        return f"<details><summary>{_text(block.folded)}</summary>{table}</details>" if block.folded else table
-    if isinstance(block, Listing):
-        return (f"<p class='quiet'>{_text(block.name)}</p>" if block.name else "") + f"<pre>{_text(block.text)}</pre>"
-    if isinstance(block, Picture):
-        caption = f"<figcaption>{_text(block.caption)}</figcaption>"
-        return f'<figure><div class="wide">{inline_svg(block.figure)}</div>{caption}</figure>'
-    return f"<p>{_text(block)}</p>"
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("passus.reports"), autoescape=True, finalize=_visible, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {"prose": _prose, "inline_svg": inline_svg}
+    return environment
 
 
-def _cell(text: str) -> str:
-    return f"<td class='long'>{_text(text)}" if len(text) > LONG_CELL else f"<td>{_text(text)}"
+def _visible(value: Any) -> Any:
+    """Makes the control characters of every value in a template visible; autoescape then escapes it."""
+    return value if isinstance(value, Markup) else printable(str(value))
 
 
-def _text(text: str) -> str:
-    return re.sub(r"\b([pq]) (&lt;|=) (?=[.\d])", r"\1&nbsp;\2&nbsp;", escape(printable(text)))
+def _prose(text: str) -> Markup:
+    """Escapes a sentence and keeps its p-values on one line."""
+    return Markup(re.sub(r"\b([pq]) (&lt;|=) (?=[.\d])", r"\1&nbsp;\2&nbsp;", str(escape(printable(text)))))
+
+
+def inline_svg(figure: Figure) -> Markup:
+    """Returns the figure as SVG in the colours of the page, so that it can be read on a dark page too."""
+    svg = printable(kinds.svg(replace(figure, note="")))
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    for colour, variable in (("#000000", "currentColor"), ("#ffffff", "var(--paper)")):
+        svg = re.sub(f"(fill|stroke): {colour}", rf"\1: {variable}", svg)
+    return Markup(svg)

@@ -5,15 +5,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from passus.analysis.finding import OVERALL, PLAUSIBLE, Finding, Verdict
+from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Finding, Conclusion
 from passus.analysis.run_comparison import EXAMPLES, Compared
 from passus.formatting import printable
 from passus.grading.grade import Verdict as Right
 from passus.runs.run_folder import RunFolder, find_runs
 
 LOOKS = {
-    Verdict.SUPPORTED: ("+", "green"), Verdict.NOT_SUPPORTED: ("-", "default"), Verdict.UNDERPOWERED: ("?", "yellow"),
-    Verdict.UNTESTABLE: (" ", "bright_black"),
+    Conclusion.SUPPORTED: ("+", "green"), Conclusion.NOT_SUPPORTED: ("-", "default"), Conclusion.UNDERPOWERED: ("?", "yellow"),
+    Conclusion.UNTESTABLE: (" ", "bright_black"),
 }  # fmt: skip
 LONGEST = 400
 
@@ -30,9 +30,9 @@ def tell_findings(found: list[Finding]) -> None:
         mark, colour = LOOKS[one.verdict]
         place = f"line {one.line}, " if one.line else ""
         line = Text(f"  {mark} {one.id:>3} {place}{printable(one.claim).rstrip('.')}: ", style=colour)
-        line.append(f"{one.verdict} ({one.level}). ", style="bold" if one.verdict is Verdict.SUPPORTED else "")
-        console.print(line.append(printable(one.said), style="default"))
-    counts = ", ".join(f"{sum(one.verdict is verdict for one in found)} {verdict}" for verdict in Verdict)
+        line.append(f"{one.verdict} ({one.level}). ", style="bold" if one.verdict is Conclusion.SUPPORTED else "")
+        console.print(line.append(printable(one.sentence), style="default"))
+    counts = ", ".join(f"{sum(one.verdict is verdict for one in found)} {verdict}" for verdict in Conclusion)
     console.print(f"\n{len(found)} findings: {counts}")
 
 
@@ -44,8 +44,8 @@ def tell_comparison(found: list[Compared], a: Path, b: Path, summary: str) -> No
         over = (
             f"{rule} eval points {one.steps[0]:g} to {one.steps[-1]:g}" if len(one.steps) > 1 else f"at step {one.steps[0]:g}"
         )
-        console.print(Text(f"{one.benchmark}: {one.said}; {over}", style="bold" if one.p < 0.05 else ""))
-        if one.p >= 0.05 and one.smallest > PLAUSIBLE:
+        console.print(Text(f"{one.benchmark}: {one.sentence}; {over}", style="bold" if one.p < 0.05 else ""))
+        if one.p >= 0.05 and one.smallest > PLAUSIBLE_EFFECT:
             console.print(f"  too few items: less than {100 * one.smallest:.0f} points could not be seen")
         if not one.benchmark.startswith(OVERALL):
             console.print(f"  items that only A solves: {len(one.gained)}; that only B solves: {len(one.lost)}")

@@ -1,0 +1,83 @@
+"""Experiment files that would answer the questions a report leaves open."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import tomli_w
+
+from passus.analysis.finding import Finding, Conclusion
+from passus.config import resolve
+from passus.reports.document import Block, DocumentSection, Listing
+from passus.runs.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Proposal:
+    name: str
+    reason: str
+    changes: dict[str, Any]
+    """Values by dotted key. A list is swept."""
+
+
+def next_experiments(runs: list[RunFolder], findings: list[Finding]) -> list[DocumentSection]:
+    """Returns one experiment file per open question."""
+    name = runs[0].config().name
+    blocks: list[Block] = []
+    for proposal in _proposals(runs, findings):
+        blocks += [proposal.reason, Listing(_experiment_file(runs, proposal), f"{name}-{proposal.name}.toml")]
+    return [DocumentSection("Experiments to run next", blocks)] if blocks else []
+
+
+def _proposals(runs: list[RunFolder], findings: list[Finding]) -> list[Proposal]:
+    config = runs[0].config()
+    proposals = []
+    if len({run.config().seed for run in runs}) < 3:
+        proposals.append(Proposal("seeds", "Is the difference due to the arms, or to the seed?", {"seed": [0, 1, 2]}))
+    if any(f.id == "A2" and f.verdict is Conclusion.NOT_SUPPORTED for f in findings):
+        reason = "Some curves have not reached a plateau at the end."
+        proposals.append(Proposal("longer", reason, {"train.steps": 2 * config.train.steps}))
+    if any(f.id == "A3" and f.verdict is Conclusion.UNDERPOWERED for f in findings):
+        reason = "More samples per item would make a late fall visible."
+        proposals.append(Proposal("samples", reason, {"eval.samples": 4 * config.eval.samples}))
+    if any(f.id == "A16" and "instability" in f.sentence for f in findings):
+        rates = [config.train.learning_rate * factor for factor in (0.25, 0.5, 1.0)]
+        proposals.append(Proposal("rates", "Does a lower learning rate prevent the fall?", {"train.learning_rate": rates}))
+    return proposals
+
+
+def varying_keys(configs: list[dict[str, Any]]) -> list[str]:
+    """Returns the keys in which flattened configs differ."""
+    keys = dict.fromkeys(key for config in configs for key in config)
+    return [key for key in keys if len({str(config.get(key)) for config in configs}) > 1]
+
+
+def _experiment_file(runs: list[RunFolder], proposal: Proposal) -> str:
+    """Writes the same arms with one change: shared values as tables, the rest as [[arm]] tables, lists as a [sweep]."""
+    configs = [resolve.flatten(run.config()) for run in runs]
+    swept = {key: value for key, value in proposal.changes.items() if isinstance(value, list)}
+    replaced = {"name", *proposal.changes}
+    varying = [key for key in varying_keys(configs) if key not in replaced]
+    shared = {key: value for key, value in configs[0].items() if key not in varying and key not in replaced}
+    shared |= {key: value for key, value in proposal.changes.items() if key not in swept}
+    tables: dict[str, Any] = {"name": f"{configs[0]['name']}-{proposal.name}"} | nested(shared)
+    if varying:
+        # Runs that differ only in a replaced key, such as the seed, are one arm.
+        arms = {
+            tuple(str(config.get(key)) for key in varying): (run, config) for run, config in zip(runs, configs, strict=True)
+        }
+        tables["arm"] = [{"name": run.path.name} | {key: config[key] for key in varying} for run, config in arms.values()]
+    if swept:
+        tables["sweep"] = swept
+    return tomli_w.dumps(tables)
+
+
+def nested(flat: dict[str, Any]) -> dict[str, Any]:
+    """Turns {"train.steps": 8} into {"train": {"steps": 8}}."""
+    tables: dict[str, Any] = {}
+    for key, value in flat.items():
+        *path, name = key.split(".")
+        table = tables
+        for part in path:
+            table = table.setdefault(part, {})
+        table[name] = value
+    return tables
