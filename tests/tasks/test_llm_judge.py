@@ -12,6 +12,7 @@ from passus.errors import UsageError
 from passus.evaluation import suite
 from passus.evaluation.evaluate import evaluate
 from passus.grading.grade import Rule, Verdict
+from passus.tasks import llm_judge
 from passus.tasks.llm_judge import LONGEST_ANSWER, LONGEST_REPLY, Judge, grade_items, judge_of
 from passus.tasks.lookup import Item
 
@@ -56,13 +57,17 @@ class Endpoint:
 
 
 def drip(handler):
-    """A byte at a time: a timeout of the socket alone would never fire."""
+    """Sends a byte at a time without end: a timeout of the socket alone would never fire."""
     handler.send_response(200)
     handler.end_headers()
-    for _ in range(100):
+    while True:  # until the judge's client hangs up
         handler.wfile.write(b" ")
         handler.wfile.flush()
         time.sleep(0.05)
+
+
+def never(handler):
+    threading.Event().wait()
 
 
 def redirect(handler):
@@ -83,7 +88,7 @@ CASES = {
     "no json": (b"<html>", Verdict.ERROR, "something else"),
     "refusal": (lambda h: h.answer(b"{}", 429), Verdict.ERROR, "HTTP 429"),
     "elsewhere": (redirect, Verdict.ERROR, "HTTP 307"),
-    "slow": (lambda h: time.sleep(2), Verdict.ERROR, "timed out after 0.4 s"),
+    "slow": (never, Verdict.ERROR, "timed out after 0.4 s"),
     "dripping": (drip, Verdict.ERROR, "timed out after 0.4 s"),
     "huge": (lambda h: h.answer(b" " * (LONGEST_REPLY + 9)), Verdict.ERROR, "more than"),
 }
@@ -92,6 +97,18 @@ CASES = {
 @pytest.fixture(scope="module")
 def endpoint():
     return Endpoint({f"[{word}]": reply for word, (reply, _, _) in CASES.items()})
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch):
+    """Times out the replies that never come whole, and gives all others the time they need on a busy machine."""
+    real = llm_judge._reply
+
+    def reply(request, timeout):
+        endless = any(word in request.data for word in (b"[slow]", b"[dripping]", b"41+1"))
+        return real(request, timeout if endless else 600.0)
+
+    monkeypatch.setattr(llm_judge, "_reply", reply)
 
 
 def item(gold: str = "the reference", kind: str = "judge") -> Item:
@@ -135,10 +152,10 @@ def test_the_key_comes_from_the_environment_and_is_in_no_config(monkeypatch):
     monkeypatch.setenv("PASSUS_JUDGE_KEY", "secret")
     judge = {"url": "http://localhost:1/v1/", "model": "j"}
     asked = resolve.resolve({"model": {"base": "nano/qwen3"}, "judge": judge}, "test")
-    assert judge_of(asked.judge.url, asked.judge.model, asked.judge.timeout) == Judge(
+    assert judge_of(asked.judge.url, asked.judge.model) == Judge(
         "http://localhost:1/v1", "j", 60.0, "secret"
     ) and "secret" not in resolve.to_toml(asked)
-    assert judge_of("", "", 60.0) is None
+    assert judge_of("", "") is None
     for bad in ({"url": "http://x"}, {"url": "file:///etc/passwd", "model": "j"}):
         with pytest.raises(UsageError, match="judge"):
             resolve.resolve({"model": {"base": "nano/qwen3"}, "judge": bad}, "test")
@@ -159,7 +176,7 @@ def test_without_a_judge_its_items_are_left_out_and_counted(tmp_path):
 
 def test_an_eval_point_says_how_often_the_judge_failed_and_why(tmp_path, nano):
     """Every other item's problem makes the judge time out."""
-    served = Endpoint({"41+1": lambda h: time.sleep(1), "40+1": said("CORRECT")})
+    served = Endpoint({"41+1": never, "40+1": said("CORRECT")})
     mine = tmp_path / "mine.jsonl"
     rows = [{"problem": f"{40 + n % 2}+1", "answer": "a text", "kind": "judge", "id": str(n)} for n in range(4)]
     mine.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -36,7 +36,7 @@ def base(script, tmp_path_factory):
     """A model that has learned next to nothing."""
     folder = tmp_path_factory.mktemp("words") / "words-tiny"
     sizes = {"tokens": 2048, "device": "cpu", "workers": 0, "seed": 0, "hidden": 64, "layers": 2}
-    model, tokenizer, done = script.pretrain(steps=6, seconds=60, **sizes)
+    model, tokenizer, done = script.pretrain(steps=6, seconds=3600, **sizes)
     assert done["steps"] == 6 and done["tokens"] > 6 * 1500 and done["loss"] < 8.5
     script.save(model, tokenizer, folder, {"done": done})
     return folder
