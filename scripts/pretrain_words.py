@@ -34,9 +34,10 @@ from tokenizers.trainers import BpeTrainer
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast, Qwen3Config
 
-from passus.console import say_next
+from passus.console import print_next_commands
 from passus.engine import logprob, packing
-from passus.engine.packing import PackedBatch, Shape
+from passus.engine.device import choose_device
+from passus.engine.packing import MicroBatchShape, PackedBatch
 from passus.errors import UsageError
 from passus.models import loader
 from passus.tasks import words
@@ -134,7 +135,7 @@ def for_transformers(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
     )  # fmt: skip
 
 
-def make_pack(tokenizer: Tokenizer, seed: int, number: int, shape: Shape) -> Texts:
+def make_pack(tokenizer: Tokenizer, seed: int, number: int, shape: MicroBatchShape) -> Texts:
     """As many texts as fit a shape."""
     rng = random.Random(f"words/{words.VERSION}/pretrain/{seed}/{number}")
     prompts: list[list[int]] = []
@@ -160,11 +161,11 @@ def _start_worker(tokenizer: str) -> None:
     _worker["tokenizer"] = Tokenizer.from_str(tokenizer)
 
 
-def _work(seed: int, number: int, shape: Shape) -> Texts:
+def _work(seed: int, number: int, shape: MicroBatchShape) -> Texts:
     return make_pack(_worker["tokenizer"], seed, number, shape)
 
 
-def packs_of_texts(tokenizer: Tokenizer, seed: int, shape: Shape, workers: int) -> Generator[Texts]:
+def packs_of_texts(tokenizer: Tokenizer, seed: int, shape: MicroBatchShape, workers: int) -> Generator[Texts]:
     """Without end and always the same, however many workers make them; 0 makes them in this process."""
     if not workers:
         yield from (make_pack(tokenizer, seed, number, shape) for number in count())
@@ -185,7 +186,7 @@ def make_model(hidden: int, layers: int) -> Any:
         num_attention_heads=heads, num_key_value_heads=max(1, heads // 2), head_dim=64, max_position_embeddings=CONTEXT,
         tie_word_embeddings=True, pad_token_id=PAD_ID, eos_token_id=END_ID, bos_token_id=None,
     )  # fmt: skip
-    return loader.empty(shape, torch.float32)
+    return loader.model_from_config(shape, torch.float32)
 
 
 class Masters:
@@ -207,12 +208,12 @@ class Masters:
             torch._foreach_copy_(self.weights, self.masters)
 
 
-def pack(texts: Texts, shape: Shape, device: torch.device) -> PackedBatch:
+def pack(texts: Texts, shape: MicroBatchShape, device: torch.device) -> PackedBatch:
     rows = list(range(len(texts[0])))
     if device.type == "cpu":
         rows.sort(key=lambda row: len(texts[0][row]) + len(texts[1][row]))
         return packing.pack(rows, *texts, device)
-    return packing.pack_filled(rows, *texts, shape, device)
+    return packing.pack_to_shape(rows, *texts, shape, device)
 
 
 def next_token_loss(model: Any, packed: PackedBatch) -> Tensor:
@@ -240,8 +241,8 @@ def pretrain(
 
         for parameter in model.parameters():  # not model.to, which would round the frequencies of the positions as well
             parameter.data = parameter.data.to(torch.bfloat16)
-        compile.accelerate(model)
-    shape = Shape(tokens, max(8, tokens // 64), LONGEST)
+        compile.fuse_and_compile(model)
+    shape = MicroBatchShape(tokens, max(8, tokens // 64), LONGEST)
     step = total = 0
     done, seen, since = 0.0, 0, started
     with closing(packs_of_texts(tokenizer, seed, shape, workers)) as packs:
@@ -286,7 +287,7 @@ def main() -> None:
     try:
         if out.exists() and any(out.iterdir()):
             raise UsageError(f"--out {out} is not empty", expected="a new folder")
-        given["device"] = loader.choose_device(given["device"])
+        given["device"] = choose_device(given["device"])
     except UsageError as error:
         parser.error(str(error))
     model, tokenizer, done = pretrain(**given)
@@ -294,7 +295,7 @@ def main() -> None:
     parameters = sum(p.numel() for p in model.parameters())
     save(model, tokenizer, out, {"format": words.VERSION, "parameters": parameters} | mixture | {"asked": given, "done": done})
     print(f"model: {out}, {parameters / 1e6:.1f}M parameters")
-    say_next(f"passus eval {out} --suite words", "passus run real/words")
+    print_next_commands(f"passus eval {out} --suite words", "passus run real/words")
 
 
 if __name__ == "__main__":

@@ -6,17 +6,20 @@ import sys
 from pathlib import Path
 
 
-def say(text: str) -> None:
-    """Print a line; whoever stops reading (`| head`) must not stop the work."""
+def print_line(text: str) -> None:
+    """Prints a line at once. A reader that closes the pipe (`| head`) does not stop the work."""
     try:
         print(text, flush=True)
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (stands in for stdout until the end)
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (replaces stdout until the process ends)
 
 
-def say_next(*commands: str) -> None:
-    """What to do next. Installed by `make`, passus is in .venv/bin and not on the path: it can be pasted all the same."""
-    by_path = Path(sys.argv[0]).name == "passus" and not shutil.which("passus")
-    program = os.path.relpath(sys.argv[0]) if by_path else "passus"
-    shown = [f"{program}{command.removeprefix('passus')}" if command.startswith("passus ") else command for command in commands]
-    say("\n".join(["next:", *(f"  {command}" for command in shown)]))
+def print_next_commands(*commands: str) -> None:
+    """Prints commands to run next, in a form that can be pasted.
+
+    `make` installs passus in .venv/bin, which is not on the path; the commands then begin with the path of the program.
+    """
+    is_off_path = Path(sys.argv[0]).name == "passus" and not shutil.which("passus")
+    program = os.path.relpath(sys.argv[0]) if is_off_path else "passus"
+    lines = [f"{program}{command.removeprefix('passus')}" if command.startswith("passus ") else command for command in commands]
+    print_line("\n".join(["next:", *(f"  {line}" for line in lines)]))

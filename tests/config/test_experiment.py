@@ -9,7 +9,7 @@ from passus.config import resolve
 from passus.config.experiment import load_experiment, shipped_experiments
 from passus.config.explain import explain
 from passus.errors import UsageError
-from passus.launch.dry_run import describe
+from passus.launch.dry_run import describe_experiment
 
 
 def test_config_toml_reads_back_as_it_was():
@@ -51,7 +51,7 @@ def test_few_fields_all_documented():
 
 def test_dry_run_says_what_follows():
     arm = load_experiment("families").arms[0]
-    text = describe(load_experiment("families", ["train.updates=2"]), Path("runs/x"))
+    text = describe_experiment(load_experiment("families", ["train.updates=2"]), Path("runs/x"))
     assert arm.name in text
     assert "16 prompts x 8 samples = 128 completions" in text and "8 prompts = 64 completions" in text
     assert "13 points" in text and "6 checkpoints" in text
@@ -152,10 +152,10 @@ def test_arms_may_be_listed_and_are_crossed_with_the_sweep(tmp_path):
 
 
 def test_the_plan_of_solutions_counts_no_samples():
-    text = describe(load_experiment("methods", ["method.name=sft"]), Path("runs/x"))
+    text = describe_experiment(load_experiment("methods", ["method.name=sft"]), Path("runs/x"))
     assert "16 prompts x 1 samples = 16 completions" in text and "worked solutions" in text
-    assert "drawn again up to 4 rounds" in describe(load_experiment("methods", ["method.name=dapo"]), Path("runs/x"))
-    assert "frozen, adapter of rank 8 on all-linear" in describe(load_experiment("live-frozen"), Path("runs/x"))
+    assert "resampled up to 4 rounds" in describe_experiment(load_experiment("methods", ["method.name=dapo"]), Path("runs/x"))
+    assert "frozen (LoRA of rank 8 on all-linear)" in describe_experiment(load_experiment("live-frozen"), Path("runs/x"))
 
 
 def test_a_reward_that_is_a_function_stands_alone(tmp_path):

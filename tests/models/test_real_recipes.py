@@ -11,7 +11,7 @@ from helpers.model_folders import CHATS, chat_folder
 from helpers.small_run import assert_same, stop_in_step
 from passus.config.experiment import load_experiment
 from passus.errors import Stop, UsageError
-from passus.launch.dry_run import describe
+from passus.launch.dry_run import describe_experiment
 from passus.models import export, loader
 from passus.runs.run_folder import RunFolder
 from passus.tasks import benchmarks, dataset
@@ -79,7 +79,7 @@ def test_missing_data_says_where_it_could_be(data, monkeypatch):
 
 
 def test_the_plan_needs_no_data():
-    text = describe(load_experiment("real/gsm8k", ["model.base=nano/qwen3"]), Path("runs/gsm8k"))
+    text = describe_experiment(load_experiment("real/gsm8k", ["model.base=nano/qwen3"]), Path("runs/gsm8k"))
     assert "16 prompts x 8 samples = 128 completions of up to 512 tokens" in text and "200 items x 2 samples" in text
 
 
@@ -90,7 +90,7 @@ def test_the_whole_path(data, tmp_path, tuning):
     small = [
         f"model.base={folder}", f"model.tuning={tuning}", "train.steps=4", "train.prompts=2", "train.samples=2",
         "train.max_tokens=24", "eval.every=2", "eval.limit=3", "run.save_every=2", "run.device=cpu", "run.dtype=float32",
-        "run.threads=1", "method.entropy_weight=0.01", "train.learning_rate=1e-3",
+        "method.entropy_coef=0.01", "train.learning_rate=1e-3",
     ]  # fmt: skip
     (arm,) = load_experiment("real/gsm8k", small).arms
     assert arm.name == "Qwen3-made"
@@ -117,7 +117,7 @@ def test_the_whole_path(data, tmp_path, tuning):
     assert tokenizer.chat_template == CHATS["qwen3"].tokenizer("qwen3").chat_template
     policy = loader.load(str(whole), "cpu", "float32")
     ids = torch.arange(3, 15)[None]
-    policy.refresh()
+    policy.refresh_sampling_model()
     trained = policy.sampling_model
     trained.set_attn_implementation("eager")
     with torch.no_grad():

@@ -101,7 +101,7 @@ def test_kill_9_from_outside_with_two_jobs(reference, tmp_path):
     for arm in ("save-every-2", "save-every-3"):
         assert_same(tmp_path / "cut" / arm, reference)
     again = passus(*arguments, cwd=tmp_path)
-    assert again.returncode == 0 and again.stdout.count("finished already") == 2
+    assert again.returncode == 0 and again.stdout.count("already finished") == 2
     assert (tmp_path / "cut/small.png").stat().st_size > 10_000
 
 
@@ -126,7 +126,7 @@ def test_the_runner_passes_a_stop_on(tmp_path):
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=600)
     assert process.returncode == 143, out
-    assert "goes on from out/seed-0/checkpoints/step-" in out and "failed" not in out
+    assert "resumes from out/seed-0/checkpoints/step-" in out and "failed" not in out
     assert not is_held(tmp_path / "out/seed-0") and not is_held(tmp_path / "out/seed-1")
     logged = (tmp_path / "out/seed-1/.experiment.toml").stat().st_mtime_ns
     early = start(*arguments, cwd=tmp_path)
@@ -141,7 +141,7 @@ def test_the_runner_passes_a_stop_on(tmp_path):
 def test_a_second_ctrl_c_stops_at_once():
     code = """
 import os, signal
-from passus.arm import Stopping
+from passus.launch.arm_process import Stopping
 stopping = Stopping()
 os.kill(os.getpid(), signal.SIGINT)
 print(stopping.signal == signal.SIGINT, flush=True)
@@ -158,7 +158,7 @@ def test_an_arm_stopped_from_outside_fails_the_command_and_says_so(tmp_path):
     wait_for_step(tmp_path / "out/qwen3", 1, process)
     os.kill(int(RunFolder(tmp_path / "out/qwen3").status()["pid"]), signal.SIGTERM)
     out, _ = process.communicate(timeout=600)
-    assert process.returncode == 1 and "qwen3: stopped; the same command goes on from" in out
+    assert process.returncode == 1 and "qwen3: stopped; the same command resumes from" in out
 
 
 @pytest.mark.slow

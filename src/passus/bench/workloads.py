@@ -24,12 +24,14 @@ import torch
 
 import passus
 from passus.bench import roofline
-from passus.config import tables as config
+from passus.config import resolve
 from passus.config.tables import Config
+from passus.engine.device import choose_dtype
 from passus.engine.interface import Prompt, SamplingParams
 from passus.errors import PassusError, UsageError, nearest
 from passus.launch import arm_process
 from passus.models import loader
+from passus.models.locate import locate_model
 from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import training_items
 from passus.training import loop
@@ -87,7 +89,7 @@ def coin(completion_ids: Sequence[Sequence[int]], **_: Any) -> list[float]:
 def run(work: Work, peer: str | None) -> dict[str, Any]:
     """The result as `--json` prints it."""
     _check(work, peer)
-    arm_process.prepare_process(work.threads)
+    arm_process.set_up_process(work.threads)
     with tempfile.TemporaryDirectory() as folder:
         base = random_model(work, Path(folder))
         started = time.perf_counter()
@@ -128,7 +130,7 @@ def _on_cuda(measured: "Measured", seconds: float, warm_up: float) -> dict[str, 
     from passus.engine import compile
 
     found: dict[str, Any] = {
-        "peak_gb": torch.cuda.max_memory_allocated() / 1e9, "warm_up_seconds": warm_up, "graphs": compile.graphs(),
+        "peak_gb": torch.cuda.max_memory_allocated() / 1e9, "warm_up_seconds": warm_up, "graphs": compile.compiled_graph_count(),
     }  # fmt: skip
     device = roofline.device()
     if device:
@@ -237,7 +239,7 @@ def _train(work: Work, base: str, folder: Path) -> Measured:
     prepared = _prepare(work, base, folder)
     generator = torch.Generator().manual_seed(1)
     prompts_N = [list(prompt.tokens) for prompt in _prompts(work, prepared) for _ in range(work.samples)]
-    most = min(100, prepared.policy.vocabulary)
+    most = min(100, prepared.policy.vocabulary_size)
     drawn = torch.randint(2, most, (len(prompts_N), work.tokens), generator=generator)
     where = prepared.policy.model.device
     completions_N = drawn.tolist()
@@ -265,12 +267,12 @@ def _prompts(work: Work, prepared: Run) -> list[Prompt]:
         found = [prepared.policy.prompt(item, number) for number, item in training_items(TASK, 0, 0, 0, work.prompts)]
     else:
         generator = torch.Generator().manual_seed(0)
-        most = min(100, prepared.policy.vocabulary)
+        most = min(100, prepared.policy.vocabulary_size)
         drawn = torch.randint(2, most, (work.prompts, work.prompt_tokens), generator=generator)
         found = [Prompt(tuple(row), number) for number, row in enumerate(drawn.tolist())]
     if work.spread == 1:
         return found
-    return [replace(prompt, most=most) for prompt, most in zip(found, work.lengths_P, strict=True)]
+    return [replace(prompt, max_tokens=most) for prompt, most in zip(found, work.lengths_P, strict=True)]
 
 
 def _prepare(work: Work, base: str, folder: Path) -> Run:
@@ -281,15 +283,15 @@ def _prepare(work: Work, base: str, folder: Path) -> Run:
 
 
 def _config(work: Work, base: str) -> Config:
-    dtype = loader.choose_dtype("auto", work.device)
+    dtype = choose_dtype("auto", work.device)
     tables = {
         "model": {"base": base}, "task": {"name": TASK}, "reward": "passus.bench.workloads:coin",
         "train": {"prompts": work.prompts, "samples": work.samples, "max_tokens": work.tokens,
                   "learning_rate": work.learning_rate, "steps": 10**6, "micro_tokens": work.micro_tokens},
         "eval": {"suite": [TASK]},
-        "run": {"device": work.device, "dtype": dtype, "threads": work.threads},
+        "run": {"device": work.device, "dtype": dtype},
     }  # fmt: skip
-    return config.resolve(tables, "passus bench")
+    return resolve.resolve(tables, "passus bench")
 
 
 def _new(folder: Path) -> Path:
@@ -313,7 +315,7 @@ def random_model(work: Work, folder: Path) -> str:
     )  # fmt: skip
     with torch.device(work.device):
         AutoModelForCausalLM.from_config(settings, dtype=torch.bfloat16).save_pretrained(folder / "model")
-    loader.load("nano/qwen3", "cpu", "float32").tokenizer.save_pretrained(folder / "model")
+    loader.load("nano/qwen3", "cpu", "float32").chat.tokenizer.save_pretrained(folder / "model")
     return str(folder / "model")
 
 
@@ -332,7 +334,7 @@ def _device(work: Work) -> str:
 
 def _in_turn(work: Work, measured: Measured, base: str) -> tuple[list[float], dict[str, Any]]:
     """Our seconds, and TRL's name and median on the same work: some steps of ours, as many of theirs, and so on."""
-    asked = json.dumps(asdict(work) | {"model": loader.locate(base)})
+    asked = json.dumps(asdict(work) | {"model": locate_model(base)})
     command = [sys.executable, "-P", "-m", "passus.bench.trl_peer", asked]
     with (
         tempfile.TemporaryFile("w+") as log,

@@ -17,7 +17,7 @@ def analyse(*sources: Path, json_: Json = False) -> int:
         Print one JSON object per finding.
     """
     from passus.analysis import analyse as analysis
-    from passus.console import say_next
+    from passus.console import print_next_commands
     from passus.reports.terminal import tell_findings
     from passus.runs.read_curves import load_curves
 
@@ -27,5 +27,5 @@ def analyse(*sources: Path, json_: Json = False) -> int:
             print(json.dumps(finding.to_json(), allow_nan=False))
         return 0
     tell_findings(findings)
-    say_next(f"passus plot {' '.join(map(str, sources))} --out figure.svg")
+    print_next_commands(f"passus plot {' '.join(map(str, sources))} --out figure.svg")
     return 0

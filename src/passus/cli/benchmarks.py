@@ -25,7 +25,7 @@ def list_benchmarks(*, data: Data = None, json_: Json = False) -> int:
     from rich.text import Text
 
     from passus.cli.catalogue import listing
-    from passus.console import say_next
+    from passus.console import print_next_commands
 
     use_data(data)
     rows = listing()
@@ -37,7 +37,9 @@ def list_benchmarks(*, data: Data = None, json_: Json = False) -> int:
     for row in rows:
         table.add_row(*(Text(str(row.get(key, ""))) for key in ("name", "items", "domain", "samples", "here")))
     Console().print(table)
-    say_next("passus show gsm8k --model nano/qwen3", "passus benchmarks pull gsm8k", "passus eval MODEL --suite mel5")
+    print_next_commands(
+        "passus show gsm8k --model nano/qwen3", "passus benchmarks pull gsm8k", "passus eval MODEL --suite mel5"
+    )
     return 0
 
 
@@ -53,7 +55,7 @@ def pull_benchmark(name: str, *, data: Data = None) -> int:
         A benchmark, a suite, or a file.
     """
     from passus.config import resolve
-    from passus.console import say_next
+    from passus.console import print_next_commands
     from passus.evaluation import suite
     from passus.tasks import dataset
 
@@ -64,5 +66,7 @@ def pull_benchmark(name: str, *, data: Data = None) -> int:
         print(f"{benchmark}: {len(items)} items")
     for remark in loaded.remarks():
         print(remark, file=sys.stderr)
-    say_next(f"passus show {next(iter(loaded.items))} --model nano/qwen3   # the prompt of a model; files: ${dataset.DATA}")
+    print_next_commands(
+        f"passus show {next(iter(loaded.items))} --model nano/qwen3   # the prompt of a model; files: ${dataset.DATA}"
+    )
     return 0

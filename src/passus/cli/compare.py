@@ -37,7 +37,7 @@ def compare(
     """
     from passus.analysis.run_comparison import compare as compare_runs
     from passus.analysis.run_comparison import regressed
-    from passus.console import say_next
+    from passus.console import print_next_commands
     from passus.reports.terminal import tell_comparison
 
     comparisons = compare_runs(a, b, benchmark, summary)
@@ -46,5 +46,5 @@ def compare(
             print(json.dumps(comparison.to_json()))
     else:
         tell_comparison(comparisons, a, b, summary)
-        say_next(f"passus plot {a} {b} --out figure.svg")
+        print_next_commands(f"passus plot {a} {b} --out figure.svg")
     return 3 if fail_on_regression and regressed(comparisons) else 0

@@ -20,7 +20,7 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     """
     from passus.config import resolve
     from passus.config.experiment import load_experiment
-    from passus.console import say, say_next
+    from passus.console import print_line, print_next_commands
     from passus.launch import runner
     from passus.reports import renderer
     from passus.reports.arm_status import read_arm_status
@@ -34,8 +34,8 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     jobs = jobs or min(len(experiment.arms), resolve.default_threads())
     folders = [out / arm.name for arm in experiment.arms]
     page = out / "report.html"
-    say(f"{len(folders)} arm(s), {experiment.arms[0].config.train.steps} steps each; updated at every eval point:")
-    say(f"  figure: {out / experiment.name}.png\n  report: {page}")
+    print_line(f"{len(folders)} arm(s), {experiment.arms[0].config.train.steps} steps each; updated at every eval point:")
+    print_line(f"  figure: {out / experiment.name}.png\n  report: {page}")
     made_with = [f"passus demo --out {shlex.quote(str(out))} --jobs {jobs}"]
     next_commands = [
         f"passus show {shlex.quote(str(folders[0]))}",
@@ -59,8 +59,8 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     update_page(live=False)
     if code == 0:
         _print_scores(folders)
-        say(_time_by_phase(folders))
-        say_next(*next_commands)
+        print_line(_time_by_phase(folders))
+        print_next_commands(*next_commands)
     return code
 
 

@@ -14,7 +14,7 @@ def describe(*sources: Path, out: Path | None = None) -> int:
         File for the description. Without it, the description is printed.
     """
     from passus.atomic_io import write_text
-    from passus.console import say_next
+    from passus.console import print_next_commands
     from passus.descriptions import chart_text
     from passus.runs.read_curves import load_curves
 
@@ -25,5 +25,5 @@ def describe(*sources: Path, out: Path | None = None) -> int:
     out.parent.mkdir(parents=True, exist_ok=True)
     write_text(out, text)
     print(f"description: {out}")
-    say_next(f"passus read {out} --out curves.json")
+    print_next_commands(f"passus read {out} --out curves.json")
     return 0

@@ -75,7 +75,7 @@ def eval(
 
     from rich.console import Console
 
-    from passus.console import say_next
+    from passus.console import print_next_commands
 
     with Console(stderr=True).status("evaluating"):
         evaluated = evaluate_model(config, seed, device, selector)
@@ -86,7 +86,7 @@ def eval(
     if out is not None and not json_:
         print(f"rows: {out / 'items'}")
     elif not json_:
-        say_next(f"passus eval {model} --suite {suite} --out scores   # keeps every completion")
+        print_next_commands(f"passus eval {model} --suite {suite} --out scores   # keeps every completion")
     for remark in evaluated.loaded.remarks():
         print(remark, file=sys.stderr)
     return 0
@@ -115,7 +115,7 @@ def evaluate_model(config: "Config", seed: int, device: str, selector: str = "")
 
     judge = judge_of(config.judge.url, config.judge.model)
     loaded = suite.load(config.eval, judged=judge is not None)
-    arm_process.prepare_process(arm_process.own_threads())
+    arm_process.set_up_process(arm_process.process_threads())
     chosen_device = choose_device(device)
     model, max_tokens = config.model, config.eval_tokens
     dtype = choose_dtype("auto", chosen_device)

@@ -18,12 +18,12 @@ def export(model: str, *, out: Path, dtype: Literal["auto", "float32", "bfloat16
     """
     from rich.console import Console
 
-    from passus.console import say_next
+    from passus.console import print_next_commands
 
     with Console(stderr=True).status("exporting"):
         from passus.models.export import export as export_model
 
         summary = export_model(model, out, dtype)
     print(f"model: {out} ({summary})")
-    say_next(f"passus eval {out} --suite abacus/add2")
+    print_next_commands(f"passus eval {out} --suite abacus/add2")
     return 0

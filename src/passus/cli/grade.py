@@ -45,7 +45,7 @@ def grade(
         Seconds for one such answer, counted from when a process takes it.
     """
     from passus.config.resolve import default_threads
-    from passus.console import say_next
+    from passus.console import print_next_commands
     from passus.grading import math_verify_pool
 
     check_jobs(1 if jobs is None else jobs)
@@ -54,7 +54,7 @@ def grade(
     math_verify_pool.pool().set_up(jobs or default_threads(), timeout)
     counts = grade_file(input_, output)
     print(f"{sum(counts.values())} lines: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
-    say_next(f"head {output}")
+    print_next_commands(f"head {output}")
     return 0
 
 

@@ -58,12 +58,12 @@ def print_runs(rows: list[dict[str, Any]], folder: Path) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from passus.console import say_next
+    from passus.console import print_next_commands
     from passus.formatting import score
 
     if not rows:
         print(f"no runs under {folder}")
-        say_next("passus run families")
+        print_next_commands("passus run families")
         return
     table = Table("run", "state", "step", "benchmark", "accuracy")
     for row in rows:
@@ -74,4 +74,4 @@ def print_runs(rows: list[dict[str, Any]], folder: Path) -> None:
     for row in rows:
         if row["error"]:
             print(f"{row['run']}: {row['error']}")
-    say_next(f"passus show {rows[0]['run']}")
+    print_next_commands(f"passus show {rows[0]['run']}")

@@ -43,7 +43,7 @@ def plot(
     column
         Draw the figure for one column of a two-column paper, with small type.
     """
-    from passus.console import say_next
+    from passus.console import print_next_commands
     from passus.figures import kinds
 
     figure = kinds.figure(list(sources), kind, x, y, title, list(reference or []))
@@ -51,7 +51,7 @@ def plot(
     print(f"{'data' if out.suffix == '.csv' else 'figure'}: {out}")
     arguments = " ".join(map(str, sources))
     other_y = "accuracy" if y == "length" else "length"
-    say_next(
+    print_next_commands(
         f"passus plot {arguments} --y {other_y} --out {out.with_stem(f'{out.stem}-{other_y}')}", f"passus analyse {arguments}"
     )
     return 0

@@ -15,7 +15,7 @@ def read(text: Path, *, out: Path) -> int:
     out
         The curve file (JSON).
     """
-    from passus.console import say_next
+    from passus.console import print_next_commands
     from passus.descriptions import chart_text
     from passus.runs.curve_file import write_curve_file
 
@@ -25,7 +25,7 @@ def read(text: Path, *, out: Path) -> int:
     print(f"{out}: {len(description.series)} series, {points} points, {len(description.claims)} claims")
     for claim in description.unread:
         print(f"not read, line {claim.line}: {claim.text}")
-    say_next(f"passus analyse {out}", f"passus plot {out} --out figure.svg")
+    print_next_commands(f"passus analyse {out}", f"passus plot {out} --out figure.svg")
     return 0
 
 

@@ -15,11 +15,11 @@ def report(*sources: Path, out: Path, title: str | None = None) -> int:
     title
         Title of the report.
     """
-    from passus.console import say_next
+    from passus.console import print_next_commands
     from passus.reports import renderer
     from passus.reports.report import build_report
 
     for path in renderer.write(build_report(sources, title), out):
         print(f"{'report' if path == out else 'figure'}: {path}")
-    say_next(f"passus analyse {' '.join(map(str, sources))}")
+    print_next_commands(f"passus analyse {' '.join(map(str, sources))}")
     return 0

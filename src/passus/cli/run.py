@@ -27,25 +27,26 @@ def run(
         Print the resolved arms, their batch sizes and their memory, and run nothing.
     """
     from passus.config.experiment import load_experiment, slug
-    from passus.console import say, say_next
-    from passus.launch import dry_run as plan
+    from passus.console import print_line, print_next_commands
     from passus.launch import runner
-    from passus.reports.pictures import draw_experiment_figure
+    from passus.launch.dry_run import describe_experiment
 
     use_data(data)
     loaded = load_experiment(experiment, set_ or [])
     folder = out or Path("runs") / slug(loaded.name)
     check_jobs(jobs)
     if dry_run:
-        print(plan.describe(loaded, folder))
+        print(describe_experiment(loaded, folder))
         return 0
     if arm is not None:
         from passus.launch.arm_process import run_arm
 
-        return run_arm(loaded.arm(arm), folder / arm, say)
+        return run_arm(loaded.arm(arm), folder / arm, print_line)
     code = runner.Runner(loaded, set_ or [], folder, jobs).run()
     if code:
         return code
+    from passus.reports.pictures import draw_experiment_figure
+
     try:
         figure = draw_experiment_figure(folder, loaded)
     except UsageError as error:  # the arms are complete, but they may lack what the figure needs
@@ -53,7 +54,7 @@ def run(
         figure = None
     # A generator of candidates has no training samples to show.
     shown = next((trained for trained in loaded.arms if trained.config.kind != "candidates"), loaded.arms[0])
-    say_next(f"passus show {folder / shown.name}", f"passus ls {folder}", f"passus plot {folder} --out figure.pdf")
+    print_next_commands(f"passus show {folder / shown.name}", f"passus ls {folder}", f"passus plot {folder} --out figure.pdf")
     if figure:
-        say(f"figure: {figure}")
+        print_line(f"figure: {figure}")
     return 0

@@ -57,7 +57,7 @@ def show_item(name: str, index: int, model: str, template: str, system: str, thi
     from rich.console import Console
     from rich.text import Text
 
-    from passus.console import say_next
+    from passus.console import print_next_commands
     from passus.formatting import printable
     from passus.models import loader
     from passus.tasks.lookup import benchmark_items
@@ -71,13 +71,13 @@ def show_item(name: str, index: int, model: str, template: str, system: str, thi
     console.print(Text(printable(loader.load_chat_format(model, template, thinking, system).render_with_bos(item))))
     rule = item.rule.kind + (f", within {item.rule.tolerance:.0%}" if item.rule.tolerance else "")
     console.print(Text(f"\n{'gold':>10}  {printable(item.gold)}\n{'graded by':>10}  {rule}"))
-    say_next(f"passus eval {model} --suite {item.benchmark} --limit 8 --out scores")
+    print_next_commands(f"passus eval {model} --suite {item.benchmark} --limit 8 --out scores")
 
 
 def show_samples(run: Path, step: int | None, samples: int, verdict: str | None) -> None:
     """Prints samples of a run: training samples, eval items, scored candidates or drawn candidates, by the kind of run."""
     from passus.atomic_io import last_line
-    from passus.console import say_next
+    from passus.console import print_next_commands
     from passus.grading.grade import Verdict
     from passus.runs.run_folder import RunFolder
 
@@ -103,17 +103,17 @@ def show_samples(run: Path, step: int | None, samples: int, verdict: str | None)
         rows = [row | {"score": row["logp"], "chance": row["value"], "tokens": None} for row in rows]
     _print_rows(f"{run}, step {step}: {len(rows)} {noun}" + _of_verdict(verdict), rows, samples)
     earlier = max((s for s in eval_steps if s <= step // 2), default=0) if config_kind == "reward_model" else max(1, step // 2)
-    say_next(f"passus show {run} --step {earlier} --verdict wrong")
+    print_next_commands(f"passus show {run} --step {earlier} --verdict wrong")
 
 
 def _show_candidates(folder: "RunFolder", samples: int, verdict: str | None) -> None:
-    from passus.console import say_next
+    from passus.console import print_next_commands
     from passus.evaluation import candidates
 
     paths = sorted((folder.path / "candidates").glob("*.parquet"))
     rows = [row for path in paths for row in candidates.read(path) if verdict in (None, row["verdict"])]
     _print_rows(f"{folder.path}: {len(rows)} candidates" + _of_verdict(verdict), rows, samples)
-    say_next(f"passus show {folder.path} --verdict wrong")
+    print_next_commands(f"passus show {folder.path} --verdict wrong")
 
 
 def _of_verdict(verdict: str | None) -> str:

@@ -1,4 +1,4 @@
-"""One arm in one process: lock, config, signals, and a status that tells the truth however it ends."""
+"""One arm in one process: its lock, its config, its signals, and a status that is right however the process ends."""
 
 import ctypes
 import os
@@ -22,19 +22,19 @@ PARENT = "PASSUS_PARENT"
 THREADS = "PASSUS_THREADS"
 
 
-def run_arm(arm: Arm, path: Path, say: Callable[[str], None]) -> int:
-    """Bring an arm to its last step. Returns the exit code."""
-    stopping = Stopping()
+def run_arm(arm: Arm, path: Path, print_line: Callable[[str], None]) -> int:
+    """Runs an arm to its last step. Returns the exit code."""
+    stop = StopRequest()
     die_with_parent()
     folder = RunFolder(path)
-    check_continues(folder, arm.config)  # before the lock: what is refused leaves no trace
+    check_resumable(folder, arm.config)  # before the lock, so that a refused config leaves no trace
     lock = ArmLock(folder)
     if not lock.acquire():
-        say(f"{arm.name}: left alone, because process {folder.status().get('pid')} is working on {path}")
+        print_line(f"{arm.name}: skipped, because process {folder.status().get('pid')} is running it in {path}")
         return 0
     ending: dict[str, Any] = {"state": "failed", "exit_code": 1}
     try:
-        train_arm(arm, folder, stopping, say)
+        train_arm(arm, folder, stop, print_line)
         ending = {"state": "finished", "exit_code": 0, "error": None}
     except PassusError as error:
         ending |= {"error": str(error), "exit_code": error.exit_code}
@@ -42,11 +42,11 @@ def run_arm(arm: Arm, path: Path, say: Callable[[str], None]) -> int:
     except OSError as error:
         if not is_disk_full(error):
             raise
-        full = disk_full(path)
-        ending["error"] = str(full)
-        raise full from None
+        disk_full = disk_full_error(path)
+        ending["error"] = str(disk_full)
+        raise disk_full from None
     except Stop:
-        ending = {"state": "killed", "exit_code": stopping.exit_code, "error": f"stopped by {stopping.name}"}
+        ending = {"state": "killed", "exit_code": stop.exit_code, "error": f"stopped by {stop.name}"}
     finally:
         unexpected = sys.exc_info()[1]
         if unexpected is not None:
@@ -55,63 +55,62 @@ def run_arm(arm: Arm, path: Path, say: Callable[[str], None]) -> int:
     return int(ending["exit_code"])
 
 
-def train_arm(arm: Arm, folder: RunFolder, stopping: "Stopping", say: Callable[[str], None]) -> None:
+def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Callable[[str], None]) -> None:
+    """Trains the arm in this process, as its kind asks. Imports torch."""
     from passus.engine.device import choose_device, choose_dtype
     from passus.evaluation import candidates
     from passus.training import loop
-    from passus.training.reward_model import train as train_reward  # torch comes in here
+    from passus.training.reward_model import train as train_reward
 
-    stopping.check()
-    config = settle(arm.config, folder)
+    stop.check()
+    config = adopt_recorded(arm.config, folder)
     if folder.exists() and is_complete(folder, config):
-        say(f"{arm.name}: finished already, nothing to do")
+        print_line(f"{arm.name}: already finished")
         return
-    prepare_process(threads_of(folder))
+    set_up_process(arm_threads(folder))
     device = choose_device(config.run.device)
     dtype = choose_dtype(config.run.dtype, device)
     config = config.model_copy(update={"run": config.run.model_copy(update={"device": device, "dtype": dtype})})
 
-    def tell(text: str) -> None:
-        say(f"{arm.name}: {text}")
+    def say(text: str) -> None:
+        print_line(f"{arm.name}: {text}")
 
     if config.kind == "reward_model":
-        train_reward.train(config, folder, arm.needs, stopping.check, tell)
+        train_reward.train(config, folder, arm.needs, stop.check, say)
     elif config.kind == "candidates":
-        candidates.draw(config, folder, stopping.check, tell)
+        candidates.draw(config, folder, stop.check, say)
     else:
-        loop.train(config, folder, stopping.check, tell)
+        loop.train(config, folder, stop.check, say)
 
 
-def settle(config: Config, folder: RunFolder) -> Config:
-    """Fill in what "auto" means here, or meant when the run began."""
-    if folder.exists():
-        config = resolve.adopt_recorded(config, folder.config())
-    return config
+def adopt_recorded(config: Config, folder: RunFolder) -> Config:
+    """Replaces "auto" by the value that was recorded when the run began, if it has begun."""
+    return resolve.adopt_recorded(config, folder.config()) if folder.exists() else config
 
 
-def threads_of(folder: RunFolder) -> int:
-    """Returns the CPU threads of an arm. A resumed run keeps the number it began with: other threads give other bits."""
+def arm_threads(folder: RunFolder) -> int:
+    """Returns the CPU threads of an arm. A resumed run keeps its first number, because it affects the bits."""
     recorded = folder.meta()["launches"][0].get("threads") if folder.exists() else None
-    return int(recorded) if recorded else own_threads()
+    return int(recorded) if recorded else process_threads()
 
 
-def own_threads() -> int:
-    """CPU threads for this process: those it was given, or all cores."""
-    asked = os.environ.get(THREADS) or str(resolve.default_threads())
-    if not asked.isdigit() or int(asked) < 1:
-        raise UsageError(f"{THREADS}={asked}", expected="a number of CPU threads, 1 or more")
-    return int(asked)
+def process_threads() -> int:
+    """Returns the CPU threads for this process: $PASSUS_THREADS, or all cores."""
+    threads = os.environ.get(THREADS) or str(resolve.default_threads())
+    if not threads.isdigit() or int(threads) < 1:
+        raise UsageError(f"{THREADS}={threads}", expected="a number of CPU threads, 1 or more")
+    return int(threads)
 
 
-def check_continues(folder: RunFolder, asked: Config) -> None:
-    """Refuse to go on with a run under another config, and say what differs."""
+def check_resumable(folder: RunFolder, config: Config) -> None:
+    """Refuses to resume a run with another config, and lists the differences."""
     if not folder.exists():
         return
     recorded = folder.config()
-    lines = resolve.differences(recorded, resolve.adopt_recorded(asked, recorded))
+    lines = resolve.differences(recorded, resolve.adopt_recorded(config, recorded))
     done = max((row["step"] for row in folder.metrics()), default=0)
-    if asked.train.steps < done:
-        lines.append(f"train.steps: {done} done, {asked.train.steps} asked")
+    if config.train.steps < done:
+        lines.append(f"train.steps: {done} done, {config.train.steps} asked")
     if lines:
         raise UsageError(
             f"{folder.path} holds a run with another config:\n    " + "\n    ".join(lines),
@@ -121,32 +120,32 @@ def check_continues(folder: RunFolder, asked: Config) -> None:
 
 
 def is_complete(folder: RunFolder, config: Config) -> bool:
-    """At its last step, or where an alarm ended it; a generator of candidates, when they are drawn."""
+    """Whether the arm has reached its last step, or the step at which an alarm ended it; for a generator, all candidates."""
     if config.kind == "candidates":
         return is_drawn(folder.path, config)
-    ended = [row["step"] for row in folder.events() if row["event"] == "stop"]
-    last = ended[-1] if ended else config.train.steps
-    done = any(point.step == last for point in folder.evals())
-    return done and (folder.checkpoints / f"step-{last:06d}").is_dir()
+    stops = [row["step"] for row in folder.events() if row["event"] == "stop"]
+    last = stops[-1] if stops else config.train.steps
+    is_evaluated = any(point.step == last for point in folder.evals())
+    return is_evaluated and (folder.checkpoints / f"step-{last:06d}").is_dir()
 
 
-def disk_full(path: Path) -> PassusError:
+def disk_full_error(path: Path) -> PassusError:
     return PassusError(
-        f"the disk that holds {path} is full; all that was recorded before is whole",
+        f"the disk that holds {path} is full; everything recorded before is intact",
         expected="room for a checkpoint and some rows",
-        write="the same command again once there is room; it goes on from the last checkpoint",
+        write="the same command again once there is room; it resumes from the last checkpoint",
     )
 
 
-class Stopping:
-    """SIGTERM and Ctrl-C ask for a stop at the next safe point; a second Ctrl-C stops at once."""
+class StopRequest:
+    """SIGTERM and Ctrl-C request a stop at the next safe point. A second Ctrl-C stops at once."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        signal.signal(signal.SIGTERM, self._ask)
-        signal.signal(signal.SIGINT, self._ask)
+        signal.signal(signal.SIGTERM, self._request)
+        signal.signal(signal.SIGINT, self._request)
 
-    def _ask(self, number: int, _frame: object) -> None:
+    def _request(self, number: int, _frame: object) -> None:
         if self.signal is not None and number == signal.SIGINT:
             os._exit(130)
         self.signal = number
@@ -165,7 +164,7 @@ class Stopping:
 
 
 def die_with_parent() -> None:
-    """An arm started by a runner ends when the runner is killed, so that the next runner finds the arm free."""
+    """Ends this process when the runner that started it is killed, so that the next runner finds the arm free."""
     parent = os.environ.get(PARENT)
     if parent is None:
         return
@@ -181,15 +180,16 @@ def die_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def prepare_process(threads: int) -> None:
+def set_up_process(threads: int) -> None:
+    """Sets the threads of torch, and keeps freed memory in the process."""
     import torch
 
     torch.set_num_threads(threads)
-    # The few texts of a step are done before the tokenizer's threads would have woken up.
+    # A step has few texts: the tokenizer is done with them before its threads have started.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     if sys.platform == "linux":
-        # glibc gives large blocks back to the kernel at every free, and the page faults of the next use cost a sixth of a
-        # training step on a CPU. Keep them.
+        # glibc returns large blocks to the kernel at every free, and the page faults of their next use cost a sixth of a
+        # training step on a CPU.
         mmap_threshold, trim_threshold, top_pad = -3, -1, -2
         libc = ctypes.CDLL(None)
         for option, value in ((mmap_threshold, 1 << 30), (trim_threshold, 2**31 - 1), (top_pad, 1 << 26)):

@@ -1,4 +1,4 @@
-"""What an experiment will do, said before it does it: arms, and every batch size that follows from the few that are set."""
+"""Dry run: describes what an experiment would do, with every batch size that follows from its settings. Runs nothing."""
 
 from pathlib import Path
 
@@ -7,101 +7,138 @@ from passus.config.tables import Config
 from passus.errors import UsageError
 from passus.tasks.lookup import benchmark_size, task_parts, training_size
 
-LONG_PROMPT = 256
-CARDS = (24, 48, 80)
+PROMPT_TOKENS = 256
+"""Length of prompts that the prediction of memory assumes."""
+GPU_SIZES = (24, 48, 80)
+"""Free memory, in GB, for which the dry run says whether the arm fits."""
 
 
-def describe(experiment: Experiment, out: Path) -> str:
+def describe_experiment(experiment: Experiment, out: Path) -> str:
     lines = [f"experiment {experiment.name}: {len(experiment.arms)} arm(s), run folders under {out}"]
     for arm in experiment.arms:
         varied = ", ".join(f"{key} = {value!r}" for key, value in arm.varied.items()) or "no sweep"
-        lines += ["", f"arm {arm.name}  ({varied})", *(f"  {line}" for line in _arm(arm.config))]
+        lines += ["", f"arm {arm.name}  ({varied})"]
+        lines += [f"  {label:<10}{text}" for label, text in _arm_rows(arm.config)]
     return "\n".join(lines)
 
 
-def _arm(config: Config) -> list[str]:
+def _arm_rows(config: Config) -> list[tuple[str, str]]:
+    """Returns the rows of an arm, each a label and its text."""
+    match config.kind:
+        case "reward_model":
+            return _reward_model_rows(config)
+        case "candidates":
+            return _generator_rows(config)
+        case _:
+            return _policy_rows(config)
+
+
+def _policy_rows(config: Config) -> list[tuple[str, str]]:
     train, table = config.train, config.eval
-    samples = 1 if config.method.loss == "likelihood" else train.samples
-    rows = train.prompts * samples
-    points = 1 + len({*range(table.every, train.steps + 1, table.every), train.steps})
-    saves = len({*range(config.run.save_every, train.steps + 1, config.run.save_every), train.steps})
-    items = sum(benchmark_size(name, table.limit) for name in table.benchmarks)
-    if config.method.scores:
-        return _reward_model(config, points, saves, items)
-    if config.method.draws:
-        return _generator(config, items)
-    finite = config.task.limit or training_size(config.task.name)
-    data = f"{finite} items, again and again" if finite else "always new items"
-    if config.task.weights:
-        data += "; shares " + ", ".join(
-            f"{part} {w}" for part, w in zip(task_parts(config.task.name), config.task.weights, strict=True)
-        )
+    samples = 1 if config.kind == "sft" else train.samples
+    rows, items, temperatures = train.prompts * samples, _eval_items(config), len(table.temperatures)
+    rounds = config.method.dynamic_sampling_rounds
     return [
-        f"model     {config.model.base}, {_tuning(config)}, on {config.run.device}, {config.run.dtype}",
-        "method    " + ", ".join(f"{key} {value}" for key, value in config.method),
-        f"task      {config.task.name}, {data}",
-        f"a step    {train.prompts} prompts x {samples} samples = {rows} completions of up to {train.max_tokens} tokens"
-        + (f", drawn again up to {config.method.rounds} rounds" if config.method.rounds > 1 else "")
-        + (" (worked solutions)" if config.method.loss == "likelihood" else ""),
-        f"an update {train.prompts // train.updates} prompts = {rows // train.updates} completions; "
-        f"{train.updates} update(s) a step, micro-batches of at most {train.micro_tokens} tokens",
-        f"training  {train.steps} steps = {train.steps * rows} completions, {train.steps * train.updates} updates, "
-        f"learning rate {train.learning_rate:g} ({train.schedule}, warm-up {train.warmup})",
-        f"eval      {', '.join(table.suite)}: {items} items x {table.samples} samples x {len(table.temperatures)} temperatures"
-        f" = {items * table.samples * len(table.temperatures)} completions a point, {points} points",
-        *_readers(config),
-        *_memory(config),
-        f"saving    {saves} checkpoints, " + (f"the last {config.run.keep} kept" if config.run.keep else "all kept"),
-    ]
+        ("model", f"{config.model.base}, {_tuning(config)}, on {config.run.device}, {config.run.dtype}"),
+        ("method", ", ".join(f"{key} {value}" for key, value in config.method)),
+        ("task", f"{config.task.name}, {_training_data(config)}"),
+        ("step", f"{train.prompts} prompts x {samples} samples = {rows} completions of up to {train.max_tokens} tokens"
+            + (f", resampled up to {rounds} rounds" if rounds > 1 else "")
+            + (" (worked solutions)" if config.kind == "sft" else "")),
+        ("update", f"{train.prompts // train.updates} prompts = {rows // train.updates} completions; {train.updates} update(s) "
+            f"per step, micro-batches of at most {train.micro_tokens} tokens"),
+        ("training", f"{train.steps} steps = {train.steps * rows} completions, {train.steps * train.updates} updates, "
+            f"{_learning_rate(config)}"),
+        ("eval", f"{', '.join(table.suite)}: {items} items x {table.samples} samples x {temperatures} temperatures = "
+            f"{items * table.samples * temperatures} completions per point, {_eval_points(config)} points"),
+        *_reward_and_reader_rows(config),
+        *_memory_rows(config),
+        _checkpoint_row(config),
+    ]  # fmt: skip
 
 
-def _generator(config: Config, items: int) -> list[str]:
-    table = config.candidates
-    temperatures = len(table.temperatures)
-    each = -(-table.pool // (len(table.generators) * temperatures))
+def _generator_rows(config: Config) -> list[tuple[str, str]]:
+    table, items = config.candidates, _eval_items(config)
+    temperatures, problems = len(table.temperatures), config.candidate_problems
+    per_item = -(-table.pool // (len(table.generators) * temperatures))
+    count = temperatures * (problems * table.samples + items * per_item)
     return [
-        f"model     {config.model.base}, as it is, on {config.run.device}, {config.run.dtype}",
-        f"draws     {table.problems} problems of {config.task.name} x {table.samples} x {temperatures} temperatures, and "
-        f"{items} items of the suite x {each} x {temperatures}: "
-        f"{temperatures * (table.problems * table.samples + items * each)} candidates, up to {config.train.max_tokens} tokens",
-    ]
+        ("model", f"{config.model.base}, not trained, on {config.run.device}, {config.run.dtype}"),
+        ("samples", f"{problems} problems of {config.task.name} x {table.samples} x {temperatures} temperatures, and {items} "
+            f"items of the suite x {per_item} x {temperatures}: {count} candidates, up to {config.train.max_tokens} tokens"),
+    ]  # fmt: skip
 
 
-def _reward_model(config: Config, points: int, saves: int, items: int) -> list[str]:
+def _reward_model_rows(config: Config) -> list[tuple[str, str]]:
     train, table = config.train, config.candidates
-    loss = "pairs of right and wrong" if config.method.loss == "pairs" else "right or wrong, each by itself"
+    loss = "pairs of a correct and a wrong candidate" if config.method.loss == "pairs" else "each candidate correct or wrong"
     return [
-        f"model     {config.model.base}, {_tuning(config)}, with one number on the last token, on {config.run.device}, "
-        f"{config.run.dtype}",
-        f"learns    from {', '.join([*table.generators, *table.files])}: {loss}",
-        f"a step    {train.prompts} problems x {train.samples} candidates, micro-batches of up to {train.micro_tokens} tokens",
-        f"training  {train.steps} updates, learning rate {train.learning_rate:g} ({train.schedule}, warm-up {train.warmup})",
-        f"eval      {', '.join(config.eval.suite)}: {items} items, pools of {table.pool}, {points} points",
-        f"saving    {saves} checkpoints, " + (f"the last {config.run.keep} kept" if config.run.keep else "all kept"),
-    ]
+        ("model", f"{config.model.base}, {_tuning(config)}, with a scalar head on the last token, on {config.run.device}, "
+            f"{config.run.dtype}"),
+        ("data", f"candidates of {', '.join([*table.generators, *table.files])}: {loss}"),
+        ("step", f"{train.prompts} problems x {train.samples} candidates, micro-batches of at most {train.micro_tokens} "
+            "tokens"),
+        ("training", f"{train.steps} updates, {_learning_rate(config)}"),
+        ("eval", f"{', '.join(config.eval.suite)}: {_eval_items(config)} items, pools of {table.pool}, {_eval_points(config)} "
+            "points"),
+        _checkpoint_row(config),
+    ]  # fmt: skip
 
 
-def _readers(config: Config) -> list[str]:
-    paid, watching = config.reward.reader, config.eval.readers
-    scored = [f"reward    {config.reward.model_weight:g} x the score of {config.reward.model}"] if config.reward.model else []
-    return (
-        scored
-        + ([f"reward    of what {paid} answers from the reasoning"] if paid else [])
-        + (
-            [f"readers   {', '.join(watching)}: {len(watching)} answers to each completion of an eval point"]
-            if watching
-            else []
-        )
-    )
+def _training_data(config: Config) -> str:
+    size = config.task.limit or training_size(config.task.source)
+    data = f"{size} items, repeated" if size else "always new items"
+    if weights := config.task.mixture[1]:
+        parts = zip(task_parts(config.task.source), weights, strict=True)
+        data += "; weights " + ", ".join(f"{part} {weight}" for part, weight in parts)
+    return data
+
+
+def _eval_items(config: Config) -> int:
+    return sum(benchmark_size(name, config.eval.limit) for name in config.eval.benchmarks)
+
+
+def _eval_points(config: Config) -> int:
+    return 1 + _count_every(config.eval.every, config.train.steps)
+
+
+def _count_every(interval: int, steps: int) -> int:
+    """Returns how often something happens that is done every `interval` steps and at the last step."""
+    return len({*range(interval, steps + 1, interval), steps})
+
+
+def _learning_rate(config: Config) -> str:
+    optimizer = config.train.optimizer
+    return f"learning rate {config.train.learning_rate:g} ({optimizer.schedule}, warm-up {optimizer.warmup})"
 
 
 def _tuning(config: Config) -> str:
-    model = config.model
-    return "live" if model.tuning == "live" else f"frozen, adapter of rank {model.rank} on {', '.join(model.targets)}"
+    lora = config.model.lora
+    if config.model.tuning == "live":
+        return "live (full fine-tuning)"
+    return f"frozen (LoRA of rank {lora.rank} on {', '.join(lora.targets)})"
 
 
-def _memory(config: Config) -> list[str]:
-    """What a GPU would have to hold. Small models on a CPU need no plan, and this one needs torch."""
+def _checkpoint_row(config: Config) -> tuple[str, str]:
+    keep = config.run.keep_checkpoints
+    count = _count_every(config.run.save_every, config.train.steps)
+    return "saving", f"{count} checkpoints, " + (f"the last {keep} kept" if keep else "all kept")
+
+
+def _reward_and_reader_rows(config: Config) -> list[tuple[str, str]]:
+    reward, readers = config.reward, config.eval.readers
+    rows = []
+    if reward.model:
+        rows.append(("reward", f"{reward.values.model:g} x the score of {reward.model}"))
+    if reward.reader:
+        rows.append(("reward", f"for the answer of {reward.reader} from the reasoning"))
+    if readers:
+        rows.append(("readers", f"{', '.join(readers)}: {len(readers)} answers per completion of an eval point"))
+    return rows
+
+
+def _memory_rows(config: Config) -> list[tuple[str, str]]:
+    """Predicts the peak GPU memory. Skipped on the CPU and for nano models, because it imports torch."""
     if config.run.device == "cpu" or config.model.base.startswith("nano/"):
         return []
     import torch
@@ -110,21 +147,21 @@ def _memory(config: Config) -> list[str]:
 
     dtype = torch.float32 if config.run.dtype == "float32" else torch.bfloat16
     try:
-        need = memory_plan.predict(config, LONG_PROMPT, dtype)
-        plain = memory_plan.predict(config, LONG_PROMPT, torch.float32)
+        need = memory_plan.predict(config, PROMPT_TOKENS, dtype)
+        plain = memory_plan.predict(config, PROMPT_TOKENS, torch.float32)
     except UsageError as error:
-        return [f"memory    not known: {str(error).splitlines()[0][:120]}"]
+        return [("memory", f"unknown: {str(error).splitlines()[0][:120]}")]
     tokens = max(config.train.micro_tokens, need.longest)
     terms = {
         "weights": need.weights, "optimizer": need.optimizer, "reference": need.reference, "gradients": need.gradients,
         "activations": need.activations(tokens, 0), "logits": need.logits, "cache": need.cache,
     }  # fmt: skip
-    shown = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in terms.items() if size)
+    parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in terms.items() if size)
     peak = need.training(tokens) + need.cache + need.sampling
     kind = str(dtype).removeprefix("torch.")
-    lines = [f"memory    {peak / 1e9:.0f} GB at the peak on CUDA in {kind} (prompts of {LONG_PROMPT} tokens): {shown}"]
-    cards = [(f"{size} GB free", size, need) for size in CARDS] + [("16 GB free, no bf16", 16, plain)]
-    for name, size, needed in cards:
-        found = memory_plan.fit(needed, size << 30, config.train.micro_tokens)
-        lines.append(f"          {name}: " + (found.describe(needed) if found else "does not fit"))
-    return lines
+    rows = [("memory", f"{peak / 1e9:.0f} GB at the peak on CUDA in {kind} (prompts of {PROMPT_TOKENS} tokens): {parts}")]
+    gpus = [(f"{size} GB free", size, need) for size in GPU_SIZES] + [("16 GB free, no bf16", 16, plain)]
+    for name, size, needed in gpus:
+        plan = memory_plan.fit(needed, size << 30, config.train.micro_tokens)
+        rows.append(("", f"{name}: " + (plan.describe(needed) if plan else "does not fit")))
+    return rows

@@ -1,4 +1,4 @@
-"""How an experiment stands: a live table in a terminal, a line for each new eval point elsewhere."""
+"""Progress of an experiment: a live table in a terminal, elsewhere one line per new eval point."""
 
 import sys
 import time
@@ -6,26 +6,27 @@ from pathlib import Path
 from types import TracebackType
 
 from passus.atomic_io import last_line
-from passus.console import say
+from passus.console import print_line
 from passus.formatting import score
 from passus.runs.lock import state_of
 from passus.runs.run_folder import RunFolder
 
 
-class Display:
-    """Reads run folders; `refresh` says whether there was a new eval point."""
+class ProgressDisplay:
+    """Shows the progress of arms, read from their run folders."""
 
-    def __init__(self, rows: list[tuple[str, Path, int]]):
-        self.rows = rows
-        self.seen: dict[str, int] = {}
-        self.first: dict[str, tuple[float, int]] = {}
+    def __init__(self, arms: list[tuple[str, Path, int]]):
+        """`arms` holds the name, run folder and number of steps of each arm."""
+        self.arms = arms
+        self.last_eval: dict[str, int] = {}
+        self.first_seen: dict[str, tuple[float, int]] = {}
         self.live = None
         if sys.stdout.isatty():
             from rich.live import Live
 
             self.live = Live(self._table(), refresh_per_second=4)
 
-    def __enter__(self) -> "Display":
+    def __enter__(self) -> "ProgressDisplay":
         if self.live:
             self.live.start()
         return self
@@ -36,20 +37,21 @@ class Display:
             self.live.stop()
 
     def refresh(self) -> bool:
-        news = False
-        for name, path, steps in self.rows:
+        """Updates the display. Returns whether an arm has a new eval point."""
+        has_news = False
+        for name, path, steps in self.arms:
             points = RunFolder(path).last_evals()
-            if points and self.seen.get(name) != points[-1].step:
-                self.seen[name] = points[-1].step
-                news = True
+            if points and self.last_eval.get(name) != points[-1].step:
+                self.last_eval[name] = points[-1].step
+                has_news = True
                 if not self.live:
-                    say(self._line(name, path, steps))
+                    print_line(self._line(name, path, steps))
         if self.live:
             self.live.update(self._table())
-        return news
+        return has_news
 
     def _line(self, name: str, path: Path, steps: int) -> str:
-        cells = self._cells(name, path, steps) | {"step": f"{self.seen[name]}/{steps}"}
+        cells = self._cells(name, path, steps) | {"step": f"{self.last_eval[name]}/{steps}"}
         return "  ".join([name, *(f"{key} {value}" for key, value in cells.items() if value and key != "state")])
 
     def _table(self):
@@ -59,7 +61,7 @@ class Display:
         table = Table()
         for column in ("arm", "state", "step", "reward", "accuracy", "length", "time left"):
             table.add_column(column, justify="left" if column in ("arm", "state") else "right")
-        for name, path, steps in self.rows:
+        for name, path, steps in self.arms:
             table.add_row(Text(name), *map(Text, self._cells(name, path, steps).values()))
         return table
 
@@ -81,12 +83,12 @@ class Display:
         }
 
     def _time_left(self, name: str, step: int, steps: int) -> str:
-        """By the pace since this display began to watch, evals and saves included."""
+        """Estimates the time left from the pace since the display started, evaluation and saving included."""
         now = time.monotonic()
-        began, at = self.first.setdefault(name, (now, step)) if step else (now, step)
-        if step <= at:
+        start, start_step = self.first_seen.setdefault(name, (now, step)) if step else (now, step)
+        if step <= start_step:
             return ""
-        seconds = (steps - step) * (now - began) / (step - at)
+        seconds = (steps - step) * (now - start) / (step - start_step)
         return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 

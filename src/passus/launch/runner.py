@@ -1,8 +1,9 @@
-"""The runner of an experiment: starts its arms as processes, shows how they stand, and stops them when it is stopped.
+"""The runner of an experiment: starts its arms as processes, shows their progress, and stops them when it is stopped.
 
-It reads run folders and never loads torch, so any number of runners can look at one experiment.
+It reads run folders and never imports torch, so several runners can work on one experiment.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -14,17 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from passus.atomic_io import write_text
-from passus.config import tables as configs
+from passus.config import resolve
 from passus.config.experiment import Arm, Experiment
-from passus.console import say
+from passus.console import print_line
 from passus.launch import arm_process as arms
-from passus.launch.progress import Display
+from passus.launch.progress import ProgressDisplay
 from passus.runs.lock import is_held, state_of
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 
 POLL_SECONDS = 0.25
 STOPPED = (130, 143, -signal.SIGINT, -signal.SIGTERM)
-"""Exit codes of an arm that was asked to stop; the negative ones, before it could listen."""
+"""Exit codes of an arm that was asked to stop. The negative ones are of an arm that had not yet installed its handlers."""
 
 
 @dataclass
@@ -37,15 +38,15 @@ class Runner:
     """Called when an arm has a new eval point."""
 
     def run(self) -> int:
-        """Run every arm that is not finished and not held. Returns the exit code."""
+        """Runs every arm that is neither finished nor running elsewhere. Returns the exit code."""
         waiting = []
         for arm in self.experiment.arms:
             folder = RunFolder(self.path(arm))
-            arms.check_continues(folder, arm.config)
+            arms.check_resumable(folder, arm.config)
             if is_held(folder.path):
-                say(f"{arm.name}: left alone, because process {folder.status().get('pid')} is working on {folder.path}")
-            elif folder.exists() and arms.is_complete(folder, arms.settle(arm.config, folder)):
-                say(f"{arm.name}: finished already, nothing to do")
+                print_line(f"{arm.name}: skipped, because process {folder.status().get('pid')} is running it in {folder.path}")
+            elif folder.exists() and arms.is_complete(folder, arms.adopt_recorded(arm.config, folder)):
+                print_line(f"{arm.name}: already finished")
             else:
                 waiting.append(arm)
         if not waiting:
@@ -53,42 +54,42 @@ class Runner:
         self.running: dict[str, subprocess.Popen] = {}
         self.gpu_of: dict[str, str] = {}
         self.stopped_by: int | None = None
-        before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        handlers = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            codes = self._drive(waiting)
-            self._tell_about_data(waiting)
+            codes = self._run_arms(waiting)
+            self._print_data_remarks(waiting)
         finally:
-            for process in self.running.values():  # only when the runner itself failed: let its arms save
+            for process in self.running.values():  # only if the runner itself failed: lets its arms save
                 process.terminate()
                 process.wait()
-            for number, handler in before.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
-        return self._verdict(codes)
+        return self._exit_code(codes)
 
-    def _tell_about_data(self, started: Sequence[Arm]) -> None:
-        """What the arms could not have, and what they train on and are evaluated on: each once, for all that say it."""
+    def _print_data_remarks(self, started: Sequence[Arm]) -> None:
+        """Prints the remarks of the arms about their data (missing benchmarks, contamination), each once."""
         remarks: dict[str, None] = {}
         for arm in started:
             folder = RunFolder(self.path(arm))
             if folder.exists():
                 remarks |= dict.fromkeys((folder.meta()["launches"][-1].get("data") or {}).get("remarks", []))
         for remark in remarks:
-            say(remark)
+            print_line(remark)
 
     def path(self, arm: Arm) -> Path:
         return self.out / arm.name
 
-    def _drive(self, arms_to_run: list[Arm]) -> dict[str, int]:
+    def _run_arms(self, arms_to_run: list[Arm]) -> dict[str, int]:
         codes: dict[str, int] = {}
         waiting = list(arms_to_run)
-        with Display([(arm.name, self.path(arm), arm.config.train.steps) for arm in arms_to_run]) as display:
+        with ProgressDisplay([(arm.name, self.path(arm), arm.config.train.steps) for arm in arms_to_run]) as display:
             while self.running or (waiting and self.stopped_by is None):
-                while (ready := self._ready(waiting)) and len(self.running) < self.jobs and self.stopped_by is None:
+                while (ready := self._next_ready(waiting)) and len(self.running) < self.jobs and self.stopped_by is None:
                     waiting.remove(ready)
                     self._start(ready)
                 if waiting and not ready and not self.running:
                     for arm in waiting:
-                        say(f"{arm.name}: left, because what it learns from is not drawn: {', '.join(arm.needs)}")
+                        print_line(f"{arm.name}: skipped, because its candidates are not complete: {', '.join(arm.needs)}")
                     break
                 for name, process in list(self.running.items()):
                     if (code := process.poll()) is not None:
@@ -101,8 +102,8 @@ class Runner:
                 self.on_eval()
         return codes
 
-    def _ready(self, waiting: Sequence[Arm]) -> Arm | None:
-        """The first that has all it needs."""
+    def _next_ready(self, waiting: Sequence[Arm]) -> Arm | None:
+        """Returns the first arm whose required arms are complete."""
         by_name = {arm.name: arm for arm in self.experiment.arms}
         for arm in waiting:
             needed = [(RunFolder(self.path(by_name[name])), by_name[name].config) for name in arm.needs]
@@ -115,24 +116,24 @@ class Runner:
         path.mkdir(parents=True, exist_ok=True)
         snapshot = path / ".experiment.toml"
         write_text(snapshot, self.experiment.text)
-        # -P: a file of the user's that is called like a module must not be taken for it.
+        # -P: a file in the working directory must not shadow a module.
         command = [sys.executable, "-P", "-m", "passus", "run", str(snapshot), "--arm", arm.name, "--out", str(self.out)]
-        for override in [*self.overrides, f"name={configs.toml_value(self.experiment.name)}"]:
+        for override in [*self.overrides, f"name={json.dumps(self.experiment.name)}"]:
             command += ["--set", override]
         environment = os.environ | {
             arms.PARENT: str(os.getpid()),
-            arms.THREADS: os.environ.get(arms.THREADS) or str(configs.default_threads(self.jobs)),
+            arms.THREADS: os.environ.get(arms.THREADS) or str(resolve.default_threads(self.jobs)),
         }
         free = [gpu for gpu in _gpus() if gpu not in (self.gpu_of[name] for name in self.running if name in self.gpu_of)]
         if free:
             environment["CUDA_VISIBLE_DEVICES"] = self.gpu_of[arm.name] = free[0]
         with open(path / "log.txt", "ab") as log:
-            # A session of its own: Ctrl-C reaches the runner alone, which passes it on once.
+            # start_new_session: Ctrl-C reaches only the runner, which forwards it once.
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
             )
         self.running[arm.name] = process
-        if self.stopped_by is not None:  # the signal came while this arm was being started
+        if self.stopped_by is not None:  # the signal arrived while this arm was starting
             process.send_signal(self.stopped_by)
 
     def _stop(self, number: int, _frame: Any) -> None:
@@ -140,29 +141,29 @@ class Runner:
         for process in self.running.values():
             process.send_signal(number)
 
-    def _verdict(self, codes: dict[str, int]) -> int:
-        """Say how each arm ended that did not finish, and turn it all into one exit code."""
+    def _exit_code(self, codes: dict[str, int]) -> int:
+        """Prints how each unfinished arm ended, and returns one exit code for all arms."""
         failures = []
         for arm in self.experiment.arms:
             code = codes.get(arm.name, 0)
             path = self.path(arm)
             if code in STOPPED:
                 checkpoints = saved_checkpoints(RunFolder(path).checkpoints)
-                where = list(checkpoints.values())[-1] if checkpoints else "the start"
-                say(f"{arm.name}: stopped; the same command goes on from {where}")
+                resume_from = list(checkpoints.values())[-1] if checkpoints else "the start"
+                print_line(f"{arm.name}: stopped; the same command resumes from {resume_from}")
             if code and not (code in STOPPED and self.stopped_by is not None):
                 failures.append(code)
             if code and code not in STOPPED:
-                said = state_of(path).get("error") or f"its process ended with code {code}"
-                print(f"{arm.name} failed: {said}\n  its whole output: {path / 'log.txt'}", file=sys.stderr)
+                reason = state_of(path).get("error") or f"its process ended with code {code}"
+                print(f"{arm.name} failed: {reason}\n  full output: {path / 'log.txt'}", file=sys.stderr)
         if self.stopped_by is not None:
             return 130 if self.stopped_by == signal.SIGINT else 143
         return 2 if failures and set(failures) == {2} else int(bool(failures))
 
 
 def _gpus() -> list[str]:
-    """Ids of the GPUs that arms may be dealt out to, found without loading torch."""
+    """Returns the ids of the GPUs to distribute arms over, found without importing torch."""
     if "CUDA_VISIBLE_DEVICES" in os.environ:
         return [part for part in os.environ["CUDA_VISIBLE_DEVICES"].split(",") if part]
-    listed = Path("/proc/driver/nvidia/gpus")
-    return [str(i) for i in range(len(list(listed.iterdir())))] if listed.is_dir() else []
+    driver = Path("/proc/driver/nvidia/gpus")
+    return [str(i) for i in range(len(list(driver.iterdir())))] if driver.is_dir() else []

@@ -26,10 +26,12 @@ from transformers import (
     SmolLM3Config,
 )
 
-from passus.console import say_next
+from passus.console import print_next_commands
 from passus.engine import attention, logprob, packing
+from passus.engine.device import choose_device
 from passus.errors import UsageError, nearest
 from passus.models import loader
+from passus.models.locate import SHIPPED_PREFIX
 from passus.nano.probe import Probe, table
 from passus.nano.tokenizer import make_tokenizer
 from passus.tasks import abacus, misconceptions
@@ -52,7 +54,7 @@ def make(
         raise UsageError(f"{out} is not empty", expected="a new folder")
     if width % 16 or not 16 <= width <= 1024 or not 1 <= layers <= 64:
         raise UsageError(f"--width {width} --layers {layers}", expected="a multiple of 16 up to 1024, and up to 64 layers")
-    device = loader.choose_device(device)
+    device = choose_device(device)
     started = time.monotonic()
     model, tokenizer = pretrain(
         family, start=start, width=width, layers=layers, steps=steps, size=size, learning_rate=learning_rate, device=device,
@@ -66,9 +68,9 @@ def make(
     save(model, tokenizer, out, recipe)
     probe = Probe(model.float(), tokenizer, misconceptions.Mind(MINDS[family]))
     text = table(probe.tasks(), probe.lessons())
-    (out / "probe.md").write_text(f"# What {loader.SHIPPED}{out.name} can do before RL\n\n{text}")
+    (out / "probe.md").write_text(f"# What {SHIPPED_PREFIX}{out.name} can do before RL\n\n{text}")
     print(text + f"\nmodel: {out}")
-    say_next(f"passus eval {out} --suite abacus/add2")
+    print_next_commands(f"passus eval {out} --suite abacus/add2")
 
 
 def make_model(family: str, vocabulary: int, width: int = 128, layers: int = 4):
