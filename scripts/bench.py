@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from passus.bench import workloads
-from passus.models import loader
+from passus.engine.device import choose_device
 
 BENCH = Path(__file__).parent.parent / "bench"
 SMALL, LARGE = ["--model", "shape:qwen3-0.6b"], ["--model", "shape:qwen3-4b"]
@@ -87,7 +87,7 @@ def table(folder: Path) -> str:
 
 
 def main() -> int:
-    kind = loader.choose_device("auto")
+    kind = choose_device("auto")
     folder = workloads.folder_of(kind)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(WORK[kind])}")

@@ -18,8 +18,8 @@ from passus.evaluation.suite import load
 from passus.models import reward_head
 from passus.models.policy import Policy
 from passus.nano.probe import style_of
-from passus.runs.curves import BEST_OF
-from passus.stats import intervals
+from passus.runs.eval_point import BEST_OF
+from passus.stats import at_k
 
 CUT_OFF, STYLES = -1, ("direct", "steps", "check")
 FEW = 40
@@ -39,7 +39,7 @@ def in_order(scorer: Policy, pools: list[Pool], style: int) -> float:
     found = []
     for pool in pools:
         forms_QN = forms_of(pool)
-        values = reward_head.score_all(scorer, pool.items_Q[:FEW], pool.completions_QN[:FEW], 4096)
+        values = reward_head.score_completions(scorer, pool.items_Q[:FEW], pool.completions_QN[:FEW], 4096)
         for scores_N, form_N, right_N in zip(values, forms_QN, pool.correct_QN, strict=False):
             own_N = np.array(scores_N)
             apart = own_N[(form_N == style) & (right_N == 1)][:, None] - own_N[(form_N == style) & (right_N == 0)][None]
@@ -59,7 +59,7 @@ def main(folder: Path) -> None:
     for form, name in enumerate((*STYLES, "cut off")):
         here = forms == (form if form < len(STYLES) else CUT_OFF)
         print(f"{name}: {here.mean():.3f} of the candidates, {right[here].mean():.3f} right")
-    chosen = [intervals.rm_at_k(forms_of(pool), pool.correct_QN, BEST_OF).mean() for pool in pools]
+    chosen = [at_k.rm_at_k(forms_of(pool), pool.correct_QN, BEST_OF).mean() for pool in pools]
     print(f"chosen by form: rm@{BEST_OF} {np.mean(chosen):.3f}, mean of {len(pools)} benchmarks")
     for arm in sorted(arms, key=lambda one: one.name):
         scorer = reward_head.load(str(folder / arm.name), "cpu", "float32")

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from passus.bench import workloads
-from passus.models import loader
+from passus.engine.device import choose_device
 
 SAMPLES, TOKENS = (2, 8, 32), (64, 256, 1024)
 COLUMNS = [
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--model", default="shape:qwen3-0.6b")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent.parent / "bench")
     given = parser.parse_args()
-    device = loader.choose_device("auto")
+    device = choose_device("auto")
     work = workloads.Work("step", given.model, 16, SAMPLES[0], TOKENS[0], 2, device, 8)
     rows = []
     with tempfile.TemporaryDirectory() as folder:

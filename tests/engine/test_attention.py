@@ -35,7 +35,7 @@ def test_packed_equals_eager(family_model):
 
 @pytest.mark.parametrize("window", [None, 16])
 def test_long_sequences_take_the_fused_path_to_the_same_result(window):
-    """Beyond FUSED_FROM torch's fused attention stands in; compare both on one block."""
+    """Beyond MIN_FUSED_LENGTH torch's fused attention stands in; compare both on one block."""
     from passus.engine import attention
 
     torch.manual_seed(0)
@@ -43,11 +43,11 @@ def test_long_sequences_take_the_fused_path_to_the_same_result(window):
     query, key, value = torch.randn(1, 4, 430, 16), torch.randn(1, 2, 430, 16), torch.randn(1, 2, 430, 16)
     plan = PackedPlan(lengths, torch.device("cpu"))
     fused = plan.attend(None, query, key, value, 0.25, window)
-    attention.FUSED_FROM, before = 1000, attention.FUSED_FROM
+    attention.MIN_FUSED_LENGTH, before = 1000, attention.MIN_FUSED_LENGTH
     try:
         plain = plan.attend(None, query, key, value, 0.25, window)
     finally:
-        attention.FUSED_FROM = before
+        attention.MIN_FUSED_LENGTH = before
     torch.testing.assert_close(fused, plain, atol=1e-5, rtol=1e-4)
 
 

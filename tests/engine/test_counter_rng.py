@@ -35,7 +35,7 @@ def test_a_batchs_make_up_changes_no_bit():
 
 def test_working_in_parts_changes_no_bit(monkeypatch):
     whole = draws(list(range(50)), [0] * 50)
-    monkeypatch.setattr(counter_rng, "AT_A_TIME", 70)
+    monkeypatch.setattr(counter_rng, "CHUNK_NUMBERS", 70)
     assert torch.equal(draws(list(range(50)), [0] * 50), whole)
 
 

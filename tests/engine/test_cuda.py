@@ -14,8 +14,9 @@ from helpers.small_run import small_config
 from helpers.tiny_models import FAMILIES, tiny_model, with_passus
 from passus.config.tables import ModelTable
 from passus.engine import attention, counter_rng, logprob, packing
-from passus.engine.eager import Engine, draw
+from passus.engine.eager import EagerEngine
 from passus.engine.interface import Prompt, SamplingParams
+from passus.engine.token_sampling import sample_tokens
 from passus.models import reward_head
 from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import Item
@@ -83,21 +84,22 @@ def test_the_draw_kernel_draws_what_the_cpu_draws(vocabulary):
         return torch.as_tensor(values, device=CUDA)
 
     state = types.SimpleNamespace(
-        length=50, key=whole(counter_rng.key_of(-3, "train")), step=whole(3), item_S=torch.arange(slots, device=CUDA) + 2**31,
-        sample_S=torch.arange(slots, device=CUDA) % 3, drawn_S=torch.arange(slots, device=CUDA) * 2,
-        feed_S=torch.zeros(slots, dtype=torch.long, device=CUDA), position_S=torch.full((slots,), 48, device=CUDA),
-        before_S=torch.zeros(slots, dtype=torch.long, device=CUDA),
+        row_length=50, key=whole(counter_rng.pack_key(-3, "train")), step=whole(3),
+        item_S=torch.arange(slots, device=CUDA) + 2**31, sample_S=torch.arange(slots, device=CUDA) % 3,
+        drawn_S=torch.arange(slots, device=CUDA) * 2,
+        input_S=torch.zeros(slots, dtype=torch.long, device=CUDA), position_S=torch.full((slots,), 48, device=CUDA),
+        prefix_length_S=torch.zeros(slots, dtype=torch.long, device=CUDA),
         tokens_RS=torch.zeros(8, slots, dtype=torch.long, device=CUDA), logps_RS=torch.zeros(8, slots, device=CUDA),
         tick=whole(2),
     )  # fmt: skip
     item, sample, drawn = (x[:rows].cpu() for x in (state.item_S, state.sample_S, state.drawn_S))
     uniform = counter_rng.uniform_at(state.key.cpu(), state.step.cpu(), item, sample, drawn)
-    tokens, logps = draw(logits, uniform, SamplingParams(1, 5, -3, "train", 3, temperature=0.7))
-    triton_kernels.draw(logits.to(CUDA), 0.7, state)
-    assert torch.equal(state.feed_S[:rows].cpu(), tokens) and torch.equal(state.tokens_RS[2, :rows].cpu(), tokens)
+    tokens, logps = sample_tokens(logits, uniform, SamplingParams(1, 5, -3, "train", 3, temperature=0.7))
+    triton_kernels.sample_tokens(logits.to(CUDA), 0.7, state)
+    assert torch.equal(state.input_S[:rows].cpu(), tokens) and torch.equal(state.tokens_RS[2, :rows].cpu(), tokens)
     torch.testing.assert_close(state.logps_RS[2, :rows].cpu(), logps, atol=1e-5, rtol=1e-5)
     assert state.drawn_S[:3].tolist() == [1, 3, 5] and set(state.position_S[:rows].tolist()) == {49}
-    assert not state.feed_S[rows:].any() and set(state.position_S[rows:].tolist()) == {48}
+    assert not state.input_S[rows:].any() and set(state.position_S[rows:].tolist()) == {48}
 
 
 @pytest.mark.parametrize("dtype, bound", [(torch.float32, 2e-5), (torch.bfloat16, 3e-2)])
@@ -111,9 +113,9 @@ def test_log_probs_and_their_gradients(dtype, bound, vocabulary):
     def run(device, dtype):
         mine, weights = hidden.to(device, dtype, copy=True).requires_grad_(), copy.deepcopy(head).to(device, dtype)
         if device == "cpu":
-            logp, entropy = logprob.plain(weights, mine, targets, 0.7)
+            logp, entropy = logprob.plain_logprobs(weights, mine, targets, 0.7)
         else:
-            logp, entropy = logprob._Chunked.apply(mine, weights.weight, targets.to(device), 0.7, 16)
+            logp, entropy = logprob.FusedLogprobs.apply(mine, weights.weight, targets.to(device), 0.7, 16)
         (logp * by_logp.to(device) + entropy * by_entropy.to(device)).sum().backward()
         return [x.detach().cpu().float() for x in (logp, entropy, mine.grad, weights.weight.grad)]
 
@@ -125,14 +127,14 @@ def test_log_probs_and_their_gradients(dtype, bound, vocabulary):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_captured_steps_draw_what_the_cpu_draws(family):
     from passus.engine import compile
-    from passus.engine.cuda import SlotEngine
+    from passus.engine.cuda import CudaEngine
 
     model = with_passus(tiny_model(family))
     there = cuda_copy(model)
     if family in COMPILED:
-        compile.accelerate(there)
+        compile.fuse_and_compile(there)
     for slots in (512, 5):
-        engine, slotted = Engine(model, [1, 7]), SlotEngine(there, [1, 7], most=slots)
+        engine, slotted = EagerEngine(model, [1, 7]), CudaEngine(there, [1, 7], max_rows=slots)
         for step in (1, 2):
             params = SamplingParams(3, 21, seed=5, stream="train", step=step, temperature=0.8)
             mine, theirs = slotted.generate(prompts(), params), engine.generate(prompts(), params)
@@ -163,7 +165,7 @@ def eager(model, rows):
     model.set_attn_implementation("eager")
     hidden = torch.cat([model.get_decoder()(row.to(model.device)[None], use_cache=False).last_hidden_state[0] for row in rows])
     ids = torch.cat(rows).to(model.device)
-    logp, _ = logprob.plain(model.get_output_embeddings(), hidden[:-1], ids[1:])
+    logp, _ = logprob.plain_logprobs(model.get_output_embeddings(), hidden[:-1], ids[1:])
     model.zero_grad()
     (logp * torch.linspace(-1, 1, len(logp), device=model.device)).sum().backward()
     return logp.detach().float().cpu(), torch.cat([p.grad.flatten().float().cpu() for p in model.parameters()])
@@ -191,8 +193,8 @@ def test_filled_training_in_bf16_is_as_near_as_eager_in_bf16(family):
     exact, rough = eager(copy.deepcopy(model), rows), eager(copy.deepcopy(model).to(CUDA, torch.bfloat16), rows)
     there = cuda_copy(model, torch.bfloat16)
     if family in COMPILED:
-        compile.accelerate(there)
-    shape = packing.Shape(128, 8, 32)
+        compile.fuse_and_compile(there)
+    shape = packing.MicroBatchShape(128, 8, 32)
     got = passed(there, rows, shape.plan([len(row) for row in rows], CUDA), shape.tokens)
     for mine, theirs, want in zip(got, rough, exact, strict=True):
         assert (mine - want).norm() <= 2 * (theirs - want).norm() + 1e-3 * want.norm()
@@ -216,7 +218,7 @@ def test_the_memory_plan_knows_what_a_compiled_layer_keeps(tuning):
     model = with_passus(Qwen3ForCausalLM(settings).to(CUDA, torch.bfloat16))
     if table:
         model = lora.attach(model, table, "x", "x", 0).model
-    compile.accelerate(model)
+    compile.fuse_and_compile(model)
     tokens = torch.zeros(1, 512, dtype=torch.long, device=CUDA)
 
     def kept(layers):
@@ -229,7 +231,7 @@ def test_the_memory_plan_knows_what_a_compiled_layer_keeps(tuning):
                 found[tensor.untyped_storage().data_ptr()] = (tensor.untyped_storage().nbytes(), tensor)
             return tensor
 
-        plan = packing.Shape(512, 8, 512).plan([512], CUDA)
+        plan = packing.MicroBatchShape(512, 8, 512).plan([512], CUDA)
         with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
             out = decoder(tokens, position_ids=tokens, use_cache=False, plan=plan)
         decoder.layers = all_layers
@@ -244,11 +246,11 @@ def test_layers_computed_again_give_the_same_gradients():
     from passus.engine import compile
 
     model, rows = cuda_copy(tiny_model("qwen3"), torch.bfloat16), random_rows()
-    compile.accelerate(model)
-    shape = packing.Shape(128, 8, 32)
+    compile.fuse_and_compile(model)
+    shape = packing.MicroBatchShape(128, 8, 32)
     plan = shape.plan([len(row) for row in rows], CUDA)
     kept = passed(model, rows, plan, shape.tokens)
-    compile.recompute(model, 1)
+    compile.recompute_activations(model, 1)
     again = passed(model, rows, plan, shape.tokens)
     for mine, theirs in zip(again, kept, strict=True):
         assert (mine - theirs).norm() <= 1e-2 * theirs.norm()
@@ -271,10 +273,10 @@ def test_sampler_and_trainer_agree_and_nothing_is_compiled_after_the_first_steps
     run, folder = run_on_cuda(tmp_path / "run", model={"base": "nano/qwen3", "tuning": tuning}, train={"prompts": 16})
     for _ in range(2):
         loop.take_step(run)
-    known = compile.graphs()
+    known = compile.compiled_graph_count()
     for _ in range(6):
         loop.take_step(run)
-    assert compile.graphs() == known
+    assert compile.compiled_graph_count() == known
     rows = folder.metrics()
     assert len({row["train/completions/max_length"] for row in rows}) > 1
     for row in rows:
@@ -329,7 +331,7 @@ def give_caches_back(run):
 def compute_layers_again(run):
     from passus.engine import compile
 
-    compile.recompute(run.policy.model, 2)
+    compile.recompute_activations(run.policy.model, 2)
 
 
 @pytest.mark.parametrize("change", [give_caches_back, compute_layers_again])
@@ -343,7 +345,7 @@ def test_a_run_that_is_short_of_memory_is_the_same_run(tmp_path, change):
     for run in (usual, short):
         for _ in range(3):
             loop.take_step(run)
-    assert not short.captured and (short.engine.kept is None or change is compute_layers_again)
+    assert not short.captured and (short.engine.slots is None or change is compute_layers_again)
     mine, theirs = short.folder.metrics(), usual.folder.metrics()
     assert mine[0]["train/reward"] == theirs[0]["train/reward"]
     assert mine[0]["train/grad_norm"] == pytest.approx(theirs[0]["train/grad_norm"], rel=1e-2)
@@ -358,7 +360,7 @@ def new_folder(path):
 @pytest.mark.parametrize("tuning", ["live", "frozen"])
 def test_a_reference_policy_beside_captured_passes(tmp_path, tuning):
     """At the first step it is the policy itself; then the policy moves away from it."""
-    tables = {"model": {"base": "nano/qwen3", "tuning": tuning}, "method": {"name": "grpo", "kl_weight": 0.01}}
+    tables = {"model": {"base": "nano/qwen3", "tuning": tuning}, "method": {"name": "grpo", "kl_coef": 0.01}}
     run, folder = run_on_cuda(tmp_path / "run", **tables, train={"updates": 2})
     assert run.captured
     for _ in range(3):
@@ -399,7 +401,7 @@ def test_a_family_that_nobody_tried_runs_in_plain_steps(tmp_path, monkeypatch):
 
     monkeypatch.delitem(KNOWN, "qwen3")
     run, folder = run_on_cuda(tmp_path / "run")
-    assert type(run.engine) is Engine and not run.captured
+    assert type(run.engine) is EagerEngine and not run.captured
     for _ in range(2):
         loop.take_step(run)
     assert all(row["sampling/sampling_logp_difference/mean"] < 0.02 for row in folder.metrics())
@@ -411,10 +413,10 @@ def test_a_reward_models_scores_are_those_of_a_cpu(dtype):
     texts = [["7+8=15;2+4+1=7\\boxed{75}", "7+8=14;2+4+1=7\\boxed{74}", "\\boxed{75}"]]
     found = []
     for device, kind in (("cpu", "float32"), ("cuda", dtype)):
-        scorer = reward_head.make(ModelTable(base="nano/qwen3"), device, kind, 0)
+        scorer = reward_head.create(ModelTable(base="nano/qwen3"), device, kind, 0)
         weight = scorer.model.score.weight
         weight.data.copy_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(0)))
-        found.append(reward_head.score_all(scorer, [item], texts, 4096)[0])
+        found.append(reward_head.score_completions(scorer, [item], texts, 4096)[0])
     assert found[1] == pytest.approx(
         found[0], rel=1e-3 if dtype == "float32" else 5e-2, abs=1e-3 if dtype == "float32" else 0.5
     )

@@ -7,9 +7,9 @@ import torch
 
 from helpers.tiny_models import tiny_model, with_passus
 from passus.engine.attention import KeyValueCache
-from passus.engine.cuda import SlotEngine
-from passus.engine.cuda_slots import Slots
-from passus.engine.eager import Engine
+from passus.engine.cuda import CudaEngine
+from passus.engine.cuda_slots import DecodeSlots
+from passus.engine.eager import EagerEngine
 from passus.engine.interface import Prompt, SamplingParams
 from passus.errors import PassusError
 
@@ -25,7 +25,7 @@ def prompts(n=7):
 @pytest.mark.parametrize("slots", [512, 5])
 def test_slots_draw_what_the_engine_draws(family, slots):
     model = with_passus(tiny_model(family))
-    engine, slotted = Engine(model, [1, 7]), SlotEngine(model, [1, 7], most=slots, graphs=False)
+    engine, slotted = EagerEngine(model, [1, 7]), CudaEngine(model, [1, 7], max_rows=slots, graphs=False)
     for step in (1, 2):  # the second rollout finds the slots of the first
         params = SamplingParams(3, 21, seed=5, stream="train", step=step, temperature=0.8)
         mine, theirs = slotted.generate(prompts(), params), engine.generate(prompts(), params)
@@ -40,8 +40,8 @@ def test_greedy_and_truncated(sampling):
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(2, 12, seed=0, stream="eval/x", **sampling)
     assert (
-        SlotEngine(model, [1], graphs=False).generate(prompts(), params).tokens
-        == Engine(model, [1]).generate(prompts(), params).tokens
+        CudaEngine(model, [1], graphs=False).generate(prompts(), params).tokens
+        == EagerEngine(model, [1]).generate(prompts(), params).tokens
     )
 
 
@@ -50,44 +50,44 @@ def test_greedy_and_truncated(sampling):
 def test_more_prompts_than_places(samples, slots):
     """Rows end by limits of their own and by end tokens, and leave their slots and places to others again and again."""
     model = with_passus(tiny_model("qwen3"))
-    asked = [replace(prompt, most=1 + 5 * i % 19) for i, prompt in enumerate(prompts(23))]
+    asked = [replace(prompt, max_tokens=1 + 5 * i % 19) for i, prompt in enumerate(prompts(23))]
     params = SamplingParams(samples, 21, seed=5, stream="train", step=1)
-    mine = SlotEngine(model, [1, 7], most=slots, graphs=False).generate(asked, params)
-    theirs = Engine(model, [1, 7]).generate(asked, params)
+    mine = CudaEngine(model, [1, 7], max_rows=slots, graphs=False).generate(asked, params)
+    theirs = EagerEngine(model, [1, 7]).generate(asked, params)
     assert mine.tokens == theirs.tokens and mine.finished == theirs.finished
     assert max(map(len, mine.tokens)) == 19 and any(mine.finished)
 
 
 def test_slots_grow_when_a_rollout_needs_more():
     model = with_passus(tiny_model("llama3.2"))
-    slotted = SlotEngine(model, [1], graphs=False)
+    slotted = CudaEngine(model, [1], graphs=False)
     for n, most in ((2, 5), (6, 40), (3, 8)):
         params = SamplingParams(2, most, seed=1, stream="train", step=n)
-        assert slotted.generate(prompts(n), params).tokens == Engine(model, [1]).generate(prompts(n), params).tokens
+        assert slotted.generate(prompts(n), params).tokens == EagerEngine(model, [1]).generate(prompts(n), params).tokens
 
 
 def test_slots_are_kept_for_rollouts_that_take_turns():
     """Few long rows, then many short ones: after both, one set of slots holds either; and only if there is memory for it."""
     model = with_passus(tiny_model("llama3.2"))
-    slotted = SlotEngine(model, [1], graphs=False)
+    slotted = CudaEngine(model, [1], graphs=False)
 
     def rollout(n, most):
-        return slotted.generate(prompts(n), SamplingParams(2, most, seed=1, stream="train")) and slotted.kept
+        return slotted.generate(prompts(n), SamplingParams(2, most, seed=1, stream="train")) and slotted.slots
 
     rollout(2, 70)
     both = rollout(7, 5)
-    assert (both.room.slots, both.room.length) == (16, 128)
+    assert (both.capacity.slots, both.capacity.row_length) == (16, 128)
     assert rollout(2, 70) is both and rollout(7, 5) is both
-    slotted.cache_bytes = both.room.bytes(model.config, model.dtype) - 1
+    slotted.cache_bytes = both.capacity.bytes(model.config, model.dtype) - 1
     slotted.release()
     rollout(2, 70)
-    assert rollout(7, 5).room.length == 64
+    assert rollout(7, 5).capacity.row_length == 64
 
 
 def test_when_memory_runs_out_fewer_rows_are_sampled_at_a_time(monkeypatch):
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(3, 21, seed=5, stream="train", step=1)
-    real, tried = Slots.run, []
+    real, tried = DecodeSlots.decode, []
 
     def limited(self, rows, *rest):
         tried.append(rows)
@@ -95,21 +95,21 @@ def test_when_memory_runs_out_fewer_rows_are_sampled_at_a_time(monkeypatch):
             raise torch.OutOfMemoryError("CUDA out of memory")
         return real(self, rows, *rest)
 
-    monkeypatch.setattr(Slots, "run", limited)
+    monkeypatch.setattr(DecodeSlots, "decode", limited)
     most = 8
-    engine = SlotEngine(model, [1, 7], graphs=False)
-    assert engine.generate(prompts(), params).tokens == Engine(model, [1, 7]).generate(prompts(), params).tokens
+    engine = CudaEngine(model, [1, 7], graphs=False)
+    assert engine.generate(prompts(), params).tokens == EagerEngine(model, [1, 7]).generate(prompts(), params).tokens
     assert tried[:3] == [24, 10, 5] and max(tried[2:]) == 5
     most = 1
     with pytest.raises(PassusError, match="2 rows were sampled"):
         engine.generate(prompts(), params)
 
 
-@pytest.mark.parametrize("kind", [Engine, SlotEngine])
+@pytest.mark.parametrize("kind", [EagerEngine, CudaEngine])
 def test_when_there_is_no_memory_for_the_caches_they_become_smaller(monkeypatch, kind):
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(3, 21, seed=5, stream="train", step=1)
-    expected = Engine(model, [1, 7]).generate(prompts(), params).tokens
+    expected = EagerEngine(model, [1, 7]).generate(prompts(), params).tokens
     real = KeyValueCache.shape
 
     def limited(config, rows, slots):
@@ -118,42 +118,44 @@ def test_when_there_is_no_memory_for_the_caches_they_become_smaller(monkeypatch,
         return real(config, rows, slots)
 
     monkeypatch.setattr(KeyValueCache, "shape", limited)
-    engine = kind(model, [1, 7], **({} if kind is Engine else {"graphs": False}))
-    assert engine.generate(prompts(), params).tokens == expected and engine.most == 10
+    engine = kind(model, [1, 7], **({} if kind is EagerEngine else {"graphs": False}))
+    assert engine.generate(prompts(), params).tokens == expected and engine.max_rows == 10
 
 
 def test_no_prompts_no_rollout():
     model = with_passus(tiny_model("qwen3"))
-    for engine in (Engine(model, [1]), SlotEngine(model, [1], graphs=False)):
+    for engine in (EagerEngine(model, [1]), CudaEngine(model, [1], graphs=False)):
         assert engine.generate([], SamplingParams(2, 5, seed=0, stream="x")).tokens == []
 
 
+@pytest.mark.slow
 def test_a_compiled_layer_draws_the_same_and_is_compiled_once():
     """On a CPU, without graphs. Other numbers of rows, other lengths: nothing new to compile."""
     from passus.engine import compile
 
     model = with_passus(tiny_model("llama3.2"))
     params = SamplingParams(3, 21, seed=5, stream="train", step=1, temperature=0.8)
-    expected = Engine(model, [1, 7]).generate(prompts(), params)
-    compile.accelerate(model)
-    assert SlotEngine(model, [1, 7], most=8, graphs=False).generate(prompts(), params).tokens == expected.tokens
-    known = compile.graphs()
-    SlotEngine(model, [1, 7], most=16, graphs=False).generate(prompts(5), SamplingParams(3, 37, seed=5, stream="x", step=2))
-    assert compile.graphs() == known
+    expected = EagerEngine(model, [1, 7]).generate(prompts(), params)
+    compile.fuse_and_compile(model)
+    assert CudaEngine(model, [1, 7], max_rows=8, graphs=False).generate(prompts(), params).tokens == expected.tokens
+    known = compile.compiled_graph_count()
+    CudaEngine(model, [1, 7], max_rows=16, graphs=False).generate(prompts(5), SamplingParams(3, 37, seed=5, stream="x", step=2))
+    assert compile.compiled_graph_count() == known
 
 
 @pytest.mark.parametrize("kind", ["engine", "slots"])
 def test_a_completion_in_segments_is_the_whole_one(kind):
     """Partial rollouts: cut off after some tokens and gone on with later, with the noise of their places."""
     model = with_passus(tiny_model("qwen3"))
-    sampler = Engine(model, [1], most=5) if kind == "engine" else SlotEngine(model, [1], most=5, graphs=False)
+    sampler = EagerEngine(model, [1], max_rows=5) if kind == "engine" else CudaEngine(model, [1], max_rows=5, graphs=False)
     params = SamplingParams(3, 30, seed=5, stream="train", step=2)
     whole = sampler.generate(prompts(), params)
     part = sampler.generate(prompts(), replace(params, max_tokens=11))
     open_rows = [n for n, finished in enumerate(part.finished) if not finished]
     assert open_rows and len(open_rows) < len(part.tokens)
     asked = [
-        Prompt(prompts()[n // 3].tokens + tuple(part.tokens[n]), n // 3, drawn=11, sample=n % 3, most=19) for n in open_rows
+        Prompt(prompts()[n // 3].tokens + tuple(part.tokens[n]), n // 3, tokens_drawn=11, first_sample=n % 3, max_tokens=19)
+        for n in open_rows
     ]
     rest = sampler.generate(asked, replace(params, samples=1, max_tokens=19))
     for n, tokens, logps in zip(open_rows, rest.tokens, rest.logps, strict=True):

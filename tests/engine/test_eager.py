@@ -5,8 +5,9 @@ import torch
 
 from helpers.tiny_models import tiny_model, with_passus
 from passus.engine import counter_rng
-from passus.engine.eager import Engine, draw, truncate
+from passus.engine.eager import EagerEngine
 from passus.engine.interface import Prompt, SamplingParams
+from passus.engine.token_sampling import sample_tokens, truncate_probs
 
 END = 1
 
@@ -43,7 +44,7 @@ def test_engine_equals_naive_generation(name):
     model = tiny_model(name)
     params = SamplingParams(samples=3, max_tokens=14, seed=11, stream="train", step=5, temperature=0.9)
     expected = [naive(model, prompt, sample, params) for prompt in prompts() for sample in range(3)]
-    rollout = Engine(with_passus(model), [END]).generate(prompts(), params)
+    rollout = EagerEngine(with_passus(model), [END]).generate(prompts(), params)
     assert rollout.tokens == [tokens for tokens, _ in expected]
     for mine, (_, theirs) in zip(rollout.logps, expected, strict=True):
         assert mine == pytest.approx(theirs, abs=2e-5)
@@ -56,26 +57,26 @@ def test_the_make_up_of_a_batch_changes_no_sample(slots):
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(samples=4, max_tokens=20, seed=0, stream="train")
     assert (
-        Engine(model, [END], most=slots).generate(prompts(), params).tokens
-        == Engine(model, [END]).generate(prompts(), params).tokens
+        EagerEngine(model, [END], max_rows=slots).generate(prompts(), params).tokens
+        == EagerEngine(model, [END]).generate(prompts(), params).tokens
     )
 
 
 def test_a_prompt_alone_draws_what_it_draws_in_company():
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(samples=2, max_tokens=20, seed=0, stream="train")
-    together = Engine(model, [END]).generate(prompts(), params).tokens
+    together = EagerEngine(model, [END]).generate(prompts(), params).tokens
     for i, prompt in enumerate(prompts()):
-        assert Engine(model, [END]).generate([prompt], params).tokens == together[2 * i : 2 * i + 2]
+        assert EagerEngine(model, [END]).generate([prompt], params).tokens == together[2 * i : 2 * i + 2]
 
 
 def test_reading_tokens_in_blocks_changes_nothing(monkeypatch):
     """On CUDA the host looks every few tokens only; rows run past their end meanwhile, and that is dropped."""
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(samples=4, max_tokens=21, seed=0, stream="train")
-    expected = Engine(model, [END], most=7).generate(prompts(), params)
-    monkeypatch.setattr("passus.engine.eager._read_every", lambda device: 8)
-    got = Engine(model, [END], most=7).generate(prompts(), params)
+    expected = EagerEngine(model, [END], max_rows=7).generate(prompts(), params)
+    monkeypatch.setattr("passus.engine.eager._read_interval", lambda device: 8)
+    got = EagerEngine(model, [END], max_rows=7).generate(prompts(), params)
     assert (got.tokens, got.finished) == (expected.tokens, expected.finished)
 
 
@@ -84,7 +85,9 @@ def test_greedy_equals_transformers_generate(nano):
 
     asked = [nano.prompt(item, item.index) for item in benchmark_items("abacus/sub", 12)]
     mine = (
-        Engine(nano.model, nano.end_tokens).generate(asked, SamplingParams(1, 30, seed=0, stream="x", temperature=0.0)).tokens
+        EagerEngine(nano.model, nano.end_tokens)
+        .generate(asked, SamplingParams(1, 30, seed=0, stream="x", temperature=0.0))
+        .tokens
     )
     nano.model.set_attn_implementation("eager")
     try:
@@ -98,7 +101,9 @@ def test_greedy_equals_transformers_generate(nano):
 def test_draw_follows_the_distribution():
     logits = torch.tensor([[0.0, 1.0, -1.0, 2.0]]).expand(40_000, 4)
     params = SamplingParams(1, 1, 0, "x", temperature=1.5)
-    tokens, _ = draw(logits, torch.rand(40_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64), params)
+    tokens, _ = sample_tokens(
+        logits, torch.rand(40_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64), params
+    )
     shares = torch.bincount(tokens, minlength=4) / 40_000
     torch.testing.assert_close(shares, torch.softmax(logits[0] / 1.5, -1), atol=0.01, rtol=0)
 
@@ -108,18 +113,18 @@ def test_draw_at_the_edges():
     logits = torch.tensor([[-float("inf"), 0.0, 0.0, -float("inf")]])
     params = SamplingParams(1, 1, 0, "x")
     for uniform in (0.0, 0.5, 1 - 2**-53):
-        token, _ = draw(logits, torch.tensor([uniform], dtype=torch.float64), params)
+        token, _ = sample_tokens(logits, torch.tensor([uniform], dtype=torch.float64), params)
         assert int(token) in (1, 2)
-    token, logp = draw(torch.full((1, 4), float("nan")), torch.tensor([0.5], dtype=torch.float64), params)
+    token, logp = sample_tokens(torch.full((1, 4), float("nan")), torch.tensor([0.5], dtype=torch.float64), params)
     assert 0 <= int(token) < 4 and torch.isnan(logp).all()
 
 
 def test_truncation():
     probs = torch.tensor([[0.1, 0.4, 0.2, 0.3]])
-    assert truncate(probs, 1.0, 2).nonzero()[:, 1].tolist() == [1, 3]
-    assert truncate(probs, 0.6, 0).nonzero()[:, 1].tolist() == [1, 3]  # .4 does not reach .6, .4 + .3 does
-    assert truncate(probs, 0.3, 0).nonzero()[:, 1].tolist() == [1]  # the likeliest always stays
-    assert torch.equal(truncate(probs, 1.0, 0), probs)
+    assert truncate_probs(probs, 1.0, 2).nonzero()[:, 1].tolist() == [1, 3]
+    assert truncate_probs(probs, 0.6, 0).nonzero()[:, 1].tolist() == [1, 3]  # .4 does not reach .6, .4 + .3 does
+    assert truncate_probs(probs, 0.3, 0).nonzero()[:, 1].tolist() == [1]  # the likeliest always stays
+    assert torch.equal(truncate_probs(probs, 1.0, 0), probs)
 
 
 def test_an_interrupt_leaves_between_tokens():
@@ -133,6 +138,6 @@ def test_an_interrupt_leaves_between_tokens():
         if len(calls) == 3:
             raise Stopped
 
-    engine = Engine(with_passus(tiny_model("qwen3")), [END], interrupt=interrupt)
+    engine = EagerEngine(with_passus(tiny_model("qwen3")), [END], interrupt=interrupt)
     with pytest.raises(Stopped):
         engine.generate(prompts(), SamplingParams(2, 20, 0, "train"))

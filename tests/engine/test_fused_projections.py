@@ -15,7 +15,7 @@ def logits(model, ids):
 def test_nothing_changes_but_where_the_weights_lie(family, tmp_path):
     plain, shared = tiny_model(family), tiny_model(family)
     ids = torch.randint(2, 41, (2, 9), generator=torch.Generator().manual_seed(0))
-    assert fused_projections.share(shared) == 4  # two a layer
+    assert fused_projections.fuse_projections(shared) == 4  # two a layer
     assert list(plain.state_dict()) == list(shared.state_dict())
     with torch.no_grad():
         torch.testing.assert_close(logits(shared, ids), logits(plain, ids), atol=1e-5, rtol=1e-5)
@@ -30,7 +30,7 @@ def test_nothing_changes_but_where_the_weights_lie(family, tmp_path):
 
 def test_an_update_of_a_weight_is_seen_by_the_one_product():
     model = tiny_model("llama3.2")
-    fused_projections.share(model)
+    fused_projections.fuse_projections(model)
     ids = torch.tensor([[3, 4, 5]])
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
     logits(model, ids).square().sum().backward()
@@ -51,7 +51,7 @@ def test_the_compiler_makes_one_product_of_three():
         counts.append(sum(node.target in (torch.ops.aten.mm.default, torch.ops.aten.addmm.default) for node in graph.nodes))
 
     model = tiny_model("llama3.2")
-    fused_projections.share(model)
+    fused_projections.fuse_projections(model)
     attention = model.model.layers[0].self_attn
     hidden = torch.randn(4, 1, 32)
 

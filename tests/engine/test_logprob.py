@@ -21,7 +21,7 @@ def test_chunked_equals_plain_in_values_and_gradients(chunk, temperature):
         return [logp.detach(), entropy.detach(), *gradients]
 
     chunked = run(lambda: logprob.token_logprobs(head, hidden, targets, temperature, chunk))
-    plain = run(lambda: logprob.plain(head, hidden, targets, temperature))
+    plain = run(lambda: logprob.plain_logprobs(head, hidden, targets, temperature))
     for mine, theirs in zip(chunked, plain, strict=True):
         torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-5)
 

@@ -87,13 +87,13 @@ def test_micro_batches_keep_to_the_budget_and_lose_nobody():
 
 @pytest.mark.parametrize("micro_tokens, longest", [(16384, 512), (16384, 16640), (3000, 700), (64, 30)])
 def test_a_shape_is_no_larger_than_planned(micro_tokens, longest):
-    large, small = packing.shapes(micro_tokens, longest)
+    large, small = packing.micro_batch_shapes(micro_tokens, longest)
     assert large.tokens == max(micro_tokens, -(-longest // 128) * 128) and longest <= small.tokens <= large.tokens
     assert large.longest == small.longest >= longest
     for shape in (large, small):
         plan = shape.plan([longest], torch.device("cpu"))
         assert plan.cumulative_N1[-1] == shape.tokens
     lengths = [longest, 1, longest // 2 + 1, 7] * 5
-    dealt = packing.deal(lengths, large, small)
+    dealt = packing.shaped_micro_batches(lengths, large, small)
     assert sorted(row for rows, _ in dealt for row in rows) == list(range(20))
     assert all(sum(lengths[row] for row in rows) <= shape.tokens for rows, shape in dealt)

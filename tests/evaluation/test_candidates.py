@@ -6,7 +6,7 @@ import pyarrow.parquet
 import pytest
 
 from passus.config.experiment import load_experiment
-from passus.config.tables import resolve
+from passus.config.resolve import resolve
 from passus.errors import UsageError
 from passus.evaluation import candidates, contamination
 from passus.evaluation.candidates import SURE

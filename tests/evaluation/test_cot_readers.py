@@ -18,7 +18,7 @@ from passus.figures import kinds
 from passus.grading.grade import BOX, Verdict
 from passus.metric_names import METRICS
 from passus.models.loader import load
-from passus.runs.curves import Curves
+from passus.runs.curve import Curves
 from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import Item, benchmark_items
 from passus.training import loop

@@ -83,7 +83,7 @@ def test_totals_of_both_rules():
     assert macro["acc"] == pytest.approx((8 / 12 + 1 / 4) / 2) and macro["tokens_mean"] == 10.5 and macro["q"] == 8
     assert macro["suite"] == "abacus" and macro["left_out"] == {"abacus/mul": "gone"} and macro["of"] == list(correct)
     micro = suite._total("s", "items", points, columns)
-    whole = intervals.interval(np.concatenate(list(correct.values())).astype(float))
+    whole = intervals.accuracy_interval(np.concatenate(list(correct.values())).astype(float))
     assert micro["acc"] == pytest.approx(9 / 16) == whole.mean and (micro["ci_low"], micro["ci_high"]) == (
         whole.low,
         whole.high,
@@ -96,7 +96,7 @@ def test_the_interval_of_a_mean_over_benchmarks_covers():
     rng, hits = np.random.default_rng(0), 0
     chances = np.linspace(0.2, 0.9, 7)
     for _ in range(400):
-        found = intervals.macro_interval([intervals.interval((rng.random((40, 1)) < p).astype(float)) for p in chances])
+        found = intervals.macro_interval([intervals.accuracy_interval((rng.random((40, 1)) < p).astype(float)) for p in chances])
         hits += found.low <= chances.mean() <= found.high
     assert 0.92 <= hits / 400 <= 0.98
 
@@ -176,7 +176,7 @@ def test_the_real_training_sets_and_suites(real_data):
 
 def test_a_config_with_suites_weights_and_a_file_reads_back(tmp_path):
     written = small_config(
-        task={"name": "gsm8k+math", "weights": [3, 1]}, eval={"suite": ["AIME2024", "kimi12", "my.jsonl?answer=gold"]},
+        task={"name": "gsm8k*3+math"}, eval={"suite": ["AIME2024", "kimi12", "my.jsonl?answer=gold"]},
         model={"system": "Be brief."},
     )  # fmt: skip
     assert written.eval.suite == ["aime24", "kimi12", "my.jsonl?answer=gold"] and len(written.eval.benchmarks) == 12
@@ -197,6 +197,7 @@ def test_a_run_does_not_go_on_with_other_items(tmp_path):
         run_small(tmp_path / "arm", **tables | {"train": {"steps": 4}})
 
 
+@pytest.mark.slow
 def test_the_runner_says_what_overlaps(tmp_path, capsys):
     rows = "".join(json.dumps({"problem": f"{n}+1", "answer": str(n + 1)}) + "\n" for n in range(4))
     for name in ("train.jsonl", "test.jsonl"):

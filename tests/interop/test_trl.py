@@ -37,7 +37,7 @@ def test_a_step_of_trls_trainer(tmp_path):
     from datasets import Dataset
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from passus.models.loader import locate
+    from passus.models.locate import locate_model
 
     seen: list[list] = []
     reward = reward_function()
@@ -51,7 +51,7 @@ def test_a_step_of_trls_trainer(tmp_path):
         learning_rate=1e-4, use_cpu=True, bf16=False, save_strategy="no", report_to=[], disable_tqdm=True, logging_steps=1,
         gradient_checkpointing=False, seed=0,
     )  # fmt: skip
-    folder = locate("nano/qwen3")
+    folder = locate_model("nano/qwen3")
     trainer = trl.GRPOTrainer(
         model=AutoModelForCausalLM.from_pretrained(folder), processing_class=AutoTokenizer.from_pretrained(folder),
         reward_funcs=recorded, args=settings, train_dataset=Dataset.from_list(training_rows("abacus/add2", 16)),

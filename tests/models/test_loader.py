@@ -9,10 +9,8 @@ from safetensors import safe_open
 from transformers import Gemma3Config, Gemma3ForConditionalGeneration
 
 from helpers.model_folders import (
-    CHATS,
     IM,
     NANO,
-    THINK,
     byte_tokenizer,
     chat_folder,
     edit_json,
@@ -22,11 +20,11 @@ from helpers.model_folders import (
 )
 from helpers.small_run import run_small
 from helpers.tiny_models import tiny_model, with_passus
-from passus.engine.eager import Engine
+from passus.engine.eager import EagerEngine
 from passus.engine.interface import Prompt, SamplingParams
 from passus.errors import UsageError
 from passus.models import loader
-from passus.models.loader import _packed_logits
+from passus.models.load_checks import _packed_logits
 from passus.models.policy import Policy
 from passus.tasks.lookup import Item
 
@@ -69,7 +67,7 @@ def assert_computes(policy: Policy, original) -> None:
     with torch.no_grad():
         torch.testing.assert_close(_packed_logits(policy, ROWS), own_logits(original), atol=5e-5, rtol=1e-4)
     prompts = [Prompt(tuple(row.tolist()), i) for i, row in enumerate(ROWS)]
-    rollout = Engine(policy.model, []).generate(prompts, SamplingParams(1, 12, 0, "x", temperature=0.0))
+    rollout = EagerEngine(policy.model, []).generate(prompts, SamplingParams(1, 12, 0, "x", temperature=0.0))
     assert rollout.tokens == [greedy(original, row, 12) for row in ROWS]
 
 
@@ -93,7 +91,7 @@ def test_a_family_that_needs_no_code(tmp_path):
 def test_a_family_that_needs_no_code_trains(tmp_path, tuning):
     base = nano_folder(tmp_path / "OLMo-2-tiny", small_model("olmo2"))
     model = {"base": str(base), "tuning": tuning}
-    folder = run_small(tmp_path / "arm", model=model, method={"entropy_weight": 0.01}, train={"steps": 2}, eval={"limit": 2})
+    folder = run_small(tmp_path / "arm", model=model, method={"entropy_coef": 0.01}, train={"steps": 2}, eval={"limit": 2})
     assert all(row["train/grad_norm"] > 0 for row in folder.metrics())
     assert all(row["sampling/sampling_logp_difference/max"] < 1e-4 for row in folder.metrics())
     loader.load(str(folder.path), "cpu", "float32")
@@ -116,8 +114,8 @@ def test_experts_train_live_and_refuse_adapters(tmp_path, tuning):
     )
     model = {"base": str(base), "tuning": tuning}
     if tuning == "frozen":
-        model["targets"] = ["gate_up_proj"]
-        with pytest.raises(UsageError, match=r"model\.targets"):
+        model["lora"] = {"targets": ["gate_up_proj"]}
+        with pytest.raises(UsageError, match=r"model\.lora\.targets"):
             run_small(tmp_path / "arm", model=model, train={"steps": 1}, eval={"limit": 2})
     else:
         run_small(tmp_path / "arm", model=model, train={"steps": 1}, eval={"limit": 2})
@@ -155,7 +153,7 @@ def nested():
 def test_the_text_part_of_a_nested_config_is_loaded_alone(tmp_path, nested):
     policy = load(nano_folder(tmp_path, nested))
     assert_computes(policy, nested)
-    assert policy.end_tokens == [1, 5] and policy.context == 128
+    assert policy.end_tokens == [1, 5] and policy.context_length == 128
     assert policy.describe("x")["family"] == "Gemma3"
     assert not any("vision" in name for name, _ in policy.model.named_parameters())
 
@@ -180,7 +178,7 @@ def test_end_tokens_of_a_nested_config(tmp_path, nested):
 def test_the_engine_also_takes_a_whole_nested_model(nested):
     expected = [greedy(nested, row, 8) for row in ROWS]
     prompts = [Prompt(tuple(row.tolist()), i) for i, row in enumerate(ROWS)]
-    engine = Engine(with_passus(nested), [])
+    engine = EagerEngine(with_passus(nested), [])
     assert engine.generate(prompts, SamplingParams(1, 8, 0, "x", temperature=0.0)).tokens == expected
 
 
@@ -217,10 +215,10 @@ def test_end_tokens_without_a_generation_config(tmp_path):
 def test_no_pad_token(tmp_path):
     tokenizer = byte_tokenizer(["</s>"], eos="</s>")
     policy = load(chat_folder(tmp_path, "llama", tokenizer, ["</s>"]))
-    assert policy.tokenizer.pad_token is None and policy.end_tokens == [256]
+    assert policy.chat.tokenizer.pad_token is None and policy.end_tokens == [256]
     asked = [policy.prompt(question(text), i) for i, text in enumerate(["1", "a longer question"])]
-    rollout = Engine(policy.model, policy.end_tokens).generate(asked, SamplingParams(2, 5, 0, "x"))
-    assert len(policy.answers(rollout.tokens, policy.texts(rollout.tokens))) == 4
+    rollout = EagerEngine(policy.model, policy.end_tokens).generate(asked, SamplingParams(2, 5, 0, "x"))
+    assert len(policy.chat.answers(rollout.tokens, policy.chat.batch_decode(rollout.tokens))) == 4
 
 
 @pytest.mark.parametrize("outside", [41, 151645, -1])
@@ -240,141 +238,6 @@ def test_a_base_model_with_a_chat_template_stops_at_its_turns_end(tmp_path):
     tokenizer = byte_tokenizer(IM, eos="<|endoftext|>", template=trl_template("qwen2_5"))
     policy = load(chat_folder(tmp_path, "qwen2", tokenizer, ["<|endoftext|>"]))
     assert policy.end_tokens == tokenizer.convert_tokens_to_ids(["<|endoftext|>", "<|im_end|>"])
-
-
-@pytest.fixture(scope="module", params=CHATS)
-def chat(request, tmp_path_factory):
-    made = CHATS[request.param]
-    path = tmp_path_factory.mktemp(request.param)
-    return made, chat_folder(path, made.kind, made.tokenizer(request.param), made.ends)
-
-
-QUESTION = "How many is 6 x 7?"
-
-
-def test_prompts_of_released_templates(chat):
-    made, folder = chat
-    policy = load(folder, template="{question} Use \\boxed{}.")
-    prompt = policy.prompt(question(QUESTION), 5)
-    text = policy.text(prompt.tokens, special=True)
-    assert text.count(f"{QUESTION} Use \\boxed{{}}.") == 1
-    assert text.endswith(made.tail)
-    assert policy.tokenizer.bos_token_id is None or prompt.tokens.count(policy.tokenizer.bos_token_id) == 1
-    assert prompt.tokens[0] == policy.tokenizer.convert_tokens_to_ids(made.bos or "<|im_start|>")
-    assert prompt.item == 5
-
-
-def test_thinking_switches_of_released_templates(chat):
-    made, folder = chat
-    if made.thinking_off is None:
-        for thinking in ("on", "off"):
-            refused(folder, "no such switch", thinking=thinking)
-        return
-    default, on, off = (load(folder, thinking=t).render(question(QUESTION)) for t in ("default", "on", "off"))
-    assert default == on != off
-    assert on.endswith(made.tail) and off.endswith(made.tail + made.thinking_off)
-
-
-def test_decoding_stops_at_each_end_token(chat):
-    made, folder = chat
-    policy = load(folder)
-    ends = set(policy.tokenizer.convert_tokens_to_ids(made.ends))
-    assert set(policy.end_tokens) == ends
-    params = SamplingParams(96, 48, seed=1, stream="x", temperature=1.5)
-    rollout = Engine(policy.model, policy.end_tokens).generate([policy.prompt(question("1"), 0)], params)
-    assert {t[-1] for t, done in zip(rollout.tokens, rollout.finished, strict=True) if done} == ends
-    for tokens, done in zip(rollout.tokens, rollout.finished, strict=True):
-        assert not ends & set(tokens[:-1]) and (done or len(tokens) == 48)
-    assert not any(word in text for text in policy.texts(rollout.tokens) for word in made.ends)
-
-
-@pytest.mark.parametrize(("name", "day"), [("llama3_2", "26 Jul 2024"), ("smollm3", "26 July 2024")])
-def test_the_date_in_a_template_is_a_constant(name, day):
-    """Else a run that is resumed tomorrow would see other prompts."""
-    assert f"Today Date: {day}\n" in Policy(None, CHATS[name].tokenizer(name), []).render(question("1"))
-
-
-@pytest.mark.parametrize("writes", ["<s> $A", "<s> $A </s>", "$A"])
-@pytest.mark.parametrize("template", ["{question}", "<s>{question}", "Q: {question}\nA:"])
-def test_the_start_token_of_a_base_model(tmp_path, writes, template):
-    """Once where the tokenizer writes it by itself, and no end token after the question."""
-    tokenizer = byte_tokenizer(["<s>", "</s>"], bos="<s>", eos="</s>", writes=writes)
-    policy = load(chat_folder(tmp_path, "llama", tokenizer, ["</s>"]), template=template)
-    tokens = policy.prompt(question("1 + 1"), 0).tokens
-    has_start = "<s>" in writes or "<s>" in template
-    expected = "<s>" * has_start + template.removeprefix("<s>").replace("{question}", "1 + 1")
-    assert policy.text(tokens, special=True) == expected
-
-
-def test_model_prompt_may_repeat_the_start_token_of_a_chat_template(tmp_path):
-    template = "{{ bos_token }}{{ messages[0].content }}"
-    tokenizer = byte_tokenizer(["<s>", "</s>"], bos="<s>", eos="</s>", template=template, writes="<s> $A")
-    policy = load(chat_folder(tmp_path, "llama", tokenizer, ["</s>"]), template="<s>{question}")
-    assert policy.text(policy.prompt(question("1"), 0).tokens, special=True) == "<s>1"
-
-
-THOUGHTS = [
-    ("<think>6 * 7</think>so \\boxed{42}", "so \\boxed{42}"),
-    ("<think>\\boxed{1}</think>\\boxed{2}", "\\boxed{2}"),
-    ("<think>a</think>b</think>c", "c"),
-    ("<think>is it \\boxed{42}", ""),
-    ("\\boxed{42}<think>or", ""),
-    ("a</think>b<think>c", ""),
-    ("", ""),
-]
-
-
-def thinker(special=(), added=(), template=None, prompt="{question}", thinking="default") -> Policy:
-    tokenizer = byte_tokenizer(["<eos>", *special], tuple(added), eos="<eos>", template=template)
-    return Policy(None, tokenizer, [256], prompt, thinking)
-
-
-def answers(policy: Policy, *texts: str) -> list[str]:
-    tokens = [policy.tokenizer(text + "<eos>", add_special_tokens=False)["input_ids"] for text in texts]
-    return policy.answers(tokens, policy.texts(tokens))
-
-
-@pytest.mark.parametrize("marks", [{"special": THINK}, {"added": THINK}, {}], ids=["special", "added", "plain"])
-def test_the_answer_follows_the_thinking(marks):
-    policy = thinker(**marks)
-    completions, expected = zip(*THOUGHTS, strict=True)
-    assert answers(policy, *completions) == list(expected)
-    assert answers(policy, "\\boxed{7} at once", "b</think>c") == ["\\boxed{7} at once", "c"]
-
-
-@pytest.mark.parametrize("marks", [{"special": THINK}, {"added": THINK}, {}], ids=["special", "added", "plain"])
-def test_thinking_that_the_prompt_opened(marks):
-    policy = thinker(template="{{ messages[0].content }}<a>{% if add_generation_prompt %}<think>\n{% endif %}", **marks)
-    assert answers(policy, "6 * 7</think>\\boxed{42}", "\\boxed{42}", "") == ["\\boxed{42}", "", ""]
-
-
-@pytest.mark.parametrize(
-    ("name", "thinking", "opens"),
-    [
-        ("deepseek_r1_distill", "default", True), ("qwen3_5_think", "default", True), ("qwen3_5_think", "on", True),
-        ("qwen3_5_think", "off", False), ("qwen3", "on", False), ("qwen3", "off", False), ("llama3_2", "default", False),
-    ],
-)  # fmt: skip
-def test_released_templates_that_open_thinking_in_the_prompt(name, thinking, opens):
-    policy = thinker(template=trl_template(name), thinking=thinking, added=THINK)
-    assert answers(policy, "\\boxed{42}", "x</think>y") == ["" if opens else "\\boxed{42}", "y"]
-
-
-def test_a_prompt_without_a_template_may_open_thinking():
-    policy = thinker(prompt="Think between <think> and </think>. {question}\nAssistant: <think>")
-    assert answers(policy, "\\boxed{42}", "x</think>\\boxed{42}") == ["", "\\boxed{42}"]
-    speaks_of_it = thinker(prompt="{question} Begin with <think>, and then </think>.")
-    assert answers(speaks_of_it, "\\boxed{42}") == ["\\boxed{42}"]
-
-
-@pytest.mark.parametrize("name", ["qwen3", "smollm3"])
-def test_answers_with_each_thinking_switch(name):
-    tokenizer = CHATS[name].tokenizer(name)
-    for thinking in ("default", "on", "off"):
-        policy = Policy(None, tokenizer, [], thinking=thinking)
-        done, cut = (tokenizer(t, add_special_tokens=False)["input_ids"] for t in ("7<|im_end|>", "<think>7"))
-        assert policy.answers([done, cut], policy.texts([done, cut])) == ["7", ""]
-        assert policy.texts([done]) == ["7"]
 
 
 def _only_pickles(folder):

@@ -12,14 +12,15 @@ from helpers.command import passus
 from helpers.decode_rows import LENGTHS, decoded, random_rows
 from helpers.small_run import assert_same, small_config, stop_in_step
 from helpers.tiny_models import tiny_model, with_passus
-from passus.config.tables import ModelTable
+from passus.config.tables import LoraTable, ModelTable
 from passus.engine.attention import PackedPlan
 from passus.errors import Stop, UsageError
 from passus.models import export, loader, lora
+from passus.models.locate import locate_model
 from passus.runs.run_folder import RunFolder
 from passus.training import loop
 
-TABLE = ModelTable(base="x", tuning="frozen", rank=4, alpha=8.0)
+TABLE = ModelTable(base="x", tuning="frozen", lora=LoraTable(rank=4, alpha=8.0))
 
 
 def with_adapter(model, table=TABLE):
@@ -103,7 +104,9 @@ def test_a_bf16_base_has_a_float32_adapter_and_no_merged_copy():
 
 
 def test_the_merged_copy_shares_what_the_adapter_does_not_touch():
-    attached = with_adapter(tiny_model("llama3.2"), TABLE.model_copy(update={"targets": ["q_proj", "v_proj"]}))
+    attached = with_adapter(
+        tiny_model("llama3.2"), TABLE.model_copy(update={"lora": LoraTable(rank=4, alpha=8.0, targets=["q_proj", "v_proj"])})
+    )
     own = {name for name, p in attached.merged.named_parameters() if p.data_ptr() not in pointers(attached.model)}
     assert own and all(name.endswith(("q_proj.weight", "v_proj.weight")) for name in own)
 
@@ -112,7 +115,7 @@ def pointers(model):
     return {p.data_ptr() for p in model.parameters()}
 
 
-FROZEN = {"model": {"tuning": "frozen", "rank": 4}, "train": {"learning_rate": 5e-3, "steps": 6}}
+FROZEN = {"model": {"tuning": "frozen", "lora": {"rank": 4}}, "train": {"learning_rate": 5e-3, "steps": 6}}
 
 
 def run_frozen(path, check_stop=lambda: None, **tables):
@@ -131,7 +134,7 @@ def test_what_is_saved_loads_with_peft_transformers_and_passus(run, tmp_path):
     assert {"adapter_config.json", "adapter_model.safetensors", "tokenizer.json"} <= {p.name for p in folder.iterdir()}
     rows = random_rows()
     policy = loader.load(f"{run}@6", "cpu", "float32")
-    base = AutoModelForCausalLM.from_pretrained(loader.locate("nano/qwen3"), dtype=torch.float32)
+    base = AutoModelForCausalLM.from_pretrained(locate_model("nano/qwen3"), dtype=torch.float32)
     written = export.export(f"{run}@6", tmp_path / "merged", "float32")
     with torch.no_grad():
         before = eager(base, rows)
@@ -230,7 +233,7 @@ def test_adapters_that_do_not_fit_are_refused(run, tmp_path, case):
 @pytest.mark.parametrize("targets", [["query"], ["q_proj", "v_porj"], ["embed_tokens"], ["lm_head"], ["q_proj", "lm_head"]])
 def test_targets_that_are_not_linear_layers_of_the_blocks_are_refused(tmp_path, targets):
     with pytest.raises(UsageError, match="q_proj"):
-        run_frozen(tmp_path / "arm", model=FROZEN["model"] | {"targets": targets})
+        run_frozen(tmp_path / "arm", model=FROZEN["model"] | {"lora": {"rank": 4, "targets": targets}})
 
 
 def test_dropout_of_whoever_trained_it_is_off(run, tmp_path):

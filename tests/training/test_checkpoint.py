@@ -4,20 +4,21 @@ import pytest
 import torch
 
 from helpers.tiny_models import tiny_model, with_passus
-from passus.config.tables import TrainTable
+from passus.config.tables import OptimizerTable, TrainTable
 from passus.errors import PassusError
 from passus.models import loader
-from passus.models.loader import Policy
+from passus.models.chat_format import ChatFormat
+from passus.models.policy import Policy
 from passus.nano.tokenizer import make_tokenizer
 from passus.training import checkpoint
 from passus.training.checkpoint import Progress
 from passus.training.optimizer import Optimizer, learning_rate
 
-TRAIN = TrainTable(learning_rate=1e-2, weight_decay=0.1)
+TRAIN = TrainTable(learning_rate=1e-2, optimizer=OptimizerTable(weight_decay=0.1))
 
 
 def policy(dtype=torch.float32, seed=0):
-    return Policy(with_passus(tiny_model("qwen3", seed)).to(dtype), make_tokenizer(), [1])
+    return Policy(with_passus(tiny_model("qwen3", seed)).to(dtype), ChatFormat(make_tokenizer()), [1])
 
 
 def stepped(made, updates):
@@ -121,7 +122,7 @@ def test_leftovers_of_a_killed_save_are_removed(tmp_path):
 def test_master_copy_learns_where_bf16_alone_would_not():
     """At 1e-4 no single step changes a bf16 weight of size 1; a hundred of them do, through the master."""
     made = policy(torch.bfloat16)
-    optimizer = Optimizer(made.model, TrainTable(learning_rate=1e-4, max_grad_norm=0.0))
+    optimizer = Optimizer(made.model, TrainTable(learning_rate=1e-4, optimizer=OptimizerTable(max_grad_norm=0.0)))
     weight = optimizer.weights[0]
     with torch.no_grad():
         weight.fill_(1.0)
@@ -165,11 +166,11 @@ def test_a_gradient_that_is_not_finite_changes_nothing():
 
 
 def test_schedules():
-    constant = TrainTable(steps=10, learning_rate=1.0, warmup=4)
+    constant = TrainTable(steps=10, learning_rate=1.0, optimizer=OptimizerTable(warmup=4))
     assert [learning_rate(constant, u) for u in range(6)] == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
-    linear = TrainTable(steps=10, learning_rate=1.0, schedule="linear")
+    linear = TrainTable(steps=10, learning_rate=1.0, optimizer=OptimizerTable(schedule="linear"))
     assert [round(learning_rate(linear, u), 3) for u in (0, 5, 9)] == [1.0, 0.5, 0.1]
-    cosine = TrainTable(steps=10, learning_rate=1.0, schedule="cosine", updates=2)
+    cosine = TrainTable(steps=10, learning_rate=1.0, optimizer=OptimizerTable(schedule="cosine"), updates=2)
     assert learning_rate(cosine, 0) == 1.0 and learning_rate(cosine, 10) == pytest.approx(0.5)
     assert 0 < learning_rate(cosine, 19) < 0.01
 

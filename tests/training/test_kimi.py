@@ -9,11 +9,14 @@ from helpers.loss_batch import LONGEST, ROWS, on_policy_gradient, passus_loss, r
 from helpers.small_run import assert_same, run_small, small_config, stop_in_step
 from helpers.tiny_models import tiny_model, with_passus
 from passus.config.tables import TaskTable
-from passus.engine.cuda import SlotEngine
-from passus.engine.eager import Engine
-from passus.engine.interface import Prompt, SamplingParams, loops
+from passus.engine.cuda import CudaEngine
+from passus.engine.eager import EagerEngine
+from passus.engine.interface import Prompt, SamplingParams, ends_in_repetition
 from passus.errors import Stop, UsageError
-from passus.methods.presets import PRESETS, Tokens, advantages, length_reward, policy_loss
+from passus.methods.advantages import advantages
+from passus.methods.length_rewards import length_reward
+from passus.methods.loss import LossTokens, policy_loss
+from passus.methods.presets import PRESETS
 from passus.runs.run_folder import RunFolder
 from passus.training import loop
 from passus.training.prompt_order import Curriculum
@@ -27,7 +30,7 @@ def tabular(logits_Y, anchor_Y, advantage_Y, weight_Y, method=KIMI):
     """The loss of a policy over Y answers of one token each, every answer a row."""
     logp_Y = logits_Y.log_softmax(0)
     rows = torch.arange(len(logp_Y))
-    tokens = Tokens(logp_Y, torch.zeros_like(logp_Y), anchor_Y, advantage_Y, weight_Y, rows, len(rows), torch.tensor(1.0))
+    tokens = LossTokens(logp_Y, torch.zeros_like(logp_Y), anchor_Y, advantage_Y, weight_Y, rows, len(rows), torch.tensor(1.0))
     return policy_loss(tokens, method)[0]
 
 
@@ -101,7 +104,7 @@ def test_the_length_reward(lengths, right, expected):
 
 
 def test_the_length_reward_begins_when_it_is_told_to(tmp_path):
-    run = run_small(tmp_path / "arm", method={"length_weight": 0.2, "length_from": 3}, train={"steps": 4, "prompts": 8})
+    run = run_small(tmp_path / "arm", method={"length_reward": 0.2, "length_reward_from": 3}, train={"steps": 4, "prompts": 8})
     fractions = [{round(row["reward"] % 1, 6) for row in run.read_rows("samples", step)} for step in (2, 3)]
     assert fractions[0] == {0.0} and len(fractions[1]) > 1
 
@@ -135,26 +138,26 @@ def test_a_step_may_ask_for_more_items_than_there_are():
 
 
 def test_from_a_stated_step_on_only_the_harder_half_comes():
-    chosen, base = curriculum(hard_from=5), [0.0, 0.1, 0.9, 0.8, 0.2, 0.3, 0.7, 1.0]
+    chosen, base = curriculum(order="hard-from-5"), [0.0, 0.1, 0.9, 0.8, 0.2, 0.3, 0.7, 1.0]
     assert chosen.allowed(base, 4) == list(range(8)) and chosen.allowed(base, 5) == [0, 1, 4, 5]
     assert {chosen.number_of[i.benchmark, i.index] for _, i in chosen.draw(base, base, 9, 0, 4)} == {0, 1, 4, 5}
 
 
-@pytest.mark.parametrize("task", [{"order": "prioritised"}, {"hard_from": 3}])
+@pytest.mark.parametrize("task", [{"order": "prioritised"}, {"order": "hard-from-3"}])
 def test_a_stream_without_end_has_no_success_rates(task):
     with pytest.raises(UsageError, match=r"finite training set.*limit = 500"):
         small_config(task=task)
 
 
-@pytest.mark.parametrize("change", [{"ratio": "token"}, {"average": "rows"}])
+@pytest.mark.parametrize("change", [{"ratio": "token"}, {"loss_average": "sequence"}])
 def test_the_squared_loss_is_of_whole_sequences(change):
     with pytest.raises(UsageError, match="sequence_sum"):
         small_config(method={"name": "kimi"} | change)
 
 
 TABLES = {
-    "method": {"name": "kimi", "length_weight": 0.2, "length_from": 3},
-    "task": {"limit": 12, "order": "prioritised", "hard_from": 5}, "train": {"updates": 2},
+    "method": {"name": "kimi", "length_reward": 0.2, "length_reward_from": 3},
+    "task": {"limit": 12, "order": "prioritised+hard-from-5"}, "train": {"updates": 2},
 }  # fmt: skip
 
 
@@ -178,7 +181,7 @@ def test_rates_are_followed_and_a_run_that_was_cut_short_goes_on_with_them(tmp_p
     ],
 )  # fmt: skip
 def test_going_in_circles(tokens, repeats, expected):
-    assert loops(tokens, repeats) is expected
+    assert ends_in_repetition(tokens, repeats) is expected
 
 
 @pytest.mark.parametrize("kind", ["engine", "slots"])
@@ -186,20 +189,20 @@ def test_completions_that_go_in_circles_are_cut_off_where_they_are_seen_to(kind)
     """A model of random weights, decoded greedily, soon repeats itself."""
     model = with_passus(tiny_model("qwen3"))
     prompts = [Prompt((2, 3, n), n) for n in range(4, 12)]
-    made = (Engine(model, [1], most=4) if kind == "engine" else SlotEngine(model, [1], most=4, graphs=False)).generate
-    whole, cut = (made(prompts, SamplingParams(1, 90, 0, "train", temperature=0, repeats=repeats)) for repeats in (0, 3))
-    circling = [n for n, tokens in enumerate(whole.tokens) if any(loops(tokens[:i], 3) for i in range(len(tokens) + 1))]
+    made = (EagerEngine(model, [1], max_rows=4) if kind == "engine" else CudaEngine(model, [1], max_rows=4, graphs=False)).generate
+    whole, cut = (made(prompts, SamplingParams(1, 90, 0, "train", temperature=0, max_repeats=repeats)) for repeats in (0, 3))
+    circling = [n for n, tokens in enumerate(whole.tokens) if any(ends_in_repetition(tokens[:i], 3) for i in range(len(tokens) + 1))]
     assert circling
     for n, (all_tokens, tokens) in enumerate(zip(whole.tokens, cut.tokens, strict=True)):
         assert tokens == all_tokens[: len(tokens)] and len(cut.logps[n]) == len(tokens)
-        first = next((i for i in range(len(all_tokens) + 1) if loops(all_tokens[:i], 3)), None)
+        first = next((i for i in range(len(all_tokens) + 1) if ends_in_repetition(all_tokens[:i], 3)), None)
         assert len(tokens) == (len(all_tokens) if first is None else first)
         assert not cut.finished[n] if first is not None else cut.finished[n] == whole.finished[n]
 
 
 def test_moments_are_forgotten_between_iterations(tmp_path):
     """With the moments gone, Adam's first step is the learning rate times the sign of the gradient, in every iteration."""
-    config = small_config(method={"name": "kimi"}, train={"steps": 2, "learning_rate": 1e-3, "max_grad_norm": 0.0})
+    config = small_config(method={"name": "kimi"}, train={"steps": 2, "learning_rate": 1e-3, "optimizer": {"max_grad_norm": 0.0}})
     run = prepare(config, RunFolder(tmp_path), lambda: None)
     optimizer = run.optimizer
     for _ in range(2):
@@ -221,7 +224,7 @@ def test_difficulty_is_the_share_of_ten_samples_of_the_base(tmp_path):
     rates = loop.base_rates(run, run.curriculum, lambda text: None)
     params = SamplingParams(10, 24, run.config.seed, "difficulty")
     rollout = run.engine.generate(run.policy.prompts(list(enumerate(run.curriculum.items))), params)
-    texts = run.policy.texts(rollout.tokens)
+    texts = run.policy.chat.batch_decode(rollout.tokens)
     for n, item in enumerate(run.curriculum.items):
         right = [f"\\boxed{{{item.gold}}}" in text for text in texts[10 * n : 10 * n + 10]]
         assert rates[n] == sum(right) / 10

@@ -158,7 +158,7 @@ def test_both_anchors_agree_in_float32(reference, tmp_path):
 
 
 def test_truncated_rows_can_be_left_out(tmp_path):
-    tables = {"train": {"max_tokens": 8, "steps": 1}, "reward": {"wrong": 1.0, "correct": 1.0, "unparseable": 1.0}}
+    tables = {"train": {"max_tokens": 8, "steps": 1}, "reward": {"values": {"wrong": 1.0, "correct": 1.0, "unparseable": 1.0}}}
     rows = [
         run_small(tmp_path / str(masked), method={"mask_truncated": masked}, **tables).metrics()[0] for masked in (False, True)
     ]
@@ -174,7 +174,7 @@ def test_a_task_that_is_never_solved_goes_on_and_says_so(tmp_path):
 
 
 def test_rewards_come_from_the_table(tmp_path):
-    folder = run_small(tmp_path / "arm", reward={"correct": 2.0, "wrong": -1.0, "truncated": -0.5}, train={"steps": 1})
+    folder = run_small(tmp_path / "arm", reward={"values": {"correct": 2.0, "wrong": -1.0, "truncated": -0.5}}, train={"steps": 1})
     worth = {"correct": 2.0, "wrong": -1.0, "truncated": -0.5, "unparseable": 0.0}
     for sample in folder.read_rows("samples", 1):
         assert sample["reward"] == worth[sample["verdict"]]
@@ -322,6 +322,7 @@ def test_drawing_again_gives_up_after_its_rounds(tmp_path):
     assert len(places) == 2 * 3 * 4  # new prompts every time
 
 
+@pytest.mark.slow
 def test_a_kl_charge_keeps_the_policy_nearer(tmp_path):
     tables = {"train": {"steps": 6, "learning_rate": 2e-3}, "eval": {"every": 6, "limit": 2}}
     kls = []
@@ -332,6 +333,7 @@ def test_a_kl_charge_keeps_the_policy_nearer(tmp_path):
     assert 0 < kls[1] < kls[0]
 
 
+@pytest.mark.slow
 def test_sft_learns_the_solutions_it_is_shown(tmp_path):
     folder = run_small(
         tmp_path / "arm",
@@ -423,6 +425,7 @@ def test_when_even_one_sequence_is_too_much_it_says_so(tmp_path, monkeypatch):
     assert "frozen" in str(stopped.value) and len(RunFolder(tmp_path / "arm").evals()) == 2
 
 
+@pytest.mark.slow
 def test_two_threads_give_the_same_run_twice(tmp_path):
     """Gradients of what several completions share are added up in one order."""
     threads = torch.get_num_threads()

@@ -49,9 +49,9 @@ class Scripted:
         self.policy, self.texts, self.asked = policy, {"lesson": written, "replay": solved}, {}
 
     def generate(self, prompts, params):
-        self.asked[params.stream] = [self.policy.text(list(prompt.tokens), special=True) for prompt in prompts]
-        end = self.policy.tokenizer.eos_token_id
-        tokens = [[*self.policy.encode([text])[0], end] for text in self.texts[params.stream]]
+        self.asked[params.stream] = [self.policy.chat.decode(list(prompt.tokens), special=True) for prompt in prompts]
+        end = self.policy.chat.tokenizer.eos_token_id
+        tokens = [[*self.policy.chat.encode([text])[0], end] for text in self.texts[params.stream]]
         return Rollout(tokens, [[0.0] * len(row) for row in tokens], [True] * len(tokens))
 
 
@@ -76,7 +76,7 @@ def test_a_lesson_is_kept_where_the_problem_is_solved_with_it(policy):
     assert scripted.asked["lesson"][0] == "<q>27+48<wrong>7+8=14;2+4+1=7<right>7+8=15;2+4+1=7<why>"
     assert scripted.asked["replay"][0] == "<lesson>7+8=15<q>27+48<a>"
     assert [(one.kept, one.helped, one.leaks) for one in found.lessons] == [(True, True, False), (False, False, True)]
-    assert policy.text(found.kept[0].tokens) == "7+8=15" and found.kept[0].tokens[-1] == policy.tokenizer.eos_token_id
+    assert policy.chat.decode(found.kept[0].tokens) == "7+8=15" and found.kept[0].tokens[-1] == policy.chat.tokenizer.eos_token_id
     metrics = found.metrics()
     assert (metrics["lessons/helped"], metrics["lessons/plain"], metrics["lessons/uplift"]) == (0.5, 0.5, 0.0)
     assert metrics["lessons/leaks"] == 0 and set(metrics) <= set(METRICS)
@@ -86,7 +86,7 @@ def test_controls(policy):
     everything, _ = taught(policy, "all")
     assert [one.kept for one in everything.lessons] == [True, True] and everything.metrics()["lessons/leaks"] == 0.5
     shuffled, scripted = taught(policy, "shuffled")
-    assert scripted.asked["replay"][0].startswith("<lesson>75<q>") and policy.text(shuffled.lessons[0].tokens) == "75"
+    assert scripted.asked["replay"][0].startswith("<lesson>75<q>") and policy.chat.decode(shuffled.lessons[0].tokens) == "75"
     critique, scripted = taught(policy, "critique")
     assert scripted.asked["lesson"][0] == "<q>27+48<wrong>7+8=14;2+4+1=7<why>" and len(critique.lessons) == 2
     assert "R!" not in mel.CRITIQUE.format(question="Q?", wrong="W!") and len(critique.kept) == 1
@@ -104,14 +104,14 @@ def test_of_shuffled_lessons_the_one_that_is_learned_must_be_whole(policy):
     method = PRESETS["mel"].model_copy(update={"lessons": "shuffled"})
     found = mel.teach(policy, scripted, method, USED, PARAMS)
     assert [one.kept for one in found.lessons] == [False, True]
-    assert policy.text(found.kept[0].tokens) == "7+8=15"
+    assert policy.chat.decode(found.kept[0].tokens) == "7+8=15"
     alone = groups([[WRONG, RIGHT]], ["7+8=14\\boxed{74}", "7+8=15\\boxed{75}"])
     assert mel.teach(policy, Scripted(policy, [], []), method, alone, PARAMS).lessons == []  # there is no other's
 
 
 def test_the_uplift_is_against_fresh_samples_of_the_same_problems(policy):
     found, scripted = taught(policy, "validated")
-    assert scripted.asked["replay"][2:] == [policy.text([3], special=True)] * 2  # the prompts once more, without lessons
+    assert scripted.asked["replay"][2:] == [policy.chat.decode([3], special=True)] * 2  # the prompts once more, without lessons
     assert found.plain == 0.5
 
 
@@ -122,7 +122,7 @@ def test_an_answer_leaks_only_where_it_stands_by_itself():
 
 def test_a_pair_that_does_not_fit_the_context_is_left_out_and_counted(policy):
     method = PRESETS["mel"]
-    found = mel.teach(policy, Scripted(policy, [], []), method, USED, replace(PARAMS, max_tokens=policy.context - 5))
+    found = mel.teach(policy, Scripted(policy, [], []), method, USED, replace(PARAMS, max_tokens=policy.context_length - 5))
     assert found.lessons == [] and found.too_long == 2 and found.metrics()["lessons/built"] == 0
 
 
@@ -159,7 +159,7 @@ def _new(path):
 
 def test_without_weight_it_is_grpo_to_the_bit(tmp_path):
     plain = run_small(tmp_path / "grpo", **TABLES | {"method": {"name": "grpo"}})
-    idle = run_small(tmp_path / "mel", **TABLES | {"method": {"name": "mel", "lesson_weight": 0.0}})
+    idle = run_small(tmp_path / "mel", **TABLES | {"method": {"name": "mel", "lesson_coef": 0.0}})
     assert record(idle.path)["weights"] == record(plain.path)["weights"]
     for mine, theirs in zip(idle.metrics(), plain.metrics(), strict=True):
         same = [key for key in theirs if key != "train/num_tokens" and not key.startswith("time/")]

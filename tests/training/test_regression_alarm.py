@@ -9,7 +9,7 @@ from passus.errors import Stop
 from passus.figures import kinds
 from passus.launch import arm_process
 from passus.runs.run_folder import RunFolder, saved_checkpoints
-from passus.stats import curve_tests
+from passus.stats import falls
 from passus.training import regression_alarm
 from passus.training.regression_alarm import Fall
 
@@ -24,9 +24,9 @@ def test_noise_raises_an_alarm_in_one_run_of_twenty_at_all_its_looks_together():
     rng, alarms = np.random.default_rng(0), 0
     for _ in range(1000):
         noise_T = rng.standard_normal(13)
-        alarms += any(curve_tests.alarm_statistic(noise_T[:t], 1.0) > curve_tests.alarm_bound(13) for t in range(6, 14))
+        alarms += any(falls.alarm_statistic(noise_T[:t], 1.0) > falls.alarm_bound(13) for t in range(6, 14))
     assert 30 <= alarms <= 70
-    assert curve_tests.alarm_bound(5) == np.inf
+    assert falls.alarm_bound(5) == np.inf
 
 
 def falling(path, low: float, items: int = 60) -> RunFolder:

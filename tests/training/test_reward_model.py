@@ -31,7 +31,7 @@ from passus.models import loader, reward_head
 from passus.models.loader import load
 from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
-from passus.stats import intervals
+from passus.stats import at_k, intervals
 from passus.tasks.lookup import Item
 from passus.training.reward_model import train
 from passus.training.setup import prepare
@@ -165,9 +165,9 @@ def test_without_answers_there_is_no_majority():
 def test_majority_over_draws_from_a_pool():
     correct = np.array([[1.0, 1, 1, 1, 0, 0, 0, 0, 0, 0]])
     split = [["2", "2", "2", "2", "3", "4", "5", "6", "7", "8"]]  # right ones agree, wrong ones do not
-    assert intervals.maj_from_pool(split, correct, 10).tolist() == [1.0]
-    assert intervals.maj_from_pool(split, correct, 1, draws=4000).tolist() == pytest.approx([0.4], abs=0.03)
-    assert intervals.maj_from_pool([["2"] * 4 + ["3"] * 6], correct, 10).tolist() == [0.0]
+    assert at_k.maj_at_k_from_pool(split, correct, 10).tolist() == [1.0]
+    assert at_k.maj_at_k_from_pool(split, correct, 1, draws=4000).tolist() == pytest.approx([0.4], abs=0.03)
+    assert at_k.maj_at_k_from_pool([["2"] * 4 + ["3"] * 6], correct, 10).tolist() == [0.0]
 
 
 def test_the_interval_of_known_chances_covers_and_is_shorter_than_a_coins():
@@ -175,10 +175,10 @@ def test_the_interval_of_known_chances_covers_and_is_shorter_than_a_coins():
     covered = []
     for _ in range(400):
         chances = rng.beta(2, 2, 100)
-        over = intervals.interval_of_chances(chances)
+        over = intervals.probability_interval(chances)
         covered.append(over.low <= 0.5 <= over.high)
     assert 0.92 < np.mean(covered) < 0.99
-    assert over.high - over.low < 0.7 * (lambda i: i.high - i.low)(intervals.interval(np.array([[1.0], [0.0]] * 50)))
+    assert over.high - over.low < 0.7 * (lambda i: i.high - i.low)(intervals.accuracy_interval(np.array([[1.0], [0.0]] * 50)))
 
 
 GENERATED = """
@@ -187,10 +187,10 @@ name = "small"
 name = "reward_model"
 [task]
 name = "abacus/add2+sub"
+limit = 24
 [candidates]
-generators = ["nano/qwen3", "nano/llama3.2"]
+sources = ["nano/qwen3", "nano/llama3.2"]
 temperatures = [0.8, 1.0]
-problems = 24
 samples = 3
 pool = 8
 [model]
@@ -388,7 +388,7 @@ def test_training_problems_that_are_eval_items_are_left_out(whole, tmp_path):
     leaked = [row | {"benchmark": "mine"} for row in rows[:5]]
     file = tmp_path / "mine.parquet"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(leaked), file)
-    table = config.candidates.model_copy(update={"files": [str(file)]})
+    table = config.candidates.model_copy(update={"sources": [str(file)]})
     found = candidates.gather(config.model_copy(update={"candidates": table}), whole, ["from-qwen3", "from-llama3.2"])
     assert found.shared == 5 and not any(row["benchmark"] == "mine" for row in found.to_learn)
 
@@ -471,7 +471,7 @@ def test_special_tokens_in_a_candidate_are_no_tokens(tmp_path):
 
 
 def test_a_policy_paid_by_a_reward_model_still_has_the_verifiers_accuracy_recorded(whole, tmp_path):
-    tables = {"reward": {"correct": 0.0, "model": str(whole / "qwen3-26k")}, "train": {"steps": 2}, "eval": {"limit": 3}}
+    tables = {"reward": {"values": {"correct": 0.0}, "model": str(whole / "qwen3-26k")}, "train": {"steps": 2}, "eval": {"limit": 3}}
     run = run_small(tmp_path / "arm", **tables)
     rows = run.read_rows("samples", 1)
     metrics = run.metrics()[0]
@@ -499,7 +499,7 @@ def test_a_reward_model_of_other_texts_is_refused_before_a_run_begins(whole, tmp
 
 def test_a_policy_is_not_paid_by_another_reward_model_when_it_goes_on(whole, tmp_path):
     shutil.copytree(whole / "qwen3-26k", tmp_path / "rm")
-    tables = {"reward": {"correct": 0.0, "model": str(tmp_path / "rm")}, "train": {"steps": 2}, "eval": {"limit": 2}}
+    tables = {"reward": {"values": {"correct": 0.0}, "model": str(tmp_path / "rm")}, "train": {"steps": 2}, "eval": {"limit": 2}}
     run_small(tmp_path / "arm", **tables)
     shutil.rmtree(tmp_path / "rm" / "checkpoints" / "step-000006")
     with pytest.raises(UsageError, match="has changed since this run began"):
@@ -543,7 +543,7 @@ def test_figures_of_reward_models(whole, tmp_path):
     with pytest.raises(UsageError, match="nothing to draw"):
         kinds.curves([whole], y="length")
     paid = run_small(
-        tmp_path / "arm", reward={"correct": 0.0, "model": str(whole / "qwen3-26k")}, train={"steps": 2}, eval={"limit": 2}
+        tmp_path / "arm", reward={"values": {"correct": 0.0}, "model": str(whole / "qwen3-26k")}, train={"steps": 2}, eval={"limit": 2}
     )
     both = kinds.figure([paid.path], "pleasing")
     assert both.y2 == "Reward model's score" and all(p.tokens is not None for s in both.series for p in s.points)

@@ -58,7 +58,7 @@ ONE = {"train": {"steps": 1}, "eval": {"limit": 2, "samples": 1}}
 
 
 def test_a_function_is_added_to_the_table(module):
-    folder = run_small(module / "arm", reward={"function": "my_rewards:short", "weight": 2.0}, **ONE)
+    folder = run_small(module / "arm", reward={"function": "my_rewards:short", "values": {"function": 2.0}}, **ONE)
     for row in folder.read_rows("samples", 1):
         expected = (row["verdict"] == "correct") - 2 * len(row["completion"]) / 100
         assert row["reward"] == pytest.approx(expected)
@@ -66,7 +66,7 @@ def test_a_function_is_added_to_the_table(module):
 
 
 def test_a_function_sees_what_trl_would_show_it(module):
-    folder = run_small(module / "arm", reward={"function": "my_rewards:seen", "correct": 0.0}, **ONE)
+    folder = run_small(module / "arm", reward={"function": "my_rewards:seen", "values": {"correct": 0.0}}, **ONE)
     row = folder.metrics()[0]
     assert row["reward/step"] == 0 and 0 < row["train/reward_function_none"] < 1 and row["train/reward_function"] == 1
     assert {s["reward"] for s in folder.read_rows("samples", 1) if s["verdict"] == "wrong"} == {0.0}
@@ -81,12 +81,12 @@ def test_trls_own_reward_functions_work(module):
 
 @pytest.mark.parametrize("name", ["array", "spoils"])
 def test_what_numpy_returns_is_taken_and_what_it_was_given_is_a_copy(module, name):
-    folder = run_small(module / "arm", reward={"function": f"my_rewards:{name}", "correct": 0.0}, **ONE)
+    folder = run_small(module / "arm", reward={"function": f"my_rewards:{name}", "values": {"correct": 0.0}}, **ONE)
     assert folder.metrics()[0]["train/reward"] == pytest.approx(0.5)
 
 
 def test_the_format_term(module):
-    folder = run_small(module / "arm", reward={"format": 0.25, "correct": 1.0}, train={"steps": 1, "max_tokens": 8})
+    folder = run_small(module / "arm", reward={"values": {"format": 0.25, "correct": 1.0}}, train={"steps": 1, "max_tokens": 8})
     worth = {"correct": 1.25, "wrong": 0.25, "truncated": 0.0, "unparseable": 0.0}
     rows = folder.read_rows("samples", 1)
     assert len({row["verdict"] for row in rows}) >= 2

@@ -1,4 +1,4 @@
-"""The door to generation: prompts and parameters in, a rollout out. Behind it stands the engine (later, also a server)."""
+"""Interface of generation: prompts and sampling parameters in, a rollout out. Both engines implement `Sampler`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,60 +9,63 @@ from typing import Protocol
 class Prompt:
     tokens: tuple[int, ...]
     item: int
-    """Names the noise, with seed, stream, step, sample and position."""
-    most: int | None = None
-    """New tokens at most, where that is fewer than SamplingParams.max_tokens."""
-    drawn: int = 0
-    """Tokens at its end that were drawn before: the noise goes on after theirs, as if the completion had never been cut."""
-    sample: int = 0
-    """The number of its first sample."""
+    """Selects the random numbers, together with seed, stream, step, sample and position."""
+    max_tokens: int | None = None
+    """Limit of new tokens for this prompt, if it is lower than SamplingParams.max_tokens."""
+    tokens_drawn: int = 0
+    """Number of tokens at the end of the prompt that were sampled earlier.
+
+    Random numbers continue after theirs, as if the completion had never been interrupted.
+    """
+    first_sample: int = 0
+    """Number of the first sample."""
 
 
 @dataclass(frozen=True)
 class SamplingParams:
     samples: int
-    """Completions of each prompt."""
+    """Completions per prompt."""
     max_tokens: int
     seed: int
     stream: str
-    """`train`, or `eval/<benchmark>`: draws of one stream are independent of those of another."""
+    """`train`, or `eval/<benchmark>`. Random numbers of different streams are independent."""
     step: int = 0
-    """Part of the noise's name in training; left at 0 in evaluation, so that eval points are paired."""
+    """Training step, which selects the random numbers. It stays 0 in evaluation, so that eval points are paired."""
     temperature: float = 1.0
-    """0 is greedy."""
+    """0 means greedy decoding."""
     top_p: float = 1.0
     top_k: int = 0
-    """Truncation is for evaluation only: a sampler renormalises, a trainer does not."""
-    repeats: int = 0
-    """A completion that says the same so many times in a row is cut off; 0 lets it go on."""
+    """Truncation is for evaluation only: a sampler renormalises the distribution, and a trainer does not."""
+    max_repeats: int = 0
+    """Stops a completion that ends in this many repetitions of the same tokens; 0 never stops one."""
 
 
 @dataclass
 class Rollout:
-    """N = prompts x samples completions, the samples of one prompt side by side."""
+    """N = prompts x samples completions, with the samples of one prompt next to each other."""
 
     tokens: list[list[int]]
-    """Completion tokens, with the end token where one was drawn."""
+    """Completion tokens, including the end token if one was sampled."""
     logps: list[list[float]]
-    """Log-probs of those tokens under the sampling temperature, before any truncation of the distribution."""
+    """Log-probs of those tokens at the sampling temperature, before truncation of the distribution."""
     finished: list[bool]
-    """False where max_tokens, or going in circles, cut the completion off."""
+    """False if max_tokens or repetition ended the completion."""
 
 
-LONGEST_LOOP, LEAST_LOOP = 64, 24
-"""Tokens of what is said again and again, at most, and of all the times together, at least: ten zeros are a number."""
+MAX_PERIOD, MIN_REPEATED_TOKENS = 64, 24
+"""Longest repeated unit, and fewest tokens of all repetitions together: a number may end in ten zeros."""
 
 
-def loops(tokens: Sequence[int], repeats: int) -> bool:
-    """Whether it ends in the same tokens so many times in a row."""
-    if len(tokens) < LEAST_LOOP:
+def ends_in_repetition(tokens: Sequence[int], max_repeats: int) -> bool:
+    """Whether the sequence ends in `max_repeats` copies of the same tokens."""
+    if len(tokens) < MIN_REPEATED_TOKENS:
         return False
-    for size in range(1, min(LONGEST_LOOP, len(tokens) // repeats) + 1):
-        span = max(repeats * size, LEAST_LOOP)
+    for period in range(1, min(MAX_PERIOD, len(tokens) // max_repeats) + 1):
+        span = max(max_repeats * period, MIN_REPEATED_TOKENS)
         if (
-            tokens[-1] == tokens[-1 - size]
+            tokens[-1] == tokens[-1 - period]
             and len(tokens) >= span
-            and all(tokens[-i] == tokens[-i - size] for i in range(1, span - size + 1))
+            and all(tokens[-i] == tokens[-i - period] for i in range(1, span - period + 1))
         ):
             return True
     return False
@@ -70,14 +73,14 @@ def loops(tokens: Sequence[int], repeats: int) -> bool:
 
 class Sampler(Protocol):
     end_tokens: frozenset[int]
-    """A completion ends with any of these."""
+    """Tokens that end a completion."""
 
     cache_bytes: int | None
-    """For keys and values; None lets the sampler choose."""
-    most: int
-    """Rows decoded at a time; falls when memory runs out."""
+    """Memory for keys and values; None lets the sampler choose."""
+    max_rows: int
+    """Rows decoded at the same time. It falls when memory runs out."""
 
     def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Rollout: ...
 
     def release(self) -> None:
-        """Give back what is kept between rollouts."""
+        """Frees the memory that is kept between rollouts."""

@@ -1,16 +1,16 @@
-"""Kernels for CUDA, in Triton: decode attention, the draw of a token, and log-probs with their gradient.
+"""Triton kernels for CUDA: decode attention, token sampling, and log-probs with their gradient.
 
-Decode attention writes the new token into the cache and reads the valid part only: first the prompt, which the rows of a group
-share (rows side by side find it in the device's cache), then the row's own. One program for each row and key-value head: its G
-query heads share every key that is loaded. The softmax runs along with the loads (Milakov and Gimelshein 2018), beginning
-with the new token, which is in registers anyway. Products of float32 are asked for in IEEE precision, since Triton's default
-rounds them to 10 bits.
+Decode attention writes the new token into the cache and reads only the valid positions: first those of the prompt, which the
+rows of a group share (neighbouring rows find it in the device's cache), then the row's own. There is one program per row and
+key-value head, and its G query heads share every key that is loaded. The softmax is computed online while keys are loaded
+(Milakov and Gimelshein 2018), starting with the new token, which is in registers anyway. Products of float32 use IEEE
+precision, since Triton's default rounds them to 10 bits.
 
-Over a vocabulary of 150,000, what counts is how often the logits are read. The draw reads them once for the sums of blocks, and
-then one block of each row; log-prob and entropy take one pass, and their gradient overwrites the logits.
+For a vocabulary of 150,000, the cost is the number of times the logits are read. Sampling reads them once for the sums of
+blocks, and then one block of each row. Log-prob and entropy take one pass, and their gradient overwrites the logits.
 
-Shapes: B rows, T tokens, V vocabulary, N blocks of it, S slots, H query heads, K key-value heads, G = H / K, L positions of a
-cache, D head width.
+Shapes: B rows, T tokens, V vocabulary, N blocks of the vocabulary, S slots, H query heads, K key-value heads, G = H / K,
+L positions of a cache, D head width.
 """
 
 from typing import Any
@@ -22,15 +22,15 @@ from torch import Tensor
 
 from passus.engine.attention import decode_attention
 
-MANY = 512
+MANY_PROGRAMS = 512
 
 
 @triton.jit
-def _see(
+def _attend_positions(
     q, keys, values, first, end, scale, largest, total, gathered, d, in_width, width: tl.constexpr, block: tl.constexpr,
     precision: tl.constexpr,
 ):  # fmt: skip
-    """Positions from `first` to `end` of one cache, into the running softmax."""
+    """Adds the positions from `first` to `end` of one cache to the running softmax."""
     for start in range(first // block * block, end, block):
         at = start + tl.arange(0, block)
         seen = (at >= first) & (at < end)
@@ -49,16 +49,17 @@ def _see(
 
 
 @triton.jit
-def _decode(
-    query, key, value, keys, values, prompt_keys, prompt_values, out, positions, places, befores, scale, window, query_row,
-    query_head, key_row, key_head, value_row, value_head, cache_row, cache_head, prompt_row, prompt_head, out_row, out_head,
-    heads: tl.constexpr, padded: tl.constexpr, width: tl.constexpr, wide: tl.constexpr, block: tl.constexpr,
+def _decode_attention_kernel(
+    query, key, value, keys, values, prompt_keys, prompt_values, out, positions, prompt_slots, prefix_lengths, scale, window,
+    query_row, query_head, key_row, key_head, value_row, value_head, cache_row, cache_head, prompt_row, prompt_head, out_row,
+    out_head, heads: tl.constexpr, padded: tl.constexpr, width: tl.constexpr, wide: tl.constexpr, block: tl.constexpr,
     precision: tl.constexpr,
 ):  # fmt: skip
     row, kv_head = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    position, place, before = tl.load(positions + row), tl.load(places + row), tl.load(befores + row)
-    position, before = position.to(tl.int32), before.to(tl.int32)  # addresses of half the width
-    own = position - before
+    position, prompt_slot = tl.load(positions + row), tl.load(prompt_slots + row)
+    prefix_length = tl.load(prefix_lengths + row)
+    position, prefix_length = position.to(tl.int32), prefix_length.to(tl.int32)  # 32-bit addresses
+    own = position - prefix_length
     g, d = tl.arange(0, padded), tl.arange(0, wide)
     in_width, in_group = d < width, g < heads
     query_at = query + row * query_row + (kv_head * heads + g[:, None]) * query_head + d[None, :]
@@ -73,14 +74,14 @@ def _decode(
     total = tl.full([padded], 1.0, tl.float32)
     gathered = tl.zeros([padded, wide], tl.float32) + new_value.to(tl.float32)[None, :]
     first = tl.maximum(position - window + 1, 0)
-    prompt = place * prompt_row + kv_head * prompt_head
-    largest, total, gathered = _see(
-        q, prompt_keys + prompt, prompt_values + prompt, first, before, scale, largest, total, gathered, d, in_width, width,
-        block, precision,
-    )  # fmt: skip
-    largest, total, gathered = _see(
-        q, keys + cache, values + cache, tl.maximum(first - before, 0), own, scale, largest, total, gathered, d, in_width,
+    prompt = prompt_slot * prompt_row + kv_head * prompt_head
+    largest, total, gathered = _attend_positions(
+        q, prompt_keys + prompt, prompt_values + prompt, first, prefix_length, scale, largest, total, gathered, d, in_width,
         width, block, precision,
+    )  # fmt: skip
+    largest, total, gathered = _attend_positions(
+        q, keys + cache, values + cache, tl.maximum(first - prefix_length, 0), own, scale, largest, total, gathered, d,
+        in_width, width, block, precision,
     )  # fmt: skip
     out_at = out + row * out_row + (kv_head * heads + g[:, None]) * out_head + d[None, :]
     tl.store(out_at, (gathered / total[:, None]).to(out.dtype.element_ty), mask=in_group[:, None] & in_width[None, :])
@@ -89,7 +90,8 @@ def _decode(
 @decode_attention.register_kernel("cuda")
 def _(
     query_BH1D: Tensor, key_BK1D: Tensor, value_BK1D: Tensor, keys_SKLD: Tensor, values_SKLD: Tensor, prompt_keys_PKMD: Tensor,
-    prompt_values_PKMD: Tensor, positions_B: Tensor, place_B: Tensor, before_B: Tensor, scale: float, window: int,
+    prompt_values_PKMD: Tensor, positions_B: Tensor, prompt_slot_B: Tensor, prefix_length_B: Tensor, scale: float,
+    window: int,
 ) -> Tensor:  # fmt: skip
     rows, heads, _, width = query_BH1D.shape
     kv_heads = key_BK1D.shape[1]
@@ -97,24 +99,24 @@ def _(
     out_B1HD = query_BH1D.new_empty(rows, 1, heads, width)
     group = heads // kv_heads
     wide = max(16, triton.next_power_of_2(width))
-    # Measured on an H200: few programs want large loads and many warps, many programs small ones.
-    block_bytes, warps = (4096, 1) if rows * kv_heads >= MANY and wide <= 128 else (16384, 4)
+    # Measured on an H200: few programs run best with large loads and many warps, many programs with small ones.
+    block_bytes, warps = (4096, 1) if rows * kv_heads >= MANY_PROGRAMS and wide <= 128 else (16384, 4)
     block = max(16, min(128, block_bytes // (wide * query_BH1D.element_size())))
-    _decode[(rows, kv_heads)](
+    _decode_attention_kernel[(rows, kv_heads)](
         query_BH1D, key_BK1D, value_BK1D, keys_SKLD, values_SKLD, prompt_keys_PKMD, prompt_values_PKMD, out_B1HD, positions_B,
-        place_B, before_B, scale, window, *query_BH1D.stride()[:2], *key_BK1D.stride()[:2], *value_BK1D.stride()[:2],
-        *keys_SKLD.stride()[:2], *prompt_keys_PKMD.stride()[:2], out_B1HD.stride(0), out_B1HD.stride(2), heads=group,
-        padded=max(16, triton.next_power_of_2(group)), width=width, wide=wide, block=block,
+        prompt_slot_B, prefix_length_B, scale, window, *query_BH1D.stride()[:2], *key_BK1D.stride()[:2],
+        *value_BK1D.stride()[:2], *keys_SKLD.stride()[:2], *prompt_keys_PKMD.stride()[:2], out_B1HD.stride(0),
+        out_B1HD.stride(2), heads=group, padded=max(16, triton.next_power_of_2(group)), width=width, wide=wide, block=block,
         precision="ieee" if query_BH1D.dtype == torch.float32 else "tf32", num_warps=warps, num_stages=3,
     )  # fmt: skip
     return out_B1HD
 
 
-DRAW_BLOCK = 2048
+SAMPLE_BLOCK = 2048
 
 
 @triton.jit
-def _block_sums(logits, largest, sums, vocabulary, sharpness, blocks: tl.constexpr, block: tl.constexpr):
+def _block_sums_kernel(logits, largest, sums, vocabulary, sharpness, blocks: tl.constexpr, block: tl.constexpr):
     row, n = tl.program_id(0).to(tl.int64), tl.program_id(1)
     v = n * block + tl.arange(0, block)
     x = tl.load(logits + row * vocabulary + v, mask=v < vocabulary, other=float("-inf")).to(tl.float32) * sharpness
@@ -124,9 +126,9 @@ def _block_sums(logits, largest, sums, vocabulary, sharpness, blocks: tl.constex
 
 
 @triton.jit
-def _draw(
-    logits, largest, sums, key, step, item, sample, feed, position, befores, drawn, tokens, logps, tick, vocabulary, sharpness,
-    slots, length, blocks: tl.constexpr, padded: tl.constexpr, block: tl.constexpr,
+def _sample_kernel(
+    logits, largest, sums, key, step, item, sample, inputs, position, prefix_lengths, drawn, tokens, logps, tick, vocabulary,
+    sharpness, slots, row_length, blocks: tl.constexpr, padded: tl.constexpr, block: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     count = tl.load(drawn + row)
@@ -151,13 +153,13 @@ def _draw(
     x = tl.load(logits + row * vocabulary + v, mask=v < vocabulary, other=float("-inf")).to(tl.float32) * sharpness
     shares = tl.exp(x - highest).to(tl.float64)
     within = before + tl.cumsum(shares, axis=0)
-    # Sums over the block round otherwise than along it: the threshold may lie above all of it.
+    # The block's sum and its running sum round differently: the threshold may lie above the whole running sum.
     last_likely = tl.max(tl.where(shares > 0, i, 0), axis=0)
-    place = tl.minimum(tl.sum((within <= threshold).to(tl.int32), axis=0), last_likely)
-    token = (chosen * block + place).to(tl.int64)
-    logit = tl.sum(tl.where(i == place, x, 0.0), axis=0)
-    tl.store(feed + row, token)
-    last = tl.load(befores + row) + length - 1  # rows past their end go nowhere
+    offset = tl.minimum(tl.sum((within <= threshold).to(tl.int32), axis=0), last_likely)
+    token = (chosen * block + offset).to(tl.int64)
+    logit = tl.sum(tl.where(i == offset, x, 0.0), axis=0)
+    tl.store(inputs + row, token)
+    last = tl.load(prefix_lengths + row) + row_length - 1  # rows past their end stay at the last position
     tl.store(position + row, tl.minimum(tl.load(position + row) + 1, last))
     tl.store(drawn + row, count + 1)
     at = tl.load(tick) * slots + row
@@ -165,28 +167,31 @@ def _draw(
     tl.store(logps + at, logit - highest - tl.log(total).to(tl.float32))
 
 
-def draw(logits_BV: Tensor, temperature: float, state: Any) -> None:
-    """Draw a token for each row and advance the state (of slots.Slots) by it."""
+def sample_tokens(logits_BV: Tensor, temperature: float, state: Any) -> None:
+    """Samples a token for each row and advances the state (cuda_slots.DecodeSlots) by it."""
     rows, vocabulary = logits_BV.shape
-    blocks = triton.cdiv(vocabulary, DRAW_BLOCK)
+    blocks = triton.cdiv(vocabulary, SAMPLE_BLOCK)
     largest_BN = logits_BV.new_empty(rows, blocks, dtype=torch.float32)
     sums_BN = torch.empty_like(largest_BN)
-    _block_sums[(rows, blocks)](logits_BV, largest_BN, sums_BN, vocabulary, 1 / temperature, blocks=blocks, block=DRAW_BLOCK)
-    _draw[(rows,)](
-        logits_BV, largest_BN, sums_BN, state.key, state.step, state.item_S, state.sample_S, state.feed_S, state.position_S,
-        state.before_S, state.drawn_S, state.tokens_RS, state.logps_RS, state.tick, vocabulary, 1 / temperature,
-        len(state.feed_S), state.length, blocks=blocks, padded=triton.next_power_of_2(blocks), block=DRAW_BLOCK, num_warps=8,
+    _block_sums_kernel[(rows, blocks)](
+        logits_BV, largest_BN, sums_BN, vocabulary, 1 / temperature, blocks=blocks, block=SAMPLE_BLOCK
+    )
+    _sample_kernel[(rows,)](
+        logits_BV, largest_BN, sums_BN, state.key, state.step, state.item_S, state.sample_S, state.input_S, state.position_S,
+        state.prefix_length_S, state.drawn_S, state.tokens_RS, state.logps_RS, state.tick, vocabulary, 1 / temperature,
+        len(state.input_S), state.row_length, blocks=blocks, padded=triton.next_power_of_2(blocks), block=SAMPLE_BLOCK,
+        num_warps=8,
     )  # fmt: skip
 
 
-WIDE = 4096
+LOGIT_BLOCK = 4096
 
 
 @triton.jit
-def _statistics(logits, targets, logp, entropy, normaliser, vocabulary, sharpness, block: tl.constexpr):
+def _logprob_kernel(logits, targets, logp, entropy, normaliser, vocabulary, sharpness, block: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     lane = tl.arange(0, block)
-    # Each lane keeps its own running maximum, sum and weighted sum; they meet at the end.
+    # Each lane keeps its own running maximum, sum and weighted sum; they are combined at the end.
     largest = tl.full([block], -1e30, tl.float32)
     total, weighted = tl.zeros([block], tl.float32), tl.zeros([block], tl.float32)
     for start in range(0, vocabulary, block):
@@ -207,36 +212,38 @@ def _statistics(logits, targets, logp, entropy, normaliser, vocabulary, sharpnes
     tl.store(entropy + row, logsumexp - tl.sum(weighted * shrink, axis=0) / sum_of_all)
 
 
-def statistics(logits_TV: Tensor, targets_T: Tensor, temperature: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Log-prob of each target, entropy and log of the normaliser, [T] in float32."""
+def logprob_statistics(logits_TV: Tensor, targets_T: Tensor, temperature: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Computes the log-prob of each target, the entropy and the log of the normaliser, each [T] in float32."""
     tokens, vocabulary = logits_TV.shape
-    found = logits_TV.new_empty(3, tokens, dtype=torch.float32)
-    block = min(WIDE, triton.next_power_of_2(vocabulary))
-    _statistics[(tokens,)](logits_TV, targets_T, *found, vocabulary, 1 / temperature, block=block, num_warps=8)
-    return found[0], found[1], found[2]
+    outputs_3T = logits_TV.new_empty(3, tokens, dtype=torch.float32)
+    block = min(LOGIT_BLOCK, triton.next_power_of_2(vocabulary))
+    _logprob_kernel[(tokens,)](logits_TV, targets_T, *outputs_3T, vocabulary, 1 / temperature, block=block, num_warps=8)
+    return outputs_3T[0], outputs_3T[1], outputs_3T[2]
 
 
 @triton.jit
-def _logit_gradient(logits, targets, normaliser, entropy, by_logp, by_entropy, vocabulary, sharpness, block: tl.constexpr):
+def _logit_gradient_kernel(
+    logits, targets, normaliser, entropy, grad_logp, grad_entropy, vocabulary, sharpness, block: tl.constexpr
+):
     row = tl.program_id(0).to(tl.int64)
     v = tl.program_id(1) * block + tl.arange(0, block)
     at = logits + row * vocabulary + v
     logp = tl.load(at, mask=v < vocabulary, other=float("-inf")).to(tl.float32) * sharpness - tl.load(normaliser + row)
     share = tl.exp(logp)
     is_target = (v == tl.load(targets + row)).to(tl.float32)
-    gradient = tl.load(by_logp + row) * (is_target - share)
-    gradient -= tl.load(by_entropy + row) * share * (logp + tl.load(entropy + row))
+    gradient = tl.load(grad_logp + row) * (is_target - share)
+    gradient -= tl.load(grad_entropy + row) * share * (logp + tl.load(entropy + row))
     tl.store(at, (gradient * sharpness).to(logits.dtype.element_ty), mask=v < vocabulary)
 
 
 def logit_gradient_(
-    logits_TV: Tensor, targets_T: Tensor, normaliser_T: Tensor, entropy_T: Tensor, by_logp_T: Tensor, by_entropy_T: Tensor,
+    logits_TV: Tensor, targets_T: Tensor, normaliser_T: Tensor, entropy_T: Tensor, grad_logp_T: Tensor, grad_entropy_T: Tensor,
     temperature: float,
 ) -> None:  # fmt: skip
-    """Overwrite logits by their gradient, from those of log-prob and entropy."""
+    """Overwrites the logits with their gradient, computed from the gradients of log-prob and entropy."""
     tokens, vocabulary = logits_TV.shape
-    block = min(WIDE, triton.next_power_of_2(vocabulary))
-    _logit_gradient[(tokens, triton.cdiv(vocabulary, block))](
-        logits_TV, targets_T, normaliser_T, entropy_T, by_logp_T, by_entropy_T, vocabulary, 1 / temperature, block=block,
+    block = min(LOGIT_BLOCK, triton.next_power_of_2(vocabulary))
+    _logit_gradient_kernel[(tokens, triton.cdiv(vocabulary, block))](
+        logits_TV, targets_T, normaliser_T, entropy_T, grad_logp_T, grad_entropy_T, vocabulary, 1 / temperature, block=block,
         num_warps=8,
     )  # fmt: skip

@@ -14,9 +14,9 @@ import numpy as np
 
 from passus.evaluation.candidates import Pool
 from passus.grading.grade import Verdict, canonical
-from passus.runs.curves import BEST_OF
+from passus.runs.eval_point import BEST_OF
 from passus.runs.eval_point import FIELD_BY_KEY, EvalPoint
-from passus.stats import intervals
+from passus.stats import at_k, intervals, resampling
 
 RESAMPLES = 2000
 
@@ -34,12 +34,12 @@ class Baselines:
 def baselines(pool: Pool) -> Baselines:
     size = pool.correct_QN.shape[1]
     row = {"mean": float(pool.correct_QN.mean()), "mean_ci": _interval(pool.correct_QN.mean(1))}
-    row |= _by_k("pass", {k: intervals.pass_at_k(pool.correct_QN, k) for k in intervals.powers_of_two(size)})
+    row |= _by_k("pass", {k: at_k.pass_at_k(pool.correct_QN, k) for k in at_k.powers_of_two(size)})
     if not any(answer for answers in pool.answers_QN for answer in answers):
         return Baselines(row, None)
     answers_QN = [[answer and canonical(answer) for answer in answers] for answers in pool.answers_QN]
     votes = {
-        k: intervals.maj_from_pool(answers_QN, pool.correct_QN, k) for k in {*intervals.powers_of_two(size), best_of(size)}
+        k: at_k.maj_at_k_from_pool(answers_QN, pool.correct_QN, k) for k in {*at_k.powers_of_two(size), best_of(size)}
     }
     return Baselines(row | _by_k("maj", votes), votes[best_of(size)])
 
@@ -55,7 +55,7 @@ def _by_k(word: str, chances: dict[int, np.ndarray]) -> dict:
 
 
 def _interval(chance_Q: np.ndarray) -> list[float]:
-    over = intervals.interval_of_chances(chance_Q)
+    over = intervals.probability_interval(chance_Q)
     return [over.low, over.high]
 
 
@@ -63,7 +63,7 @@ def chosen(scores_QN: np.ndarray, correct_QN: np.ndarray, majority_Q: np.ndarray
     """What a reward model's scores make of a pool: rm@k, and the share of the way from mean@k to pass@k that it goes."""
     size = correct_QN.shape[1]
     k = best_of(size)
-    chances = {n: intervals.rm_at_k(scores_QN, correct_QN, n) for n in {*intervals.powers_of_two(size), k}}
+    chances = {n: at_k.rm_at_k(scores_QN, correct_QN, n) for n in {*at_k.powers_of_two(size), k}}
     by_k = _by_k("rm", chances)
     low, high = by_k["rm_ci"][str(k)]
     where = {"q": len(correct_QN), "k": k, "acc": by_k["rm"][str(k)], "ci_low": low, "ci_high": high}
@@ -79,10 +79,10 @@ def chosen(scores_QN: np.ndarray, correct_QN: np.ndarray, majority_Q: np.ndarray
 def _efficiency(chance_Q: np.ndarray, correct_QN: np.ndarray, k: int) -> dict:
     """Nothing, where a blind choice is as good as the best one."""
     floor_Q = correct_QN.mean(1)
-    gained_Q, room_Q = chance_Q - floor_Q, intervals.pass_at_k(correct_QN, k) - floor_Q
+    gained_Q, room_Q = chance_Q - floor_Q, at_k.pass_at_k(correct_QN, k) - floor_Q
     if room_Q.sum() <= 0:
         return {"efficiency": None}
-    weights_RQ = intervals.bootstrap_weights([len(chance_Q)], RESAMPLES)
+    weights_RQ = resampling.bootstrap_weights([len(chance_Q)], RESAMPLES)
     room_R = weights_RQ @ room_Q
     share_R = (weights_RQ @ gained_Q)[room_R > 0] / room_R[room_R > 0]
     return {
@@ -95,13 +95,13 @@ def _gap(chance_Q: np.ndarray, majority_Q: np.ndarray | None) -> dict:
     """rm@k less maj@k, paired over items."""
     if majority_Q is None:
         return {}
-    over = intervals.paired_bootstrap(chance_Q - majority_Q)
+    over = resampling.paired_bootstrap(chance_Q - majority_Q)
     return {"over_maj": over.mean, "over_maj_ci": [over.low, over.high]}
 
 
 def item_rows(pool: Pool, scores_QN: np.ndarray) -> list[dict]:
     """Of each item its best scored candidate, and the chance that the best of k drawn ones is right."""
-    chance_Q = intervals.rm_at_k(scores_QN, pool.correct_QN, best_of(pool.correct_QN.shape[1]))
+    chance_Q = at_k.rm_at_k(scores_QN, pool.correct_QN, best_of(pool.correct_QN.shape[1]))
     rows = []
     for q, item in enumerate(pool.items_Q):
         best = int(np.argmax(scores_QN[q]))

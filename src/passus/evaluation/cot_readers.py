@@ -25,7 +25,7 @@ from passus.evaluation.suite import Loaded
 from passus.grading.grade import BOX, Grade
 from passus.models import loader
 from passus.models.policy import Policy
-from passus.runs.curves import NO_TEXT, OTHER_TEXT
+from passus.runs.eval_point import NO_TEXT, OTHER_TEXT
 from passus.runs.eval_point import ReaderPoint
 from passus.runs.run_folder import ROWS
 from passus.tasks.llm_judge import Judge, grade_items

@@ -19,7 +19,7 @@ from passus.grading.grade import Verdict, canonical
 from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import ROWS
-from passus.stats import intervals
+from passus.stats import at_k, intervals
 from passus.tasks.llm_judge import Judge, grade_items
 from passus.tasks.lookup import Item
 
@@ -74,7 +74,7 @@ def eval_point(step: int, benchmark: str, temperature: float, rows: list[dict]) 
     correct_QK = np.array([row["verdict"] == Verdict.CORRECT for row in rows], dtype=float).reshape(-1, samples)
     answers = [row["extracted"] and canonical(row["extracted"]) for row in rows]
     answers_QK = [answers[i : i + samples] for i in range(0, len(answers), samples)]
-    accuracy = intervals.interval(correct_QK)
+    accuracy = intervals.accuracy_interval(correct_QK)
     tokens = [row["tokens"] for row in rows]
     return EvalPoint(
         step=step,
@@ -86,8 +86,8 @@ def eval_point(step: int, benchmark: str, temperature: float, rows: list[dict]) 
         ci_low=accuracy.low,
         ci_high=accuracy.high,
         se=max(intervals.fixed_set_se(correct_QK), 1 / correct_QK.size),
-        pass_at_k={str(k): float(intervals.pass_at_k(correct_QK, k).mean()) for k in intervals.powers_of_two(samples)},
-        maj_at_k={str(samples): float(intervals.maj_at_k(answers_QK, correct_QK).mean())},
+        pass_at_k={str(k): float(at_k.pass_at_k(correct_QK, k).mean()) for k in at_k.powers_of_two(samples)},
+        maj_at_k={str(samples): float(at_k.maj_at_k(answers_QK, correct_QK).mean())},
         tokens_mean=float(np.mean(tokens)),
         tokens_p95=float(np.percentile(tokens, 95)),
         truncated=_share(rows, Verdict.TRUNCATED),

@@ -99,10 +99,10 @@ def _absent(members: Iterable[str], loaded: Loaded) -> dict[str, str]:
 def _total(name: str, rule: str, points: Sequence[EvalPoint], columns: dict[str, list]) -> dict:
     correct = [_correct_QK(columns, point) for point in points]
     if rule == "items":
-        interval = intervals.interval(np.concatenate(correct))
+        interval = intervals.accuracy_interval(np.concatenate(correct))
         shares = np.array([point.q for point in points], dtype=float)
     else:
-        interval = intervals.macro_interval([intervals.interval(correct_QK) for correct_QK in correct])
+        interval = intervals.macro_interval([intervals.accuracy_interval(correct_QK) for correct_QK in correct])
         shares = np.ones(len(points))
     shares /= shares.sum()
     first, averaged = points[0], ("tokens_mean", "truncated", "unparseable", "error")

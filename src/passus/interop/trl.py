@@ -9,7 +9,7 @@ trainer = GRPOTrainer(model, reward_funcs=reward_function(), train_dataset=data,
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from passus.config.tables import RewardTable
+from passus.config.tables import RewardValues
 from passus.grading.grade import Rule, Verdict, grade_all
 from passus.tasks.lookup import training_items
 from passus.tasks.prompt import AUTO, messages
@@ -40,7 +40,7 @@ def reward_function(worth: Mapping[str, float] | None = None) -> RewardFunction:
     itself fails the reward is None, which TRL takes for "does not apply". TRL does not say which completions were cut off:
     they count by what stands in them, which is mostly no answer.
     """
-    table = RewardTable.model_validate(dict(worth or {}))
+    table = RewardValues.model_validate(dict(worth or {}))
 
     def passus_reward(completions: Sequence[Any], answer: Sequence[str], **columns: Any) -> list[float | None]:
         outputs = [_answer(completion) for completion in completions]

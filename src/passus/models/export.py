@@ -10,6 +10,7 @@ from transformers import AutoConfig
 from passus.atomic_io import is_disk_full
 from passus.errors import UsageError
 from passus.models import loader
+from passus.models.locate import locate_model
 
 
 def export(source: str, out: Path, dtype: str) -> str:
@@ -20,15 +21,15 @@ def export(source: str, out: Path, dtype: str) -> str:
     if out.exists():
         raise UsageError(f"--out {out} is there already", expected="a new folder")
     policy = loader.load(source, "cpu", "float32")
-    folder = loader.locate(policy.adapter.base if policy.adapter else source)
+    folder = locate_model(policy.adapter.base if policy.adapter else source)
     stored = AutoConfig.from_pretrained(folder, trust_remote_code=False).get_text_config().dtype
     chosen = (stored or torch.float32) if dtype == "auto" else getattr(torch, dtype)
-    policy.refresh()
+    policy.refresh_sampling_model()
     temporary = out.with_name(f".{out.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
         policy.sampling_model.to(chosen).save_pretrained(temporary)
-        policy.tokenizer.save_pretrained(temporary)
+        policy.chat.tokenizer.save_pretrained(temporary)
         temporary.replace(out)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -29,7 +29,7 @@ CONFIG, WEIGHTS, BASE = "adapter_config.json", "adapter_model.safetensors", "pas
 
 class Adapter:
     def __init__(self, wrapped: Any, base: str, fingerprint: str, merged: Any | None):
-        self.wrapped, self.base, self.fingerprint, self.merged = wrapped, base, fingerprint, merged
+        self.wrapped, self.base, self.base_fingerprint, self.merged = wrapped, base, fingerprint, merged
 
     @property
     def model(self) -> Any:
@@ -42,7 +42,7 @@ class Adapter:
         return {name: module for name, module in self.model.named_modules() if hasattr(module, "get_delta_weight")}
 
     @torch.no_grad()
-    def refresh(self) -> None:
+    def refresh_merged(self) -> None:
         """Bring the merged copy, where there is one, up to the adapter."""
         if self.merged is not None:
             for name, layer in self.layers.items():
@@ -50,7 +50,7 @@ class Adapter:
                 target.copy_(layer.base_layer.weight + layer.get_delta_weight("default"))
 
     @contextmanager
-    def off(self) -> Iterator[None]:
+    def disabled(self) -> Iterator[None]:
         """Within, the model is its base."""
         with self.wrapped.disable_adapter():
             yield
@@ -59,13 +59,13 @@ class Adapter:
         """In PEFT's layout, with where its base is and what it looks like."""
         self.wrapped.save_pretrained(folder)
         (folder / "README.md").unlink(missing_ok=True)  # PEFT's empty form
-        write_text(folder / BASE, json.dumps({"base": self.base, "fingerprint": self.fingerprint}, indent=2) + "\n")
+        write_text(folder / BASE, json.dumps({"base": self.base, "fingerprint": self.base_fingerprint}, indent=2) + "\n")
 
     def restore(self, folder: Path) -> None:
         """Take the weights of a saved adapter of the same shape."""
         from peft.utils import load_peft_weights, set_peft_model_state_dict
 
-        check_base(folder, self.fingerprint)
+        check_base(folder, self.base_fingerprint)
         if not (folder / WEIGHTS).is_file():
             raise UsageError(f"adapter {folder} has no {WEIGHTS}", expected="an adapter saved as safetensors")
         try:
@@ -82,7 +82,7 @@ class Adapter:
                 f"adapter {folder} does not fit: {[*unknown, *absent][0]} is {'unknown' if unknown else 'missing'}",
                 expected="an adapter of this base, rank and targets",
             )
-        self.refresh()
+        self.refresh_merged()
 
 
 def attach(model: Any, table: ModelTable, base: str, path: str, seed: int, head: str = "") -> Adapter:
@@ -90,7 +90,7 @@ def attach(model: Any, table: ModelTable, base: str, path: str, seed: int, head:
 
     `base` is the base's name in the experiment, `path` the folder or hub id behind it, `head` a layer that trains beside it.
     """
-    adapter = _wrap(model, settings_of(table, head), base, f"model.targets = {table.targets}")
+    adapter = _wrap(model, lora_config(table, head), base, f"model.lora.targets = {table.lora.targets}")
     adapter.wrapped.peft_config["default"].base_model_name_or_path = path
     # PEFT draws the first matrices on the model's device; drawn here, they are the same on every device.
     generator = torch.Generator().manual_seed(seed)
@@ -99,21 +99,21 @@ def attach(model: Any, table: ModelTable, base: str, path: str, seed: int, head:
             drawn = torch.empty(parameter.shape)
             torch.nn.init.kaiming_uniform_(drawn, a=5**0.5, generator=generator)
             parameter.data.copy_(drawn)
-    adapter.refresh()
+    adapter.refresh_merged()
     return adapter
 
 
-def settings_of(table: ModelTable, head: str = "") -> Any:
+def lora_config(table: ModelTable, head: str = "") -> Any:
     """PEFT's, for an adapter as the experiment file describes it."""
     from peft import LoraConfig
 
-    targets: Any = table.targets[0] if table.targets == ["all-linear"] else table.targets
-    alpha: Any = table.alpha  # PEFT says int and takes both
+    targets: Any = table.lora.targets[0] if table.lora.targets == ["all-linear"] else table.lora.targets
+    alpha: Any = table.lora.alpha  # PEFT says int and takes both
     if head:
         return LoraConfig(
-            r=table.rank, lora_alpha=alpha, target_modules=targets, task_type="SEQ_CLS", modules_to_save=[head]
+            r=table.lora.rank, lora_alpha=alpha, target_modules=targets, task_type="SEQ_CLS", modules_to_save=[head]
         )  # fmt: skip
-    return LoraConfig(r=table.rank, lora_alpha=alpha, target_modules=targets, task_type="CAUSAL_LM")
+    return LoraConfig(r=table.lora.rank, lora_alpha=alpha, target_modules=targets, task_type="CAUSAL_LM")
 
 
 def load(model: Any, folder: Path, head: str = "") -> Adapter:
@@ -131,7 +131,7 @@ def load(model: Any, folder: Path, head: str = "") -> Adapter:
         raise UsageError(
             f"adapter {folder} cannot be loaded: {_first_line(error)}", expected="a LoRA adapter in PEFT's layout"
         ) from None
-    adapter = _wrap(model, settings, base_of(folder)[0], f"adapter {folder} does not fit")
+    adapter = _wrap(model, settings, adapter_base(folder)[0], f"adapter {folder} does not fit")
     adapter.restore(folder)
     return adapter
 
@@ -173,7 +173,7 @@ PLAIN_LORA = {
 def _wrap(model: Any, settings: Any, base: str, source: str) -> Adapter:
     from peft import get_peft_model
 
-    fingerprint = fingerprint_of(model)
+    fingerprint = weights_fingerprint(model)
     merges = model.dtype == torch.float32 and not settings.modules_to_save  # a copy is for sampling
     spare = copy.deepcopy(model, {id(p): p for p in model.parameters()}) if merges else None
     try:
@@ -213,7 +213,7 @@ def is_adapter(folder: Path) -> bool:
     return (folder / CONFIG).is_file()
 
 
-def base_of(folder: Path) -> tuple[str, str | None]:
+def adapter_base(folder: Path) -> tuple[str, str | None]:
     """(the base's name or path, its fingerprint if passus wrote it)."""
     try:
         known = json.loads((folder / BASE).read_text()) if (folder / BASE).is_file() else {}
@@ -229,7 +229,7 @@ def base_of(folder: Path) -> tuple[str, str | None]:
 
 
 def check_base(folder: Path, fingerprint: str) -> None:
-    base, expected = base_of(folder)
+    base, expected = adapter_base(folder)
     if expected not in (None, fingerprint):
         raise UsageError(
             f"adapter {folder} was trained on another base: the weights of {base} are not those it knew",
@@ -237,7 +237,7 @@ def check_base(folder: Path, fingerprint: str) -> None:
         )
 
 
-def fingerprint_of(model: Any) -> str:
+def weights_fingerprint(model: Any) -> str:
     """Some numbers of every weight, rounded to bf16, so that the same base is known in either precision."""
     digest = hashlib.sha256()
     for name, parameter in model.named_parameters():

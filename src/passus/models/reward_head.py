@@ -25,9 +25,9 @@ from passus.config.tables import ModelTable
 from passus.engine import attention, packing
 from passus.errors import PassusError, UsageError
 from passus.models import loader, lora
-from passus.models.lora import is_adapter
 from passus.models.chat_format import TEMPLATE_ERRORS, ChatFormat
 from passus.models.locate import locate_model, portable_name
+from passus.models.lora import is_adapter
 from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
@@ -56,7 +56,11 @@ def create(table: ModelTable, device: str, dtype: str, seed: int) -> Policy:
         )
     model.model.load_state_dict(policy.decoder.state_dict())
     getattr(model, HEAD).weight.data.zero_()
-    made = Policy(model.to(device).eval(), ChatFormat(policy.chat.tokenizer, table.prompt, table.thinking, table.system), policy.end_tokens)
+    made = Policy(
+        model.to(device).eval(),
+        ChatFormat(policy.chat.tokenizer, table.prompt, table.thinking, table.system),
+        policy.end_tokens,
+    )
     if table.tuning == "frozen":
         made.adapter = lora.attach(made.model, table, *portable_name(table.base), seed, head=HEAD)
     return made
@@ -115,10 +119,13 @@ def _from_folder(name: str, folder: str, device: str, dtype: str, shown: ModelTa
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()  # as in models.load: aligned, whatever the file
     tokenizer = loader.load_tokenizer(name, folder)
-    policy = Policy(torch.nn.Module.to(model, device).eval(), ChatFormat(tokenizer, shown.prompt, shown.thinking, shown.system), [])
+    policy = Policy(
+        torch.nn.Module.to(model, device).eval(), ChatFormat(tokenizer, shown.prompt, shown.thinking, shown.system), []
+    )
     if len(policy.chat.tokenizer) > policy.vocabulary_size + 1024:
         raise UsageError(
-            f"{name} has a tokenizer of {len(policy.chat.tokenizer)} tokens and {policy.vocabulary_size} embeddings", expected=expected
+            f"{name} has a tokenizer of {len(policy.chat.tokenizer)} tokens and {policy.vocabulary_size} embeddings",
+            expected=expected,
         )
     return policy
 
@@ -233,10 +240,14 @@ def encode_candidates(policy: Policy, items: Sequence[Item], completions: Sequen
     }
     rows = [encode_pair(policy, items[p], text) for p, text in pairs]
     check_length(policy, "the reward model", max(map(len, rows), default=0))
-    return EncodedCandidates(rows, [p for p, _ in pairs], [[pairs[p, text] for text in own] for p, own in enumerate(completions)])
+    return EncodedCandidates(
+        rows, [p for p, _ in pairs], [[pairs[p, text] for text in own] for p, own in enumerate(completions)]
+    )
 
 
-def score_completions(policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]], budget: int) -> list[list[float]]:
+def score_completions(
+    policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]], budget: int
+) -> list[list[float]]:
     """Of all completions of all items."""
     return score_encoded(policy, encode_candidates(policy, items, completions), budget)
 
@@ -262,7 +273,9 @@ def score_item_rows(policy: Policy, items: dict[str, list[Item]], columns: dict[
         groups.setdefault(key, []).append(n)
     texts = [[columns["completion"][n] for n in own] for own in groups.values()]
     found = [0.0] * len(keys)
-    for own, values in zip(groups.values(), score_completions(policy, [by_name[key] for key in groups], texts, budget), strict=True):
+    for own, values in zip(
+        groups.values(), score_completions(policy, [by_name[key] for key in groups], texts, budget), strict=True
+    ):
         for n, value in zip(own, values, strict=True):
             found[n] = value
     return found

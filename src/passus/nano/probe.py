@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import torch
 
-from passus.engine.eager import Engine
+from passus.engine.eager import EagerEngine
 from passus.engine.interface import Prompt, SamplingParams
 from passus.grading.grade import Verdict, grade
 from passus.tasks import abacus, misconceptions
@@ -17,7 +17,7 @@ SAMPLES = 4
 class Probe:
     def __init__(self, model, tokenizer, believer: misconceptions.Mind):
         self.tokenizer, self.mind = tokenizer, believer
-        self.engine = Engine(model.eval(), [tokenizer.eos_token_id], most=8192)
+        self.engine = EagerEngine(model.eval(), [tokenizer.eos_token_id], max_rows=8192)
 
     def complete(self, prompts: Sequence[str], *, temperature: float = 1.0, samples: int = 1) -> list[str]:
         ids = self.tokenizer(list(prompts), add_special_tokens=False)["input_ids"]

@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from passus.atomic_io import fault, fsync, is_disk_full, write_text
 from passus.errors import PassusError
-from passus.models.loader import Policy
+from passus.models.policy import Policy
 from passus.runs.run_folder import saved_checkpoints
 from passus.training.optimizer import Optimizer
 
@@ -62,7 +62,7 @@ def save(
         else:
             policy.model.save_pretrained(temporary)
         fault("save:model")
-        policy.tokenizer.save_pretrained(temporary)
+        policy.chat.tokenizer.save_pretrained(temporary)
         save_file({name: t.detach().cpu().contiguous() for name, t in optimizer.tensors().items()}, temporary / OPTIMIZER)
         fault("save:optimizer")
         files = {path.name: _fingerprint(path) for path in sorted(temporary.iterdir())}

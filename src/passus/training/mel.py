@@ -109,22 +109,22 @@ def teach(policy: Policy, sampler: Sampler, method: Method, used: Groups, params
     """Write, validate and keep lessons from the groups of a step; `params` are those of its rollout."""
     pairs = [(d, *pair) for d in range(len(used.items_D)) if (pair := _pair(used, d)) is not None]
     requests = [_request(policy, used, *pair, alone=method.lessons == "critique") for pair in pairs]
-    fitting = [i for i, request in enumerate(requests) if len(request.tokens) + params.max_tokens <= policy.context]
+    fitting = [i for i, request in enumerate(requests) if len(request.tokens) + params.max_tokens <= policy.context_length]
     too_long = len(pairs) - len(fitting)
     pairs, requests = [pairs[i] for i in fitting], [requests[i] for i in fitting]
     shuffles = method.lessons == "shuffled"
     if len(pairs) < 1 + shuffles:
         return Taught([], too_long, 0.0, 0)
     written = sampler.generate(requests, replace(params, samples=1, stream="lesson"))
-    texts = policy.answers(written.tokens, policy.texts(written.tokens))
+    texts = policy.chat.answers(written.tokens, policy.chat.batch_decode(written.tokens))
     source = [(i + shuffles) % len(pairs) for i in range(len(pairs))]  # whose lesson is shown and learned
     replays = [_replay(policy, used, pair[0], texts[s]) for pair, s in zip(pairs, source, strict=True)]
-    room = [len(replay.tokens) + params.max_tokens <= policy.context for replay in replays]
-    plain = [replace(used.prompts_D[pair[0]], sample=1) for pair in pairs]  # fresh: the group's own samples chose the group
+    room = [len(replay.tokens) + params.max_tokens <= policy.context_length for replay in replays]
+    plain = [replace(used.prompts_D[pair[0]], first_sample=1) for pair in pairs]  # fresh: the group's own samples chose the group
     asked = [replay if fits else plain[i] for i, (replay, fits) in enumerate(zip(replays, room, strict=True))] + plain
     solved = sampler.generate(asked, replace(params, samples=1, stream="replay"))
     items = [used.items_D[d] for d, *_ in pairs]
-    answers = policy.answers(solved.tokens, policy.texts(solved.tokens))
+    answers = policy.chat.answers(solved.tokens, policy.chat.batch_decode(solved.tokens))
     grades, _ = grade_items(None, items * 2, answers, [not finished for finished in solved.finished])
     lessons = []
     for i, (d, _wrong, right) in enumerate(pairs):
@@ -163,20 +163,20 @@ def _leaks(gold: str, lesson: str) -> bool:
 
 def _request(policy: Policy, used: Groups, d: int, wrong: int, right: int, *, alone: bool) -> Prompt:
     """What the policy is asked to write a lesson from: the pair, or the wrong solution alone."""
-    question, texts = used.items_D[d].question, {n: policy.unmarked(used.texts_N[n]) for n in (wrong, right)}
-    if policy.knows(WHY):
+    question, texts = used.items_D[d].question, {n: policy.chat.strip_markers(used.texts_N[n]) for n in (wrong, right)}
+    if policy.chat.has_token(WHY):
         worked = [texts[n].partition(BOX)[0] for n in (wrong, right)]
         text = f"<q>{question}<wrong>{worked[0]}" + ("" if alone else f"<right>{worked[1]}") + WHY
     elif alone:
-        text = policy.turn(CRITIQUE.format(question=question, wrong=texts[wrong].strip()))
+        text = policy.chat.user_turn(CRITIQUE.format(question=question, wrong=texts[wrong].strip()))
     else:
-        text = policy.turn(PAIR.format(question=question, wrong=texts[wrong].strip(), right=texts[right].strip()))
-    return policy.prompt_of(text, used.prompts_D[d].item)
+        text = policy.chat.user_turn(PAIR.format(question=question, wrong=texts[wrong].strip(), right=texts[right].strip()))
+    return policy.prompt_from_text(text, used.prompts_D[d].item)
 
 
 def _replay(policy: Policy, used: Groups, d: int, lesson: str) -> Prompt:
     """The problem once more, after the lesson."""
-    item, number, lesson = used.items_D[d], used.prompts_D[d].item, policy.unmarked(lesson)
-    if policy.knows(WHY):
-        return policy.prompt_of(f"<lesson>{lesson}{policy.render(item)}", number)
+    item, number, lesson = used.items_D[d], used.prompts_D[d].item, policy.chat.strip_markers(lesson)
+    if policy.chat.has_token(WHY):
+        return policy.prompt_from_text(f"<lesson>{lesson}{policy.chat.render(item)}", number)
     return policy.prompts([(number, replace(item, question=NOTES.format(lesson=lesson.strip(), question=item.question)))])[0]

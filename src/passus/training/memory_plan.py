@@ -16,14 +16,14 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from passus.config.tables import Config, ModelTable
 from passus.engine import attention
-from passus.engine.cuda_slots import PREFILLS, rounded
-from passus.engine.eager import MOST_ROWS
+from passus.engine.cuda_slots import PREFILL_SIZES, round_up_length
+from passus.engine.eager import MAX_ROWS
 from passus.engine.logprob import chunk_tokens
-from passus.engine.packing import SMALL_SHARE
+from passus.engine.packing import SMALL_SHAPE_DIVISOR
 from passus.errors import UsageError
 from passus.models import loader
-from passus.models.lora import settings_of
-from passus.models.policy import FAMILIES
+from passus.models.lora import lora_config
+from passus.models.families import FAMILIES
 from passus.training.optimizer import PART
 
 PROBE_TOKENS = 256
@@ -74,7 +74,7 @@ class Need:
 
     @property
     def cache(self) -> int:
-        return min(self.rows, MOST_ROWS) * self.row
+        return min(self.rows, MAX_ROWS) * self.row
 
     def activations(self, tokens: int, recomputed: int) -> int:
         """While a layer is computed again, all of it is there."""
@@ -88,7 +88,7 @@ class Need:
 
     def captured(self, tokens: int) -> int:
         """What captured passes over both shapes hold for good, beside what a pass would take: activations and gradients."""
-        return self.activations(tokens // SMALL_SHARE, 0) + self.widened + 2 * self.gradients
+        return self.activations(tokens // SMALL_SHAPE_DIVISOR, 0) + self.widened + 2 * self.gradients
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Fit:
             parts.append(f"{self.recomputed} of {need.layers} layers computed again")
         if self.releases:
             parts.append("caches given back before each update")
-        rows = min(need.rows, MOST_ROWS, self.cache // need.row)
+        rows = min(need.rows, MAX_ROWS, self.cache // need.row)
         return f"{self.peak / 1e9:.0f} GB: {', '.join(parts)}, {rows} rows sampled at a time"
 
 
@@ -179,7 +179,7 @@ def _with_longest(need: Need, longest: int) -> Need:
 def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Need:
     """For prompts of at most `prompt_tokens`; completions run to max_tokens at worst. In half precision, of a family that was
     tried, layers are compiled."""
-    shape = loader.shape_of(config.model.base)
+    shape = loader.read_text_config(config.model.base)
     size = dtype.itemsize
     frozen = config.model.tuning == "frozen"
     table = config.model if frozen else None
@@ -201,15 +201,15 @@ def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Need:
     return Need(
         weights=size * (parameters + merged) + (4 * trained if frozen else 0),
         optimizer=8 * trained + masters,
-        reference=size * parameters if config.method.kl_weight and not frozen else 0,
+        reference=size * parameters if config.method.kl_coef and not frozen else 0,
         gradients=(4 if frozen else size) * trained,
         widened=min(masters, 4 * max(PART, *sizes.values())),
         token=round(saved_per_token(shape, dtype, table)),
         entering=size * shape.hidden_size,
         layers=shape.num_hidden_layers,
         logits=logit * chunk_tokens(shape.vocab_size, is_half) * shape.vocab_size + (0 if frozen else (4 + size) * head),
-        sampling=min(rows, MOST_ROWS) * shape.vocab_size * drawn + size * PREFILLS[-1][0] * width,
-        row=attention.KeyValueCache.row_bytes(shape, rounded(prompt_tokens) + rounded(config.train.max_tokens), dtype),
+        sampling=min(rows, MAX_ROWS) * shape.vocab_size * drawn + size * PREFILL_SIZES[-1][0] * width,
+        row=attention.KeyValueCache.row_bytes(shape, round_up_length(prompt_tokens) + round_up_length(config.train.max_tokens), dtype),
         rows=rows,
         longest=longest,
         filled=is_half and shape.model_type in FAMILIES,
@@ -223,18 +223,18 @@ def saved_per_token(shape: Any, dtype: torch.dtype, table: ModelTable | None = N
     """
     is_compiled = dtype != torch.float32 and shape.model_type in FAMILIES
     count = _compiled_saves if is_compiled else _plain_saves
-    one, two = (count(loader.with_layers(shape, n), dtype, table) for n in (1, 2))
+    one, two = (count(loader.with_layer_count(shape, n), dtype, table) for n in (1, 2))
     return (two - one) / PROBE_TOKENS
 
 
 def _model(shape: Any, dtype: torch.dtype, table: ModelTable | None) -> Any:
     """With adapters if a table describes them; its storage is up to the caller."""
-    model = loader.empty(shape, dtype)
+    model = loader.model_from_config(shape, dtype)
     if table is None:
         return model
     from peft import get_peft_model
 
-    return get_peft_model(model, settings_of(table)).base_model.model
+    return get_peft_model(model, lora_config(table)).base_model.model
 
 
 def _compiled_saves(shape: Any, dtype: torch.dtype, table: ModelTable | None) -> int:

@@ -70,37 +70,37 @@ def load_function(name: str) -> Function | None:
 def score(
     config: Config, function: Function | None, policy: Policy, drawn: Groups, step: int, scorer: Policy | None = None
 ) -> Scored:
-    table = config.reward
-    worth = {verdict: getattr(table, verdict, table.wrong) for verdict in Verdict}  # `error` is left out of the loss anyway
+    values = config.reward.values
+    worth = {verdict: getattr(values, verdict, values.wrong) for verdict in Verdict}  # `error` is left out of the loss anyway
     formed_N = [own.well_formed for own in drawn.grades_N]
-    rewards_N = torch.tensor([worth[g.verdict] + table.format * f for g, f in zip(drawn.paid_N, formed_N, strict=True)])
+    rewards_N = torch.tensor([worth[g.verdict] + values.format * f for g, f in zip(drawn.paid_N, formed_N, strict=True)])
     lengths_N = torch.tensor(drawn.shown_N or [len(tokens) for tokens in drawn.rollout.tokens])
     rewards_N = rewards_N + overlong_penalty(lengths_N, config.train.max_tokens, config.method)
-    if config.method.length_weight and step >= config.method.length_from:
+    if config.method.length_reward and step >= config.method.length_reward_from:
         right_N = torch.tensor([g.verdict is Verdict.CORRECT for g in drawn.paid_N])
         shape = (-1, drawn.samples)
         by_length_PG = length_reward(lengths_N.view(shape), right_N.view(shape))
-        rewards_N = rewards_N + config.method.length_weight * by_length_PG.flatten()
+        rewards_N = rewards_N + config.method.length_reward * by_length_PG.flatten()
     found: dict[str, float] = {}
     if scorer is not None:
         scores_N = torch.tensor(scores(scorer, drawn, config.train.micro_tokens))
-        rewards_N = rewards_N + table.model_weight * scores_N
+        rewards_N = rewards_N + values.model * scores_N
         found["train/reward_model"] = float(scores_N.mean())
     if function is None:
         return Scored(rewards_N, found)
     logged: dict[str, list[float]] = {}
-    values = _call(config, function, policy, drawn, step, logged)
-    given = [v for v in values if v is not None]
+    returned = _call(config, function, policy, drawn, step, logged)
+    given = [v for v in returned if v is not None]
     metrics = found | {f"reward/{name}": sum(numbers) / len(numbers) for name, numbers in logged.items()}
     metrics["train/reward_function"] = sum(given) / len(given) if given else 0.0
-    metrics["train/reward_function_none"] = 1 - len(given) / len(values)
-    return Scored(rewards_N + table.weight * torch.tensor([0.0 if v is None else v for v in values]), metrics)
+    metrics["train/reward_function_none"] = 1 - len(given) / len(returned)
+    return Scored(rewards_N + values.function * torch.tensor([0.0 if v is None else v for v in returned]), metrics)
 
 
 def scores(scorer: Policy, drawn: Groups, budget: int) -> list[float]:
     """Of a reward model, for each completion."""
     rows = [drawn.texts_N[n : n + drawn.samples] for n in range(0, len(drawn.texts_N), drawn.samples)]
-    return [value for of_item in reward_head.score_all(scorer, drawn.items_D, rows, budget) for value in of_item]
+    return [value for of_item in reward_head.score_completions(scorer, drawn.items_D, rows, budget) for value in of_item]
 
 
 def _call(
@@ -108,10 +108,10 @@ def _call(
 ) -> list[float | None]:
     """As TRL calls it: lists in, a number or None for each completion out. Messages where the model has a chat template."""
     items_N = drawn.items_N
-    prompts: list[Any] = [prompt.plain(item, policy.template, policy.system) for item in items_N]
+    prompts: list[Any] = [prompt.plain(item, policy.chat.question_template, policy.chat.system) for item in items_N]
     completions: list[Any] = list(drawn.texts_N)
-    if policy.chat_template is not None:
-        prompts = [policy.messages(item) for item in items_N]
+    if policy.chat.chat_template is not None:
+        prompts = [policy.chat.messages(item) for item in items_N]
         completions = [[{"role": "assistant", "content": text}] for text in completions]
     try:
         values = function(

@@ -9,14 +9,14 @@ import torch
 
 from passus.config.tables import LIVE, Config
 from passus.engine.interface import Sampler
-from passus.engine.packing import Shape
+from passus.engine.packing import MicroBatchShape
 from passus.errors import UsageError
 from passus.evaluation import contamination, cot_readers
 from passus.evaluation.cot_readers import Reader
 from passus.evaluation.suite import Loaded, check_lengths
 from passus.evaluation.suite import load as load_suite
 from passus.models import loader, reward_head
-from passus.models.lora import fingerprint_of
+from passus.models.lora import weights_fingerprint
 from passus.models.policy import Policy
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 from passus.tasks import benchmarks, dataset
@@ -59,7 +59,7 @@ class Run(Sitting):
     """By name: those that do not learn, and the live one once it was asked for."""
     remarks: list[str] = field(default_factory=list)
     """About the data, for the user."""
-    captured: dict[Shape, Any] = field(default_factory=dict)
+    captured: dict[MicroBatchShape, Any] = field(default_factory=dict)
     """Passes of small models that are captured as graphs, by the shape of the micro-batch."""
 
     @property
@@ -81,7 +81,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     check_anchor(config)
     reward_function = rewards.load_function(config.reward.function)
     policy = loader.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
-    judge = judge_of(config.judge.url, config.judge.model, config.judge.timeout)
+    judge = judge_of(config.judge.url, config.judge.model)
     loaded = load_suite(config.eval, judged=judge is not None)
     check_lengths(policy, config, loaded)
     scorer = load_scorer(config, folder, loaded)
@@ -89,7 +89,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     cot_readers.check_fit(config, policy, frozen, loaded)
     shared = contamination.find(config.task, loaded)
     layout = lay_out(config, policy, progress.drawn)  # what does not fit is refused before anything is recorded
-    reference = load_reference(config, folder) if config.method.kl_weight and policy.adapter is None else None
+    reference = load_reference(config, folder) if config.method.kl_coef and policy.adapter is None else None
     optimizer = Optimizer(policy.model, config.train, progress.slower)
     if saved:
         checkpoint.restore(saved, optimizer)
@@ -99,7 +99,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     about = {
         "left_out": loaded.left_out, "unjudged": loaded.unjudged, "overlap": [vars(one) for one in shared],
         "sha256": check_data(folder, config, loaded), "remarks": remarks,
-    } | ({"scorer": scorer.weights} if scorer else {})  # fmt: skip
+    } | ({"scorer": scorer.fingerprint} if scorer else {})  # fmt: skip
     folder.start(config, policy.describe(config.model.base), progress.step if saved else None, about)
     engine = policy.sampler(check_stop)
     started = time.monotonic() - progress.elapsed
@@ -123,9 +123,9 @@ def load_scorer(config: Config, folder: RunFolder, loaded: Loaded) -> Policy | N
         i for of in loaded.items.values() for i in of
     ]
     most = max(config.train.max_tokens, config.eval_tokens)
-    scorer = reward_head.load_for(name, f"reward.model = {name}", items, most, config.run.device, config.run.dtype)
+    scorer = reward_head.load_checked(name, f"reward.model = {name}", items, most, config.run.device, config.run.dtype)
     known = folder.meta()["launches"][0].get("data", {}).get("scorer") if folder.exists() else None
-    if known not in (None, scorer.weights):
+    if known not in (None, scorer.fingerprint):
         raise UsageError(
             f"reward.model = {name!r} has changed since this run began",
             expected="the same weights",
@@ -137,7 +137,7 @@ def load_scorer(config: Config, folder: RunFolder, loaded: Loaded) -> Policy | N
 def check_data(folder: RunFolder, config: Config, loaded: Loaded) -> dict[str, str]:
     """A SHA-256 of each benchmark's items, and of the training sets'; refused if they are not what the run began with."""
     found = {name: dataset.fingerprint(items) for name, items in loaded.items.items()}
-    for part in task_parts(config.task.name):
+    for part in task_parts(config.task.source):
         if row := benchmarks.training_set(part):
             found[f"training: {part}"] = dataset.fingerprint(dataset.items_of(row))
     known = folder.meta()["launches"][0].get("data", {}).get("sha256", {}) if folder.exists() else {}
@@ -153,7 +153,7 @@ def check_data(folder: RunFolder, config: Config, loaded: Loaded) -> dict[str, s
 
 def lay_out(config: Config, policy: Policy, drawn: int) -> tuple[Need, Fit] | None:
     """Fit the run to the card; refused if it does not. Nothing to plan on a CPU, nor for families that nobody tried."""
-    if policy.model.device.type != "cuda" or not policy.is_known:
+    if policy.model.device.type != "cuda" or not policy.is_tested_family:
         return None
     items = config.task.items(config.seed, drawn, LOOK_AHEAD)
     longest = max(len(prompt.tokens) for prompt in policy.prompts(items))
@@ -171,22 +171,22 @@ def take_up(run: Run, need: Need, found: Fit) -> None:
     if found.recomputed:
         from passus.engine import compile  # loads the compiler, which takes seconds
 
-        compile.recompute(run.policy.model, found.recomputed)
+        compile.recompute_activations(run.policy.model, found.recomputed)
 
 
-def capture(run: Run, shape: Shape) -> None:
+def capture(run: Run, shape: MicroBatchShape) -> None:
     from passus.engine import compile
 
     tokens_1T = torch.zeros(1, shape.tokens, dtype=torch.long, device=run.policy.model.device)
     plan = shape.plan([], tokens_1T.device)
-    run.captured[shape] = compile.capture(run.policy.decoder, tokens_1T, tokens_1T.clone(), plan)
+    run.captured[shape] = compile.capture_decoder(run.policy.decoder, tokens_1T, tokens_1T.clone(), plan)
 
 
 def load_reference(config: Config, folder: RunFolder) -> Any:
     """The policy before training; refused if the base is not what it was when the run began."""
     reference = loader.load(config.model.base, config.run.device, config.run.dtype).model
     known = folder.meta()["model"].get("fingerprint") if folder.exists() else None
-    if known not in (None, fingerprint_of(reference)):
+    if known not in (None, weights_fingerprint(reference)):
         raise UsageError(
             f"model.base = {config.model.base!r} has changed since this run began",
             expected="the same weights, as reference policy",
@@ -197,9 +197,9 @@ def load_reference(config: Config, folder: RunFolder) -> Any:
 
 def check_anchor(config: Config) -> None:
     """A gap of 0.01 a token between sampler and trainer would clip a third of the sequences on policy."""
-    if config.method.anchor == "sampler" and config.method.ratio != "token" and config.run.dtype == "bfloat16":
+    if config.method.old_logprobs == "sampler" and config.method.ratio != "token" and config.run.dtype == "bfloat16":
         raise UsageError(
-            f'method.anchor = "sampler" with method.ratio = "{config.method.ratio}" in bfloat16',
+            f'method.old_logprobs = "sampler" with method.ratio = "{config.method.ratio}" in bfloat16',
             expected="the trainer's own log-probs as anchor of a whole sequence's ratio",
             write='anchor = "trainer"',
         )
@@ -216,5 +216,5 @@ def go_back(run: Run, step: int) -> None:
     run.optimizer = Optimizer(run.policy.model, config.train, run.progress.slower)
     checkpoint.restore(saved, run.optimizer)
     engine, run.engine = run.engine, run.policy.sampler(run.check_stop)
-    run.engine.cache_bytes, run.engine.most = engine.cache_bytes, engine.most
+    run.engine.cache_bytes, run.engine.max_rows = engine.cache_bytes, engine.max_rows
     run.readers.pop(LIVE, None)  # it read with the weights of before

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from passus.engine.interface import loops
+from passus.engine.interface import ends_in_repetition
 from passus.evaluation.cot_readers import reasoning
 from passus.grading.grade import Verdict
 from passus.methods.presets import has_signal
@@ -96,7 +96,7 @@ def of_reading(drawn: Groups) -> dict[str, float]:
 
 def in_circles(drawn: Groups, repeats: int) -> float:
     """Share of completions that were cut off because they said the same again and again."""
-    cut = [not f and loops(tokens, repeats) for tokens, f in zip(drawn.rollout.tokens, drawn.rollout.finished, strict=True)]
+    cut = [not f and ends_in_repetition(tokens, repeats) for tokens, f in zip(drawn.rollout.tokens, drawn.rollout.finished, strict=True)]
     return sum(cut) / len(cut)
 
 
@@ -163,7 +163,7 @@ def sample_columns(
     rewards_DG = rewards_N.view(-1, samples).clone()
     advantages_DG = torch.zeros_like(rewards_DG)
     rewards_DG[chosen], advantages_DG[chosen] = rewards_PG, advantages_PG
-    shown = policy.texts([prompt.tokens for prompt in drawn.prompts_D], special=True)
+    shown = policy.chat.batch_decode([prompt.tokens for prompt in drawn.prompts_D], special=True)
     items, used = drawn.items_N, set(chosen)
     return {
         "task": [item.benchmark for item in items],

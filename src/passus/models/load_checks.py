@@ -1,0 +1,139 @@
+"""Checks of a loaded model: architecture, chat template, end tokens, and logits of untested families."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import GenerationConfig
+
+from passus.engine import attention
+from passus.engine.eager import EagerEngine
+from passus.engine.interface import Prompt, SamplingParams
+from passus.errors import UsageError
+from passus.models.chat_format import PROBE, PROBE_ITEM, TEMPLATE_ERRORS, ChatFormat
+from passus.models.families import FAMILIES
+from passus.models.policy import Policy
+
+
+def error_summary(error: Exception) -> str:
+    """Returns the first line of an error, with the second one where the first ends in a colon."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines or isinstance(error, KeyError):
+        return repr(error)
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
+
+
+def check_architecture(base: str, config: Any) -> None:
+    """Refuses a configuration with features that the engine does not compute."""
+    layer_types = set(getattr(config, "layer_types", None) or [])
+    unsupported = [f"{name} layers" for name in sorted(layer_types - {"full_attention", "sliding_attention"})]
+    capped = {"final_logit_softcapping": "soft-capped logits", "attn_logit_softcapping": "soft-capped attention"}
+    unsupported += [words for name, words in capped.items() if getattr(config, name, None)]
+    required = ("num_key_value_heads", "num_hidden_layers", "max_position_embeddings")
+    unsupported += [f"no {name}" for name in required if not getattr(config, name, None)]
+    if unsupported:
+        raise UsageError(
+            f"model.base = {base!r} is a {config.model_type} with {', '.join(unsupported)}, which passus cannot run",
+            expected="a decoder like those of Qwen, Llama, Gemma, SmolLM, Mistral or OLMo2",
+        )
+
+
+def check_template(base: str, chat: ChatFormat) -> None:
+    """Renders one question, so that a faulty chat template is found at load time."""
+    try:
+        template, text = chat.chat_template, chat.render(PROBE_ITEM)
+    except TEMPLATE_ERRORS as error:
+        raise UsageError(
+            f"model.base = {base!r}: its chat template fails: {type(error).__name__}: {error_summary(error)}",
+            expected="a template that takes one user message (chat_template.jinja, or chat_template in tokenizer_config.json)"
+            + (", and a system message: it may not, so write model.system = ''" if chat.system else ""),
+        ) from None
+    if chat.thinking != "default" and "enable_thinking" not in (template or ""):
+        raise UsageError(
+            f"model.thinking = {chat.thinking!r}, but {base} has {'no such switch' if template else 'no chat template'}",
+            expected="a chat template that reads enable_thinking",
+            write='thinking = "default"',
+        )
+    if PROBE not in text:
+        raise UsageError(
+            f"model.base = {base!r}: its chat template drops the question: {text[-80:]!r}",
+            expected="a template for messages whose content is text",
+        )
+
+
+def keep_token_ids(base: str, model: Any) -> None:
+    """Reduces the generation config to its token ids.
+
+    passus does not use its sampling settings, and some that can be loaded cannot be saved again.
+    """
+    original = model.generation_config
+    ids = original.eos_token_id if isinstance(original.eos_token_id, list) else [original.eos_token_id]
+    if invalid := [i for i in ids if i is not None and type(i) is not int]:
+        raise UsageError(
+            f"model.base = {base!r} has end token {invalid[0]!r}", expected="eos_token_id as a number, or a list of numbers"
+        )
+    model.generation_config = GenerationConfig(
+        eos_token_id=original.eos_token_id, bos_token_id=original.bos_token_id, pad_token_id=original.pad_token_id
+    )
+
+
+def end_tokens(base: str, policy: Policy) -> list[int]:
+    """Returns every token that ends a completion, by the generation config, the tokenizer and the chat template."""
+    configured = policy.model.generation_config.eos_token_id  # taken from config.json if there is no generation config
+    ids = configured if isinstance(configured, list) else [configured]
+    ends = sorted({i for i in [*ids, policy.chat.tokenizer.eos_token_id, policy.chat.turn_end()] if i is not None})
+    if not ends:
+        raise UsageError("the model has no end token", expected="eos_token_id in generation_config.json or in the tokenizer")
+    if outside := [i for i in ends if not 0 <= i < policy.vocabulary_size]:
+        raise UsageError(
+            f"model.base = {base!r} has end token {outside[0]}, but a vocabulary of {policy.vocabulary_size}",
+            expected="eos_token_id in generation_config.json, config.json and the tokenizer within the vocabulary",
+        )
+    return ends
+
+
+@torch.no_grad()
+def check_logits(base: str, policy: Policy) -> None:
+    """Compares packed logits and one decoded token with eager attention of transformers, for untested families.
+
+    The sequences have few tokens, so an attention window longer than them is not tested.
+    """
+    rows = [torch.arange(3, 3 + n, device=policy.model.device) % policy.vocabulary_size for n in (12, 8)]
+    try:
+        expected = torch.cat(_transformers_logits(policy, rows)).float()
+        packed = _packed_logits(policy, rows).float()
+        greedy = SamplingParams(1, 1, 0, "check", temperature=0.0)
+        decoded = EagerEngine(policy.model, []).generate([Prompt(tuple(rows[0].tolist()), 0)], greedy).logps[0][0]
+    except (RuntimeError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise _differs(base, policy, error_summary(error)) from None
+    scale = float(expected.max() - expected.min())
+    gap = max(float((packed - expected).abs().max()), abs(decoded - float(expected[len(rows[0]) - 1].log_softmax(-1).max())))
+    if not gap <= (1e-4 if policy.model.dtype == torch.float32 else 5e-2) * scale:
+        raise _differs(base, policy, f"its logits differ by {gap:.2g} of {scale:.2g}")
+
+
+def _transformers_logits(policy: Policy, rows: list[Tensor]) -> list[Tensor]:
+    policy.model.set_attn_implementation("eager")
+    try:
+        return [policy.model(row[None], use_cache=False).logits[0] for row in rows]
+    finally:
+        policy.model.set_attn_implementation(attention.NAME)
+
+
+def _packed_logits(policy: Policy, rows: list[Tensor]) -> Tensor:
+    lengths = [len(row) for row in rows]
+    positions = torch.cat([torch.arange(n, device=policy.model.device) for n in lengths])
+    plan = attention.PackedPlan(lengths, policy.model.device, captured=[])
+    hidden = policy.decoder(torch.cat(rows)[None], position_ids=positions[None], use_cache=False, plan=plan)
+    if len(plan.captured or []) != policy.text_config.num_hidden_layers:
+        raise NotImplementedError("some of its layers have their own attention")
+    return policy.head(hidden.last_hidden_state[0])
+
+
+def _differs(base: str, policy: Policy, reason: str) -> UsageError:
+    return UsageError(
+        f"model.base = {base!r} is a {policy.text_config.model_type}, for which passus and transformers compute different "
+        f"logits: {reason}",
+        expected="a decoder without soft-capped or scaled logits, attention sinks, ALiBi or recurrence",
+        write=f"a model of one of these families: {', '.join(FAMILIES.values())}",
+    )
