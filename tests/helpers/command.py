@@ -29,6 +29,7 @@ def passus_in_process(*arguments: str, cwd: Path, env: dict[str, str] | None = N
 
     Working directory, environment and signal handlers are restored, as a command may change all of them.
     """
+    from passus import atomic_io
     from passus.cli.app import main
 
     out, err = io.StringIO(), io.StringIO()
@@ -38,6 +39,7 @@ def passus_in_process(*arguments: str, cwd: Path, env: dict[str, str] | None = N
         with (
             contextlib.chdir(cwd),
             mock.patch.dict(os.environ, ONE_THREAD | (env or {})),
+            mock.patch.dict(atomic_io._passed, clear=True),  # counts for PASSUS_FAULT
             mock.patch.object(sys, "argv", ["passus", *arguments]),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
