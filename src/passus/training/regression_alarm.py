@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from passus.runs.run_folder import RunFolder
-from passus.stats import curve_tests
-from passus.stats.curve_tests import MARGIN
+from passus.stats import falls
+from passus.stats.falls import MARGIN
 
 WINDOW = 3
 SLOWER = 0.5
@@ -37,11 +37,11 @@ def fall(folder: RunFolder, after: int, looks: int) -> Fall | None:
     steps, mean_T, se_T = watched(folder, after)
     if len(steps) < 2 * WINDOW:
         return None
-    statistic = curve_tests.alarm_statistic(mean_T, se_T, WINDOW)
+    statistic = falls.alarm_statistic(mean_T, se_T, WINDOW)
     means = np.convolve(mean_T, np.ones(WINDOW) / WINDOW, "valid")
     best = int(means[:-WINDOW].argmax())
     drop = float(means[best] - means[-1])
-    if statistic <= curve_tests.alarm_bound(looks, WINDOW) or drop <= MARGIN:
+    if statistic <= falls.alarm_bound(looks, WINDOW) or drop <= MARGIN:
         return None
     return Fall(steps[best + WINDOW // 2], drop, float(statistic))
 
