@@ -18,7 +18,7 @@ def analyse(*sources: Path, json_: Json = False) -> int:
     """
     from passus.analysis import analyse as analysis
     from passus.console import print_next_commands
-    from passus.reports.terminal import tell_findings
+    from passus.reports.terminal import print_findings
     from passus.runs.read_curves import load_curves
 
     findings = analysis.analyse(load_curves(list(sources)))
@@ -26,6 +26,6 @@ def analyse(*sources: Path, json_: Json = False) -> int:
         for finding in findings:
             print(json.dumps(finding.to_json(), allow_nan=False))
         return 0
-    tell_findings(findings)
+    print_findings(findings)
     print_next_commands(f"passus plot {' '.join(map(str, sources))} --out figure.svg")
     return 0

@@ -38,13 +38,13 @@ def compare(
     from passus.analysis.run_comparison import compare as compare_runs
     from passus.analysis.run_comparison import regressed
     from passus.console import print_next_commands
-    from passus.reports.terminal import tell_comparison
+    from passus.reports.terminal import print_comparison
 
     comparisons = compare_runs(a, b, benchmark, summary)
     if json_:
         for comparison in comparisons:
             print(json.dumps(comparison.to_json()))
     else:
-        tell_comparison(comparisons, a, b, summary)
+        print_comparison(comparisons, a, b, summary)
         print_next_commands(f"passus plot {a} {b} --out figure.svg")
     return 3 if fail_on_regression and regressed(comparisons) else 0

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from passus.analysis.finding import OVERALL, Finding, Conclusion
+from passus.analysis.finding import OVERALL, Conclusion, Finding
 from passus.formatting import p_value
 from passus.reports.document import Block, DocumentSection, Table
 from passus.runs.curve import Curves
@@ -28,11 +28,11 @@ def size_sections(findings: list[Finding], benchmark_count: int) -> list[Documen
     if not about_size:
         return []
     several = len({f.benchmark for f in about_size}) > 1
-    blocks: list[Block] = [
-        f"{f'On {f.benchmark}: ' if benchmark_count > 1 and f.benchmark != OVERALL else ''}{finding_sentence(f)} ({f.level}.)"
-        for f in about_size
-        if not several or f.benchmark == OVERALL
-    ]
+    blocks: list[Block] = []
+    for f in about_size:
+        where = f"On {f.benchmark}: " if benchmark_count > 1 and f.benchmark != OVERALL else ""
+        if not several or f.benchmark == OVERALL:
+            blocks.append(f"{where}{finding_sentence(f)} ({f.evidence}.)")
     if any(f.level == "L2" for f in about_size):
         blocks.append("These findings are about these checkpoints. One run per size cannot show how much the seed matters.")
     by_benchmark = [f for f in about_size if several and f.benchmark != OVERALL]
@@ -75,7 +75,7 @@ def observations_section(findings: list[Finding]) -> DocumentSection:
     """Returns the findings that hold after correction, within curves and between them."""
     several = len({f.benchmark for f in findings}) > 1
     observed = [f for f in findings if f.verdict is Conclusion.SUPPORTED and f.id in OBSERVED]
-    blocks: list[Block] = [f"{_subject(f, several)}{f.claim}: {f.sentence} ({f.level}, {f.id})." for f in observed]
+    blocks: list[Block] = [f"{_subject(f, several)}{f.claim}: {f.sentence} ({f.evidence}, {f.name})." for f in observed]
     blocks += _pair_blocks([f for f in findings if f.id == "A6"], several)
     for f in findings:
         if f.id == "A15" and f.verdict is Conclusion.NOT_SUPPORTED:
@@ -95,8 +95,8 @@ def _pair_blocks(pairs: list[Finding], several_benchmarks: bool) -> list[Block]:
         f"These of the {count} pair{'s' * (count > 1)} of lines differ at the end{where} (first minus second, mean of the last "
         "common eval points):"
     )
-    rows = [[f.series, f.benchmark, f.sentence, f.level] for f in different]
-    return [sentence, Table(["lines", "benchmark", "difference", "level"], rows)]
+    rows = [[f.series, f.benchmark, f.sentence, f.evidence] for f in different]
+    return [sentence, Table(["lines", "benchmark", "difference", "evidence"], rows)]
 
 
 def _subject(finding: Finding, several_benchmarks: bool) -> str:

@@ -1,7 +1,7 @@
 """One section per learning curve: its findings in sentences, then its points."""
 
 from passus.analysis import analyse
-from passus.analysis.finding import Finding, Conclusion
+from passus.analysis.finding import Conclusion, Finding
 from passus.formatting import share, step
 from passus.reports.document import Block, Details, DocumentSection, Table
 from passus.runs.curve import Curve, Curves

@@ -5,7 +5,7 @@ from typing import Any
 
 import tomli_w
 
-from passus.analysis.finding import Finding, Conclusion
+from passus.analysis.finding import Conclusion, Finding
 from passus.config import resolve
 from passus.reports.document import Block, DocumentSection, Listing
 from passus.runs.run_folder import RunFolder

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from passus.analysis import analyse
-from passus.analysis.finding import Finding, Conclusion
+from passus.analysis.finding import Conclusion, Finding
 from passus.errors import PassusError
 from passus.figures.spec import Mark
 from passus.formatting import between, points, share, step
@@ -31,9 +31,9 @@ from passus.reports.document import Block, Document, DocumentSection, Table
 from passus.reports.next_experiments import next_experiments
 from passus.reports.pictures import accuracy_picture, readers_picture
 from passus.reports.status_page import commands_section, samples_section, scores_section
-from passus.runs import curves as curve_files
 from passus.runs.curve import Curves
 from passus.runs.origin import parameters_in
+from passus.runs.read_curves import load_curves
 from passus.runs.run_folder import RunFolder
 from passus.stats import intervals
 
@@ -45,7 +45,7 @@ def build_report(
     sources: Sequence[Path], title: str | None = None, made_with: Sequence[str] = (), next_commands: Sequence[str] = ()
 ) -> Document:
     """Analyses runs or curve files, and builds the report about them."""
-    curves = curve_files.load(sources)
+    curves = load_curves(sources)
     if all(parameters_in(curve.name) for curve in curves.series):
         curves.series.sort(key=lambda curve: parameters_in(curve.name) or 0)
     findings = analyse.analyse(curves)
@@ -87,9 +87,9 @@ def overview_section(curves: Curves, findings: list[Finding], sources: Sequence[
         blocks.append(_first_to_last(curves, names, benchmarks))
     blocks += _best_of_n(curves)
     try:
-        blocks.append(accuracy_picture(curve_files.found(sources), marks(findings)))
+        blocks.append(accuracy_picture(sources, marks(findings)))
         if any(curve.reader for curve in curves.series):
-            blocks.append(readers_picture(curve_files.found(sources)))
+            blocks.append(readers_picture(sources))
     except PassusError as error:
         blocks.append(f"No figure: {error}")
     return DocumentSection("Overview", blocks)
