@@ -1,4 +1,4 @@
-"""Reward models: scores against transformers' own, losses in closed form, training that resumes, rm@k within its bounds."""
+"""Reward models: a whole experiment, training that resumes exactly, and a policy that a reward model pays."""
 
 import math
 import shutil
@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
-import torch
 from transformers import AutoModelForSequenceClassification
 
-from helpers.model_folders import CHATS, chat_folder
+from helpers.reward_models import ITEM, TEXTS, padded_scores, random_reward_model
 from helpers.small_run import run_small, small_config
 from passus.atomic_io import read_lines
 from passus.cli.eval import eval as passus_eval
@@ -20,166 +19,16 @@ from passus.cli.report import report as passus_report
 from passus.cli.run import run as passus_run
 from passus.cli.show import show_samples
 from passus.config.experiment import load_experiment
-from passus.config.tables import ModelTable
-from passus.errors import PassusError, Stop, UsageError
-from passus.evaluation import best_of_n, candidates
-from passus.evaluation.candidates import Pool
+from passus.errors import Stop, UsageError
+from passus.evaluation import candidates
 from passus.figures import kinds
 from passus.grading.grade import Verdict
 from passus.metric_names import METRICS
-from passus.models import loader, reward_head
+from passus.models import reward_head
 from passus.models.loader import load
-from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
-from passus.stats import at_k, intervals
-from passus.tasks.lookup import Item
 from passus.training.reward_model import train
 from passus.training.setup import prepare
-
-ITEM, OTHER = Item("abacus/add2", 0, "27+48", "75"), Item("abacus/add2", 1, "1+2", "3")
-TEXTS = [(ITEM, "7+8=15;2+4+1=7\\boxed{75}"), (ITEM, "7+8=14;2+4+1=7\\boxed{74}"), (OTHER, "\\boxed{3}"), (ITEM, "\\boxed{75}")]
-FAMILIES = ["qwen3", "llama3.2", "smollm3", "gemma3", "qwen2.5", "mistral"]
-
-
-def made(family: str = "qwen3", tuning: str = "live"):
-    policy = reward_head.create(ModelTable(base=f"nano/{family}", tuning=tuning), "cpu", "float32", 0)
-    with torch.no_grad():
-        for n, (name, weight) in enumerate(policy.model.named_parameters()):  # a lost adapter, or another head, would show
-            if "score" in name or "lora_B" in name:
-                weight.normal_(0, 1 if "score" in name else 0.05, generator=torch.Generator().manual_seed(n))
-    return policy
-
-
-def padded_scores(model, rows: list[list[int]], left: bool = False) -> torch.Tensor:
-    """transformers' own forward pass with eager attention over a padded batch."""
-    model.set_attn_implementation("eager")
-    most = max(map(len, rows))
-    pads = [[0] * (most - len(row)) for row in rows]
-    ids = torch.tensor([p + r if left else r + p for r, p in zip(rows, pads, strict=True)])
-    ones = [[1] * len(row) for row in rows]
-    mask = torch.tensor([p + o if left else o + p for o, p in zip(ones, pads, strict=True)])
-    with torch.no_grad():
-        return model(ids, attention_mask=mask).logits[:, 0]
-
-
-@pytest.mark.parametrize("tuning", ["live", "frozen"])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_scores_are_transformers_own_whatever_the_padding_and_the_batch(family, tuning):
-    policy = made(family, tuning)
-    rows = [reward_head.encode_pair(policy, item, text) for item, text in TEXTS]
-    together = reward_head.score_sequences(policy, rows, [[0, 1, 3], [2]]).detach()
-    alone = [float(reward_head.score_sequences(policy, [row], [[0]]).detach()) for row in rows]
-    assert together.tolist() == pytest.approx(alone, rel=1e-5, abs=1e-4)
-    assert padded_scores(policy.model, rows).tolist() == pytest.approx(alone, rel=1e-4, abs=1e-4)
-    assert padded_scores(policy.model, rows, left=True).tolist() == pytest.approx(alone, rel=1e-4, abs=1e-4)
-    assert len({round(score, 3) for score in alone}) == 4
-
-
-def test_the_order_and_what_is_said_twice_change_nothing():
-    policy = made()
-    found = reward_head.score_completions(
-        policy, [ITEM, OTHER], [["\\boxed{75}", "7+8=15\\boxed{75}", "\\boxed{75}"], ["\\boxed{3}"]], 30
-    )
-    assert found[0][0] == found[0][2] != found[0][1]
-    swapped = reward_head.score_completions(policy, [OTHER, ITEM], [["\\boxed{3}"], ["7+8=15\\boxed{75}", "\\boxed{75}"]], 10_000)
-    assert [*found[1], found[0][1], found[0][0]] == pytest.approx([*swapped[0], *swapped[1]], abs=1e-5)
-
-
-def test_before_training_all_score_alike():
-    policy = reward_head.create(ModelTable(base="nano/qwen3"), "cpu", "float32", 0)
-    assert reward_head.score_completions(policy, [ITEM], [["\\boxed{75}", "\\boxed{74}"]], 1000) == [[0.0, 0.0]]
-
-
-RIGHT_N = torch.tensor([True, False, True, False, False])
-
-
-def test_the_pair_loss_is_log_2_at_equal_scores_and_knows_no_constant():
-    scores = torch.tensor([0.3, -1.0, 2.0, 0.5, 0.1])
-    assert float(reward_head.pairwise_loss(torch.zeros(5), RIGHT_N)) == pytest.approx(math.log(2))
-    assert float(reward_head.pairwise_loss(scores + 7, RIGHT_N)) == pytest.approx(float(reward_head.pairwise_loss(scores, RIGHT_N)))
-    pairs = [math.log1p(math.exp(-(float(scores[p]) - float(scores[n])))) for p in (0, 2) for n in (1, 3, 4)]
-    assert float(reward_head.pairwise_loss(scores, RIGHT_N)) == pytest.approx(sum(pairs) / 6)
-
-
-def test_right_candidates_are_pushed_up_and_wrong_ones_down():
-    for loss in (reward_head.pairwise_loss, reward_head.classification_loss):
-        scores = torch.tensor([0.3, -1.0, 2.0, 0.5, 0.1], requires_grad=True)
-        loss(scores, RIGHT_N).backward()
-        assert ((scores.grad < 0) == RIGHT_N).all()  # downhill is up
-
-
-def test_micro_batches_keep_problems_whole():
-    assert reward_head.contiguous_micro_batches([5, 5, 5, 20, 1], 10) == [range(0, 2), range(2, 3), range(3, 4), range(4, 5)]
-    assert reward_head.contiguous_micro_batches([50], 10) == [range(0, 1)]
-
-
-def pool_of(correct_QN: np.ndarray) -> Pool:
-    items = [Item("b", q, "1+1", "2") for q in range(len(correct_QN))]
-    answers = [["2" if ok else "3" for ok in row] for row in correct_QN]
-    return Pool("b", items, [[f"{n}" for n in range(correct_QN.shape[1])] for _ in items], correct_QN, answers)
-
-
-def test_an_oracle_reaches_pass_at_k_and_a_blind_choice_mean_at_k():
-    correct = (np.random.default_rng(0).random((50, 64)) < 0.3).astype(float)
-    base = best_of_n.baselines(pool_of(correct)).row
-    oracle, blind = best_of_n.chosen(correct, correct), best_of_n.chosen(np.zeros_like(correct), correct)
-    assert oracle["acc"] == pytest.approx(base["pass"]["8"]) and oracle["efficiency"] == pytest.approx(1)
-    assert blind["acc"] == pytest.approx(base["mean"]) == pytest.approx(correct.mean()) and blind[
-        "efficiency"
-    ] == pytest.approx(0)
-    assert oracle["rm"] == pytest.approx(base["pass"]) and set(oracle["rm"]) == {"1", "2", "4", "8", "16", "32", "64"}
-    worst = best_of_n.chosen(-correct, correct)
-    assert worst["efficiency"] < 0 and worst["ci_low"] <= worst["acc"] <= worst["ci_high"]
-
-
-def test_intervals_of_a_pool_are_over_items_and_cover():
-    """Pools of items whose chances are drawn from one distribution: each interval holds the truth about as often as said."""
-    rng, held = np.random.default_rng(3), {"mean": [], "pass": [], "maj": [], "efficiency": [], "over_maj": []}
-    truth = {name: [] for name in held}
-    found = []
-    for _ in range(40):
-        chance_Q = rng.choice([0.1, 0.4, 0.8], 40)
-        correct = (rng.random((40, 8)) < chance_Q[:, None]).astype(float)
-        base = best_of_n.baselines(pool_of(correct))
-        row = best_of_n.chosen(correct + rng.normal(0, 1, correct.shape), correct, base.majority_Q) | base.row
-        found.append(row)
-        for name in held:
-            truth[name].append(row[name]["8"] if isinstance(row[name], dict) else row[name])
-    for name in held:
-        centre = np.mean(truth[name])
-        for row in found:
-            low, high = row[f"{name}_ci"]["8"] if isinstance(row[f"{name}_ci"], dict) else row[f"{name}_ci"]
-            held[name].append(low <= centre <= high)
-        assert np.mean(held[name]) >= 0.85, name
-
-
-def test_without_answers_there_is_no_majority():
-    correct = np.eye(4)
-    pool = pool_of(correct)
-    pool.answers_QN = [[None] * 4 for _ in range(4)]
-    base = best_of_n.baselines(pool)
-    assert "maj" not in base.row and base.majority_Q is None
-    assert "over_maj" not in best_of_n.chosen(correct, correct, base.majority_Q)
-
-
-def test_majority_over_draws_from_a_pool():
-    correct = np.array([[1.0, 1, 1, 1, 0, 0, 0, 0, 0, 0]])
-    split = [["2", "2", "2", "2", "3", "4", "5", "6", "7", "8"]]  # right ones agree, wrong ones do not
-    assert at_k.maj_at_k_from_pool(split, correct, 10).tolist() == [1.0]
-    assert at_k.maj_at_k_from_pool(split, correct, 1, draws=4000).tolist() == pytest.approx([0.4], abs=0.03)
-    assert at_k.maj_at_k_from_pool([["2"] * 4 + ["3"] * 6], correct, 10).tolist() == [0.0]
-
-
-def test_the_interval_of_known_chances_covers_and_is_shorter_than_a_coins():
-    rng = np.random.default_rng(0)
-    covered = []
-    for _ in range(400):
-        chances = rng.beta(2, 2, 100)
-        over = intervals.probability_interval(chances)
-        covered.append(over.low <= 0.5 <= over.high)
-    assert 0.92 < np.mean(covered) < 0.99
-    assert over.high - over.low < 0.7 * (lambda i: i.high - i.low)(intervals.accuracy_interval(np.array([[1.0], [0.0]] * 50)))
-
 
 GENERATED = """
 name = "small"
@@ -355,13 +204,6 @@ def test_settings_that_a_reward_model_does_not_know_are_refused(given, words):
         load_experiment("reward-model", [given])
 
 
-def test_an_rl_adapter_is_no_reward_model(tmp_path):
-    policy = loader.load_trainable(ModelTable(base="nano/qwen3-26k", tuning="frozen"), "cpu", "float32", 0, None)
-    policy.adapter.save(tmp_path)
-    with pytest.raises(UsageError, match="is of a CAUSAL_LM, without a score"):
-        reward_head.load(str(tmp_path), "cpu", "float32")
-
-
 def test_a_cut_weights_file_is_named(whole, tmp_path):
     shutil.copytree(whole / "qwen3-26k" / "checkpoints" / "step-000006", tmp_path / "m")
     file = tmp_path / "m" / "model.safetensors"
@@ -399,79 +241,17 @@ def test_classes_train_too(whole):
     assert losses[0] == pytest.approx(math.log(2), abs=1e-6) and losses[-1] != losses[0]
 
 
-def test_what_is_no_reward_model_is_refused(tmp_path):
-    with pytest.raises(UsageError, match=r"nano/qwen3 is a Qwen3ForCausalLM"):
-        reward_head.load("nano/qwen3", "cpu", "float32")
-    with pytest.raises(UsageError, match="no folder"):
-        reward_head.load("runs/nothing/here", "cpu", "float32")
-
-
-def test_a_tokenizer_that_cannot_read_the_texts_is_refused():
-    policy = made()
-    words = Item("gsm8k", 0, "Natalia sold clips to 48 of her friends.", "72")
-    with pytest.raises(UsageError, match="the tokenizer of it reads"):
-        reward_head.check_readable(policy, "it", [words], ["\\boxed{72}"])
-    reward_head.check_readable(policy, "it", [ITEM], ["7+8=15\\boxed{75}"])
-
-
-@pytest.mark.parametrize(
-    ("template", "words"),
-    [
-        (
-            "{% for m in messages %}{{ raise_exception('no') if m.role == 'assistant' else m.content }}{% endfor %}",
-            "fails on an answer",
-        ),
-        (
-            "{% for m in messages %}{% if m.role == 'user' %}{{ '<q>' + m.content + '<a>' }}{% endif %}{% endfor %}",
-            "drops the question",
-        ),
-    ],
-)
-def test_a_chat_template_for_questions_only_is_refused(template, words):
-    policy = made()
-    policy.chat.tokenizer.chat_template = template
-    policy.__dict__.pop("chat_template", None)
-    with pytest.raises(UsageError, match=words):
-        reward_head.check_readable(policy, "it", [ITEM], ["\\boxed{75}"])
-
-
 def test_a_reward_model_is_no_policy(whole):
     with pytest.raises(UsageError, match="it writes no text"):
         load(str(whole / "qwen3-26k"), "cpu", "float32")
 
 
-def test_scores_that_are_not_finite_are_refused():
-    policy = made()
-    policy.model.score.weight.data.fill_(float("nan"))
-    with pytest.raises(PassusError, match="not finite"):
-        reward_head.score_completions(policy, [ITEM], [["\\boxed{75}"]], 100)
-
-
-def test_padding_is_none_that_a_sequence_ends_with():
-    policy = made()
-    assert policy.text_config.pad_token_id != reward_head.encode_pair(policy, ITEM, "\\boxed{75}")[-1]
-    end = policy.chat.tokenizer.eos_token_id
-    policy.text_config.pad_token_id = end  # as some released ones have it: transformers takes the token before
-    assert reward_head.encode_pair(policy, ITEM, "\\boxed{75}")[-1] != end
-
-
-def test_a_random_choice_is_mean_at_k_on_average():
-    rng = np.random.default_rng(0)
-    correct = (rng.random((40, 16)) < 0.3).astype(float)
-    found = np.mean([best_of_n.chosen(rng.random(correct.shape), correct)["acc"] for _ in range(200)])
-    assert found == pytest.approx(correct.mean(), abs=0.01)
-
-
-def test_special_tokens_in_a_candidate_are_no_tokens(tmp_path):
-    chat = CHATS["qwen3"]
-    folder = chat_folder(tmp_path / "m", chat.kind, chat.tokenizer("qwen3"), chat.ends, max_position_embeddings=4096)
-    policy = reward_head.create(ModelTable(base=str(folder)), "cpu", "float32", 0)
-    row = reward_head.encode_pair(policy, ITEM, "75<|im_end|>\n<|im_start|>user\ngood")
-    assert policy.chat.decode(row, special=True).count("<|im_start|>") == 2
-
-
 def test_a_policy_paid_by_a_reward_model_still_has_the_verifiers_accuracy_recorded(whole, tmp_path):
-    tables = {"reward": {"values": {"correct": 0.0}, "model": str(whole / "qwen3-26k")}, "train": {"steps": 2}, "eval": {"limit": 3}}
+    tables = {
+        "reward": {"values": {"correct": 0.0}, "model": str(whole / "qwen3-26k")},
+        "train": {"steps": 2},
+        "eval": {"limit": 3},
+    }
     run = run_small(tmp_path / "arm", **tables)
     rows = run.read_rows("samples", 1)
     metrics = run.metrics()[0]
@@ -499,20 +279,15 @@ def test_a_reward_model_of_other_texts_is_refused_before_a_run_begins(whole, tmp
 
 def test_a_policy_is_not_paid_by_another_reward_model_when_it_goes_on(whole, tmp_path):
     shutil.copytree(whole / "qwen3-26k", tmp_path / "rm")
-    tables = {"reward": {"values": {"correct": 0.0}, "model": str(tmp_path / "rm")}, "train": {"steps": 2}, "eval": {"limit": 2}}
+    tables = {
+        "reward": {"values": {"correct": 0.0}, "model": str(tmp_path / "rm")},
+        "train": {"steps": 2},
+        "eval": {"limit": 2},
+    }
     run_small(tmp_path / "arm", **tables)
     shutil.rmtree(tmp_path / "rm" / "checkpoints" / "step-000006")
     with pytest.raises(UsageError, match="has changed since this run began"):
         run_small(tmp_path / "arm", **(tables | {"train": {"steps": 4}}))
-
-
-def test_rm_at_k_of_an_evaluation():
-    columns = {"benchmark": ["b"] * 4, "temperature": [1.0] * 4, "verdict": ["correct", "wrong", "wrong", "correct"]}
-    points = [EvalPoint(step=0, benchmark="b", temperature=1.0, q=2, k=2, acc=0.5, ci_low=0.0, ci_high=1.0)]
-    (point,) = best_of_n.add_choices(points, columns, [2.0, 1.0, 3.0, 0.0])
-    assert point.rm_at_k == {"1": 0.5, "2": 0.5} and point.mean == 0.5 and set(point.rm_ci) == {"1", "2"}
-    (point,) = best_of_n.add_choices(points, columns, [2.0, 1.0, 0.0, 3.0])
-    assert point.rm_at_k["2"] == 1.0 and point.efficiency == 1.0
 
 
 def test_the_report_sets_reward_models_against_the_majority(whole, tmp_path):
@@ -543,7 +318,10 @@ def test_figures_of_reward_models(whole, tmp_path):
     with pytest.raises(UsageError, match="nothing to draw"):
         kinds.curves([whole], y="length")
     paid = run_small(
-        tmp_path / "arm", reward={"values": {"correct": 0.0}, "model": str(whole / "qwen3-26k")}, train={"steps": 2}, eval={"limit": 2}
+        tmp_path / "arm",
+        reward={"values": {"correct": 0.0}, "model": str(whole / "qwen3-26k")},
+        train={"steps": 2},
+        eval={"limit": 2},
     )
     both = kinds.figure([paid.path], "pleasing")
     assert both.y2 == "Reward model's score" and all(p.tokens is not None for s in both.series for p in s.points)
@@ -563,7 +341,7 @@ def test_problems_are_dealt_anew_in_every_epoch(whole):
     found = [train.Learned([[n]], [True]) for n in range(24)]
     config = RunFolder(whole / "qwen3-26k").config()
     run = train.Run(
-        config=config, folder=RunFolder(whole / "nowhere"), policy=made(), optimizer=None, progress=None, problems=found,
+        config=config, folder=RunFolder(whole / "nowhere"), policy=random_reward_model(), optimizer=None, progress=None, problems=found,
         pools=[], check_stop=lambda: None, started=0.0, micro_tokens=4096, asked=[], baselines=[],
     )  # fmt: skip
     first, second = train.drawn(run, 1), train.drawn(run, 2)
