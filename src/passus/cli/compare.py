@@ -15,7 +15,7 @@ def compare(
     *,
     benchmark: str | None = None,
     summary: Literal["last", "area"] = "last",
-    fail_on_regression: Annotated[bool, Parameter(negative=())] = False,
+    fail_on_regression: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     json_: Json = False,
 ) -> int:
     """Compare two runs item by item: A minus B with its 95 % CI, and the items that only one of them solves.

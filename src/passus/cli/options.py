@@ -13,7 +13,7 @@ Thinking = Literal["default", "on", "off"]
 Data = Annotated[
     Path | None, Parameter(help="Folder that holds the files of benchmarks and training sets. Default: $PASSUS_DATA.")
 ]
-Json = Annotated[bool, Parameter(name="--json", negative=())]
+Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False)]
 Overrides = Annotated[
     list[str] | None,
     Parameter(name="--set", negative=(), help="Set a field of the experiment file, as key=value. May be repeated."),

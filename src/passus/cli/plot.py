@@ -14,7 +14,7 @@ def plot(
     y: str = "accuracy",
     title: str | None = None,
     reference: Annotated[list[Path] | None, Parameter(negative=())] = None,
-    column: Annotated[bool, Parameter(negative=())] = False,
+    column: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> int:
     """Plot runs or curve files, or write the data behind the figure.
 

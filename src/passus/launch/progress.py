@@ -4,12 +4,16 @@ import sys
 import time
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from passus.atomic_io import last_line
 from passus.console import print_line
 from passus.formatting import score
 from passus.runs.lock import state_of
 from passus.runs.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 class ProgressDisplay:
@@ -54,7 +58,7 @@ class ProgressDisplay:
         cells = self._cells(name, path, steps) | {"step": f"{self.last_eval[name]}/{steps}"}
         return "  ".join([name, *(f"{key} {value}" for key, value in cells.items() if value and key != "state")])
 
-    def _table(self):
+    def _table(self) -> "Table":
         from rich.table import Table
         from rich.text import Text
 

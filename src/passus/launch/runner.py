@@ -51,7 +51,7 @@ class Runner:
                 waiting.append(arm)
         if not waiting:
             return 0
-        self.running: dict[str, subprocess.Popen] = {}
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
         self.gpu_of: dict[str, str] = {}
         self.stopped_by: int | None = None
         handlers = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
