@@ -1,4 +1,4 @@
-"""Reward models: a whole experiment, training that resumes exactly, and a policy that a reward model pays."""
+"""Reward models: a experiment experiment, training that resumes exactly, and a policy that a reward model pays."""
 
 import math
 import shutil
@@ -10,13 +10,13 @@ import pyarrow.parquet
 import pytest
 from transformers import AutoModelForSequenceClassification
 
+from helpers.command import passus, passus_in_process
 from helpers.reward_models import ITEM, TEXTS, padded_scores, random_reward_model
 from helpers.small_run import run_small, small_config
 from passus.atomic_io import read_lines
 from passus.cli.eval import eval as passus_eval
 from passus.cli.ls import list_runs, print_runs
 from passus.cli.report import report as passus_report
-from passus.cli.run import run as passus_run
 from passus.cli.show import show_samples
 from passus.config.experiment import load_experiment
 from passus.errors import Stop, UsageError
@@ -30,7 +30,7 @@ from passus.runs.run_folder import RunFolder
 from passus.training.reward_model import train
 from passus.training.setup import prepare
 
-GENERATED = """
+EXPERIMENT = """
 name = "small"
 [method]
 name = "reward_model"
@@ -59,30 +59,50 @@ device = "cpu"
 save_every = 2
 keep_checkpoints = 0
 """
+ARMS = ["from-qwen3", "from-llama3.2", "qwen3-26k"]
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """A reward model's whole experiment, in one process after another as a user would run it."""
+def experiment(tmp_path_factory):
+    """The run folders of a whole experiment: two generators of candidates, then the reward model."""
     folder = tmp_path_factory.mktemp("rm")
-    (folder / "small.toml").write_text(GENERATED)
-    assert passus_run(str(folder / "small.toml"), out=folder / "runs", jobs=2) == 0
+    (folder / "small.toml").write_text(EXPERIMENT)
+    for arm in ARMS:
+        done = passus_in_process("run", "small.toml", "--out", "runs", "--arm", arm, cwd=folder)
+        assert done.returncode == 0, done.stderr
     return folder / "runs"
 
 
-def test_a_whole_experiment_draws_trains_and_chooses(whole):
-    run = RunFolder(whole / "qwen3-26k")
-    rows = [
-        row for path in sorted((whole / "from-qwen3" / "candidates").glob("eval-*.parquet")) for row in candidates.read(path)
-    ]
+@pytest.mark.slow
+def test_the_runner_starts_a_reward_model_after_its_generators(experiment):
+    """In processes of their own, two at a time, the arms record what they record one by one."""
+    folder = experiment.parent
+    done = passus("run", "small.toml", "--out", "at-once", "--jobs", "2", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    for arm in ARMS[:2]:
+        for file in sorted((experiment / arm / "candidates").iterdir()):
+            assert candidates.read(folder / "at-once" / arm / "candidates" / file.name) == candidates.read(file)
+    for name in ("metrics.jsonl", "evals.jsonl"):
+        assert timeless(folder / "at-once" / ARMS[2] / name) == timeless(experiment / ARMS[2] / name)
+
+
+def timeless(path: Path) -> list[dict]:
+    """The rows of a JSONL file, without measured times."""
+    return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in read_lines(path)]
+
+
+def test_an_experiment_samples_candidates_trains_and_evaluates(experiment):
+    run = RunFolder(experiment / "qwen3-26k")
+    files = sorted((experiment / "from-qwen3" / "candidates").glob("eval-*.parquet"))
+    rows = [row for path in files for row in candidates.read(path)]
     assert len(rows) == 12 * 2 * 2
     texts = [row["completion"] for row in rows]
-    assert sum(a != b for a, b in zip(texts[:24], texts[24:], strict=True)) > 12  # other noise at every temperature
+    assert sum(a != b for a, b in zip(texts[:24], texts[24:], strict=True)) > 12  # each temperature has noise of its own
     evals = run.evals()
     assert [(point.step, point.benchmark) for point in evals] == [
         (s, b) for s in (0, 3, 6) for b in ("abacus/add2", "abacus/sub")
     ]
-    assert evals[0].acc == pytest.approx(evals[0].mean)  # nothing learned yet: a choice at random
+    assert evals[0].acc == pytest.approx(evals[0].mean)  # an untrained reward model chooses at random
     assert evals[0].mean < evals[0].pass_at_k["8"] and evals[0].k == 8
     values = {(row["benchmark"], row["item"]): row["value"] for row in run.read_rows("items", 6)}
     own = [value for (benchmark, _), value in values.items() if benchmark == "abacus/add2"]
@@ -94,49 +114,46 @@ def test_a_whole_experiment_draws_trains_and_chooses(whole):
     assert about["problems"] + about["dropped"] == 24 and len(about["candidates"]) == 64
 
 
-def test_a_checkpoint_is_read_by_transformers_and_scores_the_same(whole):
-    mine = reward_head.load(f"{whole / 'qwen3-26k'}@6", "cpu", "float32")
-    theirs = AutoModelForSequenceClassification.from_pretrained(whole / "qwen3-26k" / "checkpoints" / "step-000006")
+def test_transformers_loads_a_checkpoint_and_gives_the_same_scores(experiment):
+    mine = reward_head.load(f"{experiment / 'qwen3-26k'}@6", "cpu", "float32")
+    theirs = AutoModelForSequenceClassification.from_pretrained(experiment / "qwen3-26k" / "checkpoints" / "step-000006")
     rows = [reward_head.encode_pair(mine, item, text) for item, text in TEXTS]
     found = reward_head.score_sequences(mine, rows, [[n] for n in range(4)]).tolist()
     assert padded_scores(theirs, rows).tolist() == pytest.approx(found, rel=1e-4, abs=1e-5)
     assert padded_scores(theirs, rows, left=True).tolist() == pytest.approx(found, rel=1e-4, abs=1e-5)
 
 
-def again(whole: Path, path: Path, check_stop=lambda: None, **tables) -> None:
-    """The reward model of the experiment once more, beside the same candidates."""
+def train_again(experiment: Path, path: Path, check_stop=lambda: None, **tables) -> None:
+    """Trains the experiment's reward model once more, on the same candidates."""
     path.mkdir(parents=True, exist_ok=True)
-    config = RunFolder(whole / "qwen3-26k").config()
+    config = RunFolder(experiment / "qwen3-26k").config()
     if tables:
         config = config.model_copy(update={name: getattr(config, name).model_copy(update=new) for name, new in tables.items()})
-    needs = [str(Path("..") / whole.name / name) for name in ("from-qwen3", "from-llama3.2")]
+    needs = [str(Path("..") / experiment.name / name) for name in ("from-qwen3", "from-llama3.2")]
     run = RunFolder(path)
     train.train(config, run, needs, check_stop, lambda text: None)
 
 
 @pytest.mark.parametrize(("tuning", "system"), [("live", ""), ("live", "1+1=2"), ("frozen", "1+1=2")])
-def test_a_reward_model_is_continued_exactly(whole, tuning, system):
-    folder = whole.parent / f"again-{tuning}-{len(system)}"
+def test_a_reward_model_resumes_exactly(experiment, tuning, system):
+    folder = experiment.parent / f"again-{tuning}-{len(system)}"
     changes = {"model": {"tuning": tuning, "system": system}}
-    again(whole, folder / "a", **changes)
+    train_again(experiment, folder / "a", **changes)
 
     def stop():
         if len(RunFolder(folder / "b").metrics()) >= 3:
             raise Stop
 
     with pytest.raises(Stop):
-        again(whole, folder / "b", stop, **changes)
-    again(whole, folder / "b", **changes)
+        train_again(experiment, folder / "b", stop, **changes)
+    train_again(experiment, folder / "b", **changes)
     for part in ("metrics.jsonl", "evals.jsonl"):
-        mine, theirs = (
-            [{k: v for k, v in row.items() if not k.startswith("time/")} for row in read_lines(folder / n / part)] for n in "ab"
-        )
-        assert mine == theirs
+        assert timeless(folder / "a" / part) == timeless(folder / "b" / part)
     loaded = reward_head.load(str(folder / "a"), "cpu", "float32")
-    assert loaded.system == system  # problems are put to it as they were in training
+    assert loaded.system == system  # prompts are formatted as in training
     if (tuning, system) == ("live", ""):
         assert [point.acc for point in RunFolder(folder / "a").evals()] == [
-            point.acc for point in RunFolder(whole / "qwen3-26k").evals()
+            point.acc for point in RunFolder(experiment / "qwen3-26k").evals()
         ]
     if tuning == "frozen":
         scorer = loaded
@@ -148,33 +165,33 @@ def test_a_reward_model_is_continued_exactly(whole, tuning, system):
         assert mine == theirs and len(set(mine)) == 3 and scorer.adapter is not None
         was = scorer.fingerprint
         next(p for name, p in scorer.model.named_parameters() if "lora_B" in name).data.add_(1.0)
-        assert scorer.fingerprint != was  # another adapter is another payer
+        assert scorer.fingerprint != was  # another adapter is another reward source
 
 
-def test_other_candidates_are_refused_when_a_run_goes_on(whole, tmp_path):
-    shutil.copytree(whole, tmp_path / "runs")
+def test_changed_candidates_are_refused_when_a_run_resumes(experiment, tmp_path):
+    shutil.copytree(experiment, tmp_path / "runs")
     path = tmp_path / "runs" / "from-qwen3" / "candidates" / "train-1.parquet"
     rows = pyarrow.parquet.read_table(path).to_pylist()
     rows[0]["verdict"] = "wrong" if rows[0]["verdict"] == "correct" else "correct"
     candidates.write(path, {name: [row[name] for row in rows] for name in candidates.COLUMNS})
     shutil.rmtree(tmp_path / "runs" / "qwen3-26k" / "checkpoints" / "step-000006")
     with pytest.raises(UsageError, match="the candidates are others"):
-        again(tmp_path / "runs", tmp_path / "runs" / "qwen3-26k")
+        train_again(tmp_path / "runs", tmp_path / "runs" / "qwen3-26k")
 
 
-def test_fewer_benchmarks_are_refused_when_a_run_goes_on(whole, tmp_path):
-    shutil.copytree(whole, tmp_path / "runs")
+def test_fewer_eval_items_are_refused_when_a_run_resumes(experiment, tmp_path):
+    shutil.copytree(experiment, tmp_path / "runs")
     with pytest.raises(UsageError, match="items or their pools are others"):
-        again(tmp_path / "runs", tmp_path / "runs" / "qwen3-26k", eval={"limit": 5})
+        train_again(tmp_path / "runs", tmp_path / "runs" / "qwen3-26k", eval={"limit": 5})
 
 
-def test_candidates_that_are_not_there_yet_are_waited_for(whole, tmp_path):
+def test_missing_candidates_are_refused(experiment, tmp_path):
     with pytest.raises(UsageError, match="is not there yet"):
-        candidates.gather(RunFolder(whole / "qwen3-26k").config(), tmp_path, ["from-qwen3"])
+        candidates.gather(RunFolder(experiment / "qwen3-26k").config(), tmp_path, ["from-qwen3"])
 
 
-def test_a_generator_that_has_changed_is_refused(whole, tmp_path):
-    shutil.copytree(whole / "from-qwen3", tmp_path / "from-qwen3")
+def test_a_generator_that_has_changed_is_refused(experiment, tmp_path):
+    shutil.copytree(experiment / "from-qwen3", tmp_path / "from-qwen3")
     run = RunFolder(tmp_path / "from-qwen3")
     other = run.config().model_copy(update={"model": run.config().model.model_copy(update={"base": "nano/llama3.2"})})
     with pytest.raises(UsageError, match="has changed since its first answers"):
@@ -182,14 +199,14 @@ def test_a_generator_that_has_changed_is_refused(whole, tmp_path):
 
 
 @pytest.mark.parametrize("arm", ["from-qwen3", "qwen3-26k"])
-def test_what_was_drawn_and_chosen_can_be_looked_at(whole, arm, capsys):
-    show_samples(whole / arm, None, 3, "wrong")
+def test_show_and_ls_know_candidates_and_reward_models(experiment, arm, capsys):
+    show_samples(experiment / arm, None, 3, "wrong")
     said = capsys.readouterr().out
     assert said.count("completion") == 3 and "score" in said and "candidates that are wrong" in said.replace(" \n", " ")
     if arm == "qwen3-26k":
         assert "--step 3 --verdict wrong" in said  # where there are items
-    print_runs(list_runs(whole), whole)
-    assert {(row["step"], row["steps"]) for row in list_runs(whole)} == {(0, None), (6, 6)}
+    print_runs(list_runs(experiment), experiment)
+    assert {(row["step"], row["steps"]) for row in list_runs(experiment)} == {(0, None), (6, 6)}
 
 
 @pytest.mark.parametrize(
@@ -199,21 +216,21 @@ def test_what_was_drawn_and_chosen_can_be_looked_at(whole, arm, capsys):
         ("reward.correct=2", r"\[reward\] with"), ('eval.readers=["live"]', "eval.readers with"),
     ],
 )  # fmt: skip
-def test_settings_that_a_reward_model_does_not_know_are_refused(given, words):
+def test_settings_that_do_not_apply_to_a_reward_model_are_refused(given, words):
     with pytest.raises(UsageError, match=words):
         load_experiment("reward-model", [given])
 
 
-def test_a_cut_weights_file_is_named(whole, tmp_path):
-    shutil.copytree(whole / "qwen3-26k" / "checkpoints" / "step-000006", tmp_path / "m")
+def test_a_truncated_weights_file_is_refused(experiment, tmp_path):
+    shutil.copytree(experiment / "qwen3-26k" / "checkpoints" / "step-000006", tmp_path / "m")
     file = tmp_path / "m" / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-100])
     with pytest.raises(UsageError, match="cannot be loaded"):
         reward_head.load(str(tmp_path / "m"), "cpu", "float32")
 
 
-def test_a_generator_that_was_cut_short_draws_what_is_missing(whole, tmp_path):
-    shutil.copytree(whole / "from-qwen3", tmp_path / "from-qwen3")
+def test_a_stopped_generator_resumes_with_the_missing_files(experiment, tmp_path):
+    shutil.copytree(experiment / "from-qwen3", tmp_path / "from-qwen3")
     run = RunFolder(tmp_path / "from-qwen3")
     missing = tmp_path / "from-qwen3" / "candidates" / "eval-1.parquet"
     was = candidates.read(missing)
@@ -224,31 +241,31 @@ def test_a_generator_that_was_cut_short_draws_what_is_missing(whole, tmp_path):
     assert candidates.read(missing) == was and kept.stat().st_mtime_ns == stamp
 
 
-def test_training_problems_that_are_eval_items_are_left_out(whole, tmp_path):
-    config = RunFolder(whole / "qwen3-26k").config()
-    rows = candidates.read(whole / "from-qwen3" / "candidates" / "eval-1.parquet")
+def test_training_problems_that_are_eval_items_are_excluded(experiment, tmp_path):
+    config = RunFolder(experiment / "qwen3-26k").config()
+    rows = candidates.read(experiment / "from-qwen3" / "candidates" / "eval-1.parquet")
     leaked = [row | {"benchmark": "mine"} for row in rows[:5]]
     file = tmp_path / "mine.parquet"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(leaked), file)
     table = config.candidates.model_copy(update={"sources": [str(file)]})
-    found = candidates.gather(config.model_copy(update={"candidates": table}), whole, ["from-qwen3", "from-llama3.2"])
+    found = candidates.gather(config.model_copy(update={"candidates": table}), experiment, ["from-qwen3", "from-llama3.2"])
     assert found.shared == 5 and not any(row["benchmark"] == "mine" for row in found.to_learn)
 
 
-def test_classes_train_too(whole):
-    again(whole, whole.parent / "classes" / "a", method={"loss": "classes"}, train={"steps": 3})
-    losses = [row["train/loss"] for row in RunFolder(whole.parent / "classes" / "a").metrics()]
+def test_the_class_loss_trains(experiment):
+    train_again(experiment, experiment.parent / "classes" / "a", method={"loss": "classes"}, train={"steps": 3})
+    losses = [row["train/loss"] for row in RunFolder(experiment.parent / "classes" / "a").metrics()]
     assert losses[0] == pytest.approx(math.log(2), abs=1e-6) and losses[-1] != losses[0]
 
 
-def test_a_reward_model_is_no_policy(whole):
+def test_a_reward_model_is_refused_as_a_policy(experiment):
     with pytest.raises(UsageError, match="it writes no text"):
-        load(str(whole / "qwen3-26k"), "cpu", "float32")
+        load(str(experiment / "qwen3-26k"), "cpu", "float32")
 
 
-def test_a_policy_paid_by_a_reward_model_still_has_the_verifiers_accuracy_recorded(whole, tmp_path):
+def test_a_policy_with_a_reward_model_as_reward_source_records_the_verifiers_accuracy(experiment, tmp_path):
     tables = {
-        "reward": {"values": {"correct": 0.0}, "model": str(whole / "qwen3-26k")},
+        "reward": {"values": {"correct": 0.0}, "model": str(experiment / "qwen3-26k")},
         "train": {"steps": 2},
         "eval": {"limit": 3},
     }
@@ -258,7 +275,7 @@ def test_a_policy_paid_by_a_reward_model_still_has_the_verifiers_accuracy_record
     assert metrics["train/reward"] == pytest.approx(np.mean([row["reward"] for row in rows]))
     assert metrics["train/reward"] == pytest.approx(metrics["train/reward_model"], abs=1e-5)
     assert metrics["train/accuracy"] == np.mean([row["verdict"] == Verdict.CORRECT for row in rows])
-    scorer = reward_head.load(str(whole / "qwen3-26k"), "cpu", "float32")
+    scorer = reward_head.load(str(experiment / "qwen3-26k"), "cpu", "float32")
     config = small_config(**tables)
     (_, item), *_ = config.task.items(0, 0, 1)
     own = [row for row in rows if row["item"] == item.index]
@@ -267,9 +284,9 @@ def test_a_policy_paid_by_a_reward_model_still_has_the_verifiers_accuracy_record
     assert all(point.score is not None for point in run.evals())
 
 
-def test_a_reward_model_of_other_texts_is_refused_before_a_run_begins(whole, tmp_path):
+def test_a_reward_model_that_cannot_read_the_task_is_refused_before_a_run_begins(experiment, tmp_path):
     tables = {
-        "reward": {"model": str(whole / "qwen3-26k")},
+        "reward": {"model": str(experiment / "qwen3-26k")},
         "task": {"name": "words"},
         "eval": {"suite": ["words"], "limit": 2},
     }
@@ -277,8 +294,8 @@ def test_a_reward_model_of_other_texts_is_refused_before_a_run_begins(whole, tmp
         prepare(small_config(**tables), RunFolder(tmp_path / "arm"), lambda: None)
 
 
-def test_a_policy_is_not_paid_by_another_reward_model_when_it_goes_on(whole, tmp_path):
-    shutil.copytree(whole / "qwen3-26k", tmp_path / "rm")
+def test_a_changed_reward_model_is_refused_when_a_policy_resumes(experiment, tmp_path):
+    shutil.copytree(experiment / "qwen3-26k", tmp_path / "rm")
     tables = {
         "reward": {"values": {"correct": 0.0}, "model": str(tmp_path / "rm")},
         "train": {"steps": 2},
@@ -290,36 +307,36 @@ def test_a_policy_is_not_paid_by_another_reward_model_when_it_goes_on(whole, tmp
         run_small(tmp_path / "arm", **(tables | {"train": {"steps": 4}}))
 
 
-def test_the_report_sets_reward_models_against_the_majority(whole, tmp_path):
+def test_the_report_compares_reward_models_with_majority_voting(experiment, tmp_path):
     out = tmp_path / "report.md"
-    passus_report(whole, out=out)
+    passus_report(experiment, out=out)
     row = next(line for line in out.read_text().splitlines() if line.startswith("| Qwen3-shaped, 26K | "))
-    last = [point for point in RunFolder(whole / "qwen3-26k").evals() if point.step == 6]
+    last = [point for point in RunFolder(experiment / "qwen3-26k").evals() if point.step == 6]
     gap = np.mean([point.over_maj for point in last])
     assert gap == pytest.approx(np.mean([point.acc - point.maj_at_k["8"] for point in last]))
     assert f"{100 * gap:+.1f} points \\[" in row
 
 
-def test_figures_of_reward_models(whole, tmp_path):
-    figure = kinds.figure([whole])
+def test_figures_of_reward_models(experiment, tmp_path):
+    figure = kinds.figure([experiment])
     assert figure.y == "rm@8" and figure.x == "Share of the run" and figure.panels == ["abacus/add2", "abacus/sub"]
     levels = {s.name: s.points[0].y for s in figure.series if s.reference and s.panel == "abacus/add2"}
-    point = RunFolder(whole / "qwen3-26k").evals()[0]
+    point = RunFolder(experiment / "qwen3-26k").evals()[0]
     assert levels == {"mean@k": point.mean, "maj@k": point.maj_at_k["8"], "pass@k": point.pass_at_k["8"]}
-    by_k = kinds.figure([whole], "choice")
+    by_k = kinds.figure([experiment], "choice")
     (mine,) = [s for s in by_k.series if not s.reference and s.panel == "abacus/add2"]
     assert [p.x for p in mine.points] == [0, 1, 2, 3] and all(p.low <= p.y <= p.high for p in mine.points)
     average = {s.name: s.points[-1].y for s in by_k.series if s.panel.startswith("Average")}
-    last = [point for point in RunFolder(whole / "qwen3-26k").evals() if point.step == 6]
+    last = [point for point in RunFolder(experiment / "qwen3-26k").evals() if point.step == 6]
     assert average["Qwen3-shaped, 26K"] == pytest.approx(np.mean([point.rm_at_k["8"] for point in last]))
     assert average["maj@k"] == pytest.approx(np.mean([point.maj_at_k["8"] for point in last]))
-    assert not any(s.reference for s in kinds.figure([whole], "heatmap").series)
-    assert kinds.figure([whole / "qwen3-26k"], "grid").y2 == ""  # a reward model writes nothing
+    assert not any(s.reference for s in kinds.figure([experiment], "heatmap").series)
+    assert kinds.figure([experiment / "qwen3-26k"], "grid").y2 == ""  # a reward model generates no text
     with pytest.raises(UsageError, match="nothing to draw"):
-        kinds.curves([whole], y="length")
+        kinds.curves([experiment], y="length")
     paid = run_small(
         tmp_path / "arm",
-        reward={"values": {"correct": 0.0}, "model": str(whole / "qwen3-26k")},
+        reward={"values": {"correct": 0.0}, "model": str(experiment / "qwen3-26k")},
         train={"steps": 2},
         eval={"limit": 2},
     )
@@ -327,24 +344,24 @@ def test_figures_of_reward_models(whole, tmp_path):
     assert both.y2 == "Reward model's score" and all(p.tokens is not None for s in both.series for p in s.points)
     kinds.draw(both, tmp_path / "both.png")
     with pytest.raises(UsageError, match="no scores in"):
-        kinds.figure([whole], "pleasing")
+        kinds.figure([experiment], "pleasing")
 
 
-def test_eval_with_a_selector_adds_rm_at_k(whole, capsys):
-    scorer = str(whole / "qwen3-26k")
+def test_eval_with_a_selector_adds_rm_at_k(experiment, capsys):
+    scorer = str(experiment / "qwen3-26k")
     code = passus_eval("nano/qwen3", suite="abacus/add2", samples=4, limit=5, max_tokens=32, device="cpu", selector=scorer)
     said = capsys.readouterr().out
     assert code == 0 and "pass@k / rm@k  1: " in said and "maj@4" in said
 
 
-def test_problems_are_dealt_anew_in_every_epoch(whole):
+def test_problems_are_shuffled_in_every_epoch(experiment):
     found = [train.Learned([[n]], [True]) for n in range(24)]
-    config = RunFolder(whole / "qwen3-26k").config()
+    config = RunFolder(experiment / "qwen3-26k").config()
     run = train.Run(
-        config=config, folder=RunFolder(whole / "nowhere"), policy=random_reward_model(), optimizer=None, progress=None, problems=found,
-        pools=[], check_stop=lambda: None, started=0.0, micro_tokens=4096, asked=[], baselines=[],
+        config=config, folder=RunFolder(experiment / "nowhere"), policy=random_reward_model(), optimizer=None, progress=None,
+        problems=found, pools=[], check_stop=lambda: None, started=0.0, micro_tokens=4096, asked=[], baselines=[],
     )  # fmt: skip
     first, second = train.drawn(run, 1), train.drawn(run, 2)
-    assert len({one.sequences[0][0] for one in [*first, *second]}) == 8  # nobody comes twice in an epoch
+    assert len({one.sequences[0][0] for one in [*first, *second]}) == 8  # no problem comes twice in an epoch
     assert {one.sequences[0][0] for step in range(1, 7) for one in train.drawn(run, step)} == set(range(24))
     assert train.drawn(run, 1) == first
