@@ -6,7 +6,7 @@ import re
 import pytest
 
 from helpers.made_runs import make_run
-from passus.analysis.finding import Finding, Conclusion
+from passus.analysis.finding import Conclusion, Finding
 from passus.cli.report import report as passus_report
 from passus.config.experiment import load_experiment
 from passus.errors import UsageError
@@ -16,8 +16,8 @@ from passus.reports.appendix import configuration_section
 from passus.reports.document import Document, DocumentSection, Listing, Table
 from passus.reports.markdown import to_markdown
 from passus.reports.report import build_report, marks
-from passus.runs.curve_file import write_curve_file
 from passus.runs.curve import Curve, CurvePoint, Curves
+from passus.runs.curve_file import write_curve_file
 from passus.runs.run_folder import RunFolder
 
 ORDER = [

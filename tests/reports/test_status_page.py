@@ -7,10 +7,12 @@ import pytest
 
 from helpers.small_run import small_config
 from passus.cli.demo import demo
-from passus.figures import kinds
+from passus.figures import export
 from passus.launch import runner
 from passus.reports import renderer, sample_changes
 from passus.reports.arm_status import read_arm_status, score_cells
+from passus.reports.document import Picture
+from passus.reports.report import build_report
 from passus.reports.status_page import build_status_page
 from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
@@ -203,11 +205,27 @@ def test_a_page_that_cannot_be_made_leaves_the_old_one(tmp_path, monkeypatch):
     def fail(figure):
         raise OSError("no space")
 
-    monkeypatch.setattr(kinds, "svg", fail)
+    monkeypatch.setattr(export, "svg", fail)
     with pytest.raises(OSError, match="no space"):
         write(tmp_path, "a")
     assert (tmp_path / "report.html").read_text() == before
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["report.html"]
+
+
+def test_the_report_has_all_that_the_page_had(tmp_path):
+    """The page must not get worse when the run ends."""
+    folders = [make_arm(tmp_path / name).path for name in ("a", "b")]
+    running = build_status_page(folders, "families", ["passus demo"], ["passus ls"], live=True)
+    finished = {
+        section.title: section for section in build_report(folders, "families", ["passus demo"], ["passus ls"]).sections
+    }
+    top, *sections = running.sections
+    for section in sections:
+        assert [block for block in section.blocks if block not in finished[section.title].blocks] == []
+    sentence, picture = top.blocks
+    assert sentence in finished["Accuracy and length"].blocks
+    (shown,) = [block for block in finished["Overview"].blocks if isinstance(block, Picture)]
+    assert (shown.figure, shown.caption) == (picture.figure, picture.caption)
 
 
 class Arms:
@@ -254,7 +272,7 @@ def test_what_cannot_be_drawn_does_not_end_the_arms(tmp_path, monkeypatch, capsy
         raise ValueError("a figure of no size")
 
     monkeypatch.setattr(runner, "Runner", Quiet)
-    monkeypatch.setattr(kinds, "draw", fail)
+    monkeypatch.setattr(export, "draw", fail)
     assert demo(out=tmp_path / "demo", jobs=1) == 0
     said = capsys.readouterr()
     assert "a figure of no size" in said.err and "[0.650, 0.850]" in said.out

@@ -61,7 +61,7 @@ def pull_benchmark(name: str, *, data: Data = None) -> int:
 
     use_data(data)
     config = resolve.eval_config(name, 1, 1.0, 1, 0, {"base": "-"}, {})
-    loaded = suite.load(config.eval, judged=True)
+    loaded = suite.load_suite(config.eval, judged=True)
     for benchmark, items in loaded.items.items():
         print(f"{benchmark}: {len(items)} items")
     for remark in loaded.remarks():

@@ -114,7 +114,7 @@ def evaluate_model(config: "Config", seed: int, device: str, selector: str = "")
     from passus.tasks.llm_judge import judge_of
 
     judge = judge_of(config.judge.url, config.judge.model)
-    loaded = suite.load(config.eval, judged=judge is not None)
+    loaded = suite.load_suite(config.eval, judged=judge is not None)
     arm_process.set_up_process(arm_process.process_threads())
     chosen_device = choose_device(device)
     model, max_tokens = config.model, config.eval_tokens
@@ -127,7 +127,7 @@ def evaluate_model(config: "Config", seed: int, device: str, selector: str = "")
         scorer = reward_head.load_checked(selector, f"--selector {selector}", items, max_tokens, chosen_device, dtype)
     started = time.monotonic()
     points, columns = evaluate(policy, policy.sampler(), config.eval, max_tokens, seed, 0, loaded, judge)
-    totals = suite.totals(config.eval, loaded, points, columns)
+    totals = suite.suite_totals(config.eval, loaded, points, columns)
     if scorer:
         points = add_choices(
             points, columns, reward_head.score_item_rows(scorer, loaded.items, columns, config.train.micro_tokens)

@@ -44,10 +44,10 @@ def plot(
         Draw the figure for one column of a two-column paper, with small type.
     """
     from passus.console import print_next_commands
-    from passus.figures import kinds
+    from passus.figures import export, kinds
 
     figure = kinds.figure(list(sources), kind, x, y, title, list(reference or []))
-    kinds.draw(figure, out, column=column)
+    export.draw(figure, out, column=column)
     print(f"{'data' if out.suffix == '.csv' else 'figure'}: {out}")
     arguments = " ".join(map(str, sources))
     other_y = "accuracy" if y == "length" else "length"

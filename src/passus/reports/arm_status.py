@@ -11,7 +11,7 @@ from pathlib import Path
 
 from passus.atomic_io import last_line
 from passus.errors import PassusError
-from passus.figures import kinds
+from passus.figures.captions import ITEM_BAND
 from passus.reports.document import Block, Cell, Details, Note, Table
 from passus.runs.eval_point import EvalPoint, has_several_temperatures
 from passus.runs.lock import state_of
@@ -99,7 +99,7 @@ def score_blocks(arms: Sequence[ArmStatus]) -> list[Block]:
     table = Table(["arm", "state", "benchmark", "first", "last", "best", "length"], rows)
     errors = [f"{arm.path}: {str(arm.error)[:MAX_ERROR]}" for arm in arms if arm.error]
     note = (
-        f"In brackets: {kinds.ITEM_BAND}. The best is a maximum over eval points and therefore biased upwards: compare first "
+        f"In brackets: {ITEM_BAND}. The best is a maximum over eval points and therefore biased upwards: compare first "
         "with last. Length is the mean number of tokens per completion at the first and the last eval point."
     )
     return [Details(f"{len(rows)} rows", [table]) if len(rows) > MAX_ROWS else table, *errors, Note(note)]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from passus.config.experiment import Experiment, slug
-from passus.figures import kinds
+from passus.figures import export, kinds
 from passus.figures.spec import Figure, Mark
 from passus.reports.arm_status import read_arm_status
 from passus.reports.document import Picture
@@ -41,5 +41,5 @@ def draw_experiment_figure(folder: Path, experiment: Experiment, formats: Sequen
     figures = [([run], f"{experiment.name}-{run.name}") for run in runs] if kind == "grid" else [(runs, experiment.name)]
     for sources, name in figures:
         paths = [folder / f"{slug(name)}{suffix}" for suffix in formats]
-        kinds.draw(kinds.figure(sources, kind, title=name), *paths)
+        export.draw(kinds.figure(sources, kind, title=name), *paths)
     return paths[0]

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from passus.atomic_io import write_atomic
 from passus.errors import UsageError
-from passus.figures import kinds
+from passus.figures import export
 from passus.figures.spec import Figure
 from passus.formatting import printable
 from passus.reports.document import Block, Details, Document, Picture
@@ -37,7 +37,7 @@ def write(document: Document, path: Path) -> list[Path]:
     if path.suffix == ".md":
         for picture in _pictures([block for section in document.sections for block in section.blocks]):
             written.append(path.with_name(f"{path.stem}-{picture.name}.svg"))
-            kinds.draw(picture.figure, written[-1])
+            export.draw(picture.figure, written[-1])
     text = to_html(document) if path.suffix == ".html" else to_markdown(document, path.stem)
     write_atomic(path, lambda target: target.write_text(text, encoding="utf-8"), durable=False)
     return written
@@ -77,7 +77,7 @@ def _prose(text: str) -> Markup:
 
 def inline_svg(figure: Figure) -> Markup:
     """Returns the figure as SVG in the colours of the page, so that it can be read on a dark page too."""
-    svg = printable(kinds.svg(replace(figure, note="")))
+    svg = printable(export.svg(replace(figure, note="")))
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     for colour, variable in (("#000000", "currentColor"), ("#ffffff", "var(--paper)")):
         svg = re.sub(f"(fill|stroke): {colour}", rf"\1: {variable}", svg)
