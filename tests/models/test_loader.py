@@ -127,7 +127,7 @@ def test_experts_train_live_and_refuse_adapters(tmp_path, tuning):
         ("gemma2", {}, "soft-capped logits"), ("granite", {"logits_scaling": 8.0}, "logits differ"),
         ("cohere", {}, "logits differ"), ("gpt2", {"num_key_value_heads": None}, "no num_key_value_heads"),
         ("gpt_oss", {"num_local_experts": 2, "num_experts_per_tok": 1}, "scores or sinks"),
-        ("bloom", {}, "attention of their own"),
+        ("bloom", {}, "their own attention"),
         ("qwen3_next", {"layer_types": ["linear_attention", "full_attention"]}, "linear_attention layers"),
         ("gemma3_text", {"final_logit_softcapping": 30.0}, "soft-capped logits"),
     ],
@@ -267,7 +267,7 @@ def _config(name="config.json", **changes):
     [
         (_only_pickles, "(?s)model.safetensors.*save_pretrained"),
         (_config(num_hidden_layers=3, layer_types=None), "weights are missing"),
-        (_config(intermediate_size=48), "of another shape"),
+        (_config(intermediate_size=48), "have another shape"),
         (_config(hidden_size="wide"), "expected int"),
         (_no_tokenizer, "no tokenizer"),
         (lambda d: (d / "tokenizer.json").unlink(), "its tokenizer cannot be loaded"),

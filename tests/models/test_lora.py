@@ -30,7 +30,7 @@ def with_adapter(model, table=TABLE):
     for name, parameter in attached.model.named_parameters():
         if "lora_B" in name:
             parameter.data.normal_(0, 0.2, generator=generator)
-    attached.refresh()
+    attached.refresh_merged()
     return attached
 
 
@@ -58,7 +58,7 @@ def test_on_off_and_merged_equal_eager(family_model):
             torch.testing.assert_close(got, on, atol=5e-5, rtol=1e-4)
         for model in (attached.model, attached.merged):
             torch.testing.assert_close(torch.cat(decoded(model, rows)), on, atol=5e-5, rtol=1e-4)
-        with attached.off():
+        with attached.disabled():
             torch.testing.assert_close(packed(attached.model, rows), base, atol=2e-5, rtol=1e-4)
         torch.testing.assert_close(packed(attached.model, rows), on, atol=5e-5, rtol=1e-4)
 
@@ -150,7 +150,7 @@ def test_what_is_saved_loads_with_peft_transformers_and_passus(run, tmp_path):
 
 def test_export_keeps_the_bases_precision_unless_told(run, tmp_path):
     assert export.export(str(run), tmp_path / "merged", "auto") == "bfloat16"
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="already exists"):
         export.export(str(run), tmp_path / "merged", "auto")
 
 
@@ -208,7 +208,7 @@ BAD = {
     "more layers": (edit("adapter_config.json", target_modules=["q_proj", "nothing"]), "does not fit"),
     "no base": (
         lambda f: ((f / "passus_base.json").unlink(), edit("adapter_config.json", base_model_name_or_path=None)(f)),
-        "does not say",
+        "does not name its base",
     ),
     "not an adapter's config": (lambda f: (f / "adapter_config.json").write_text("{"), "cannot be read"),
     "a layer without weights": (lambda f: drop_weights(f, "layers.0."), "is missing"),

@@ -73,7 +73,7 @@ def test_micro_batches_keep_problems_whole():
 def test_an_rl_adapter_is_no_reward_model(tmp_path):
     policy = loader.load_trainable(ModelTable(base="nano/qwen3-26k", tuning="frozen"), "cpu", "float32", 0, None)
     policy.adapter.save(tmp_path)
-    with pytest.raises(UsageError, match="is of a CAUSAL_LM, without a score"):
+    with pytest.raises(UsageError, match="belongs to a CAUSAL_LM without a layer score"):
         reward_head.load(str(tmp_path), "cpu", "float32")
 
 

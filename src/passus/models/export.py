@@ -1,4 +1,4 @@
-"""A trained model as a folder of its own: no adapter, no optimizer, in Hugging Face layout."""
+"""Export of a trained model to a folder in Hugging Face layout, without adapter and optimizer."""
 
 import shutil
 from pathlib import Path
@@ -14,12 +14,12 @@ from passus.models.locate import locate_model
 
 
 def export(source: str, out: Path, dtype: str) -> str:
-    """Write the model behind a name, its adapter merged, to a new folder. Returns the dtype of what was written.
+    """Writes a model, with its adapter merged, to a new folder, and returns the dtype of the written weights.
 
-    Merged in float32 and then rounded once to `dtype`; `auto` is that of the base's own weights.
+    The adapter is merged in float32 and the result is rounded once to `dtype`; `auto` is the dtype of the base's weights.
     """
     if out.exists():
-        raise UsageError(f"--out {out} is there already", expected="a new folder")
+        raise UsageError(f"--out {out} already exists", expected="a new folder")
     policy = loader.load(source, "cpu", "float32")
     folder = locate_model(policy.adapter.base if policy.adapter else source)
     stored = AutoConfig.from_pretrained(folder, trust_remote_code=False).get_text_config().dtype

@@ -1,10 +1,10 @@
-"""Reward models: a decoder with one number on the last token of a problem and an answer to it.
+"""Reward models: a decoder with a head that scores the last token of a problem and its answer.
 
-The model is transformers' sequence classification of the family with one label, so that a checkpoint is read by others. The
-head begins at 0: before training all candidates score alike, and a choice among them is a choice at random.
+The model is the family's sequence classification of transformers with one label, so that other tools can read a checkpoint.
+The head starts at 0: before training all candidates have the same score, and best-of-n selects at random.
 
-Input is what the chat template makes of the problem as the user's turn and the candidate as the assistant's. Sequences are
-packed, so there is no padding, and no score depends on what else is in the batch.
+The input is the chat template's rendering of the problem as user message and the candidate as assistant message. Sequences are
+packed, so there is no padding, and no score depends on the rest of the batch.
 
 Shapes: N sequences, P problems.
 """
@@ -34,80 +34,79 @@ from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import Item
 
 HEAD = "score"
+"""Name of the head in transformers' classification models."""
 
 
 def create(table: ModelTable, device: str, dtype: str, seed: int) -> Policy:
-    """A reward model that has learned nothing, on a language model's body. Frozen tuning trains an adapter and the head."""
+    """Creates an untrained reward model on the decoder of a language model. Frozen tuning trains an adapter and the head."""
     policy = loader.load(table.base, device, dtype, table.prompt, table.thinking, table.system)
     if policy.adapter:
-        raise UsageError(f"model.base = {table.base!r} is an adapter", expected="a base with weights of its own")
+        raise UsageError(f"model.base = {table.base!r} is an adapter", expected="a base with its own weights")
     config = policy.text_config
-    config.num_labels, config.pad_token_id = 1, _pad(policy)
+    config.num_labels, config.pad_token_id = 1, _pad_token(policy)
     try:
         model = AutoModelForSequenceClassification.from_config(
             config, dtype=policy.model.dtype, attn_implementation=attention.NAME
         )
-    except (ValueError, KeyError):  # transformers has none for this family
+    except (ValueError, KeyError):  # transformers has no such class for this family
         model = None
     if not isinstance(getattr(model, HEAD, None), torch.nn.Linear):
         raise UsageError(
-            f"model.base = {table.base!r} is a {config.model_type}, of which transformers has no classification with a {HEAD}",
+            f"model.base = {table.base!r} is a {config.model_type}, for which transformers has no classification with a {HEAD}",
             expected="a family that has one (Qwen, Llama, Gemma, SmolLM, Mistral, ...)",
         )
     model.model.load_state_dict(policy.decoder.state_dict())
     getattr(model, HEAD).weight.data.zero_()
-    made = Policy(
-        model.to(device).eval(),
-        ChatFormat(policy.chat.tokenizer, table.prompt, table.thinking, table.system),
-        policy.end_tokens,
-    )
+    chat = ChatFormat(policy.chat.tokenizer, table.prompt, table.thinking, table.system)
+    scorer = Policy(model.to(device).eval(), chat, policy.end_tokens)
     if table.tuning == "frozen":
-        made.adapter = lora.attach(made.model, table, *portable_name(table.base), seed, head=HEAD)
-    return made
+        scorer.adapter = lora.attach(scorer.model, table, *portable_name(table.base), seed, head=HEAD)
+    return scorer
 
 
-def _pad(policy: Policy) -> int:
-    """transformers takes the last token that is not padding, so that must be none that a sequence ends with."""
+def _pad_token(policy: Policy) -> int:
+    """Returns a padding token that no sequence ends with, because transformers scores the last token that is not padding."""
     last = policy.prompt_from_text(policy.chat.exchange("1", "1"), 0).tokens[-1]
     return next(int(token) for token in (policy.chat.tokenizer.pad_token_id, 0, 1) if token is not None and token != last)
 
 
-def resume(table: ModelTable, saved: Path, device: str, dtype: str, seed: int) -> Policy:
-    """As it stands in a checkpoint of its run."""
+def resume(table: ModelTable, checkpoint: Path, device: str, dtype: str, seed: int) -> Policy:
+    """Loads the reward model of a run from one of its checkpoints."""
     if table.tuning == "live":
-        return _from_folder(str(saved), str(saved), device, dtype, table)
-    made = create(table, device, dtype, seed)
-    assert made.adapter is not None
-    made.adapter.restore(saved)
-    return made
+        return _load_folder(str(checkpoint), str(checkpoint), device, dtype, table)
+    policy = create(table, device, dtype, seed)
+    assert policy.adapter is not None
+    policy.adapter.restore(checkpoint)
+    return policy
 
 
 def load(name: str, device: str, dtype: str) -> Policy:
-    """A trained one: a run of one (or RUN@step), a folder, or a hub id."""
+    """Loads a trained reward model from a run (or RUN@step), a folder, or a hub id."""
     folder = locate_model(name)
     if is_adapter(Path(folder)):
         lora.check_head(Path(folder), HEAD)
         base, _ = lora.adapter_base(Path(folder))
-        made = create(_shown_to(folder).model_copy(update={"base": base, "tuning": "live"}), device, dtype, 0)
-        made.adapter = lora.load(made.model, Path(folder), head=HEAD)
-        return made
-    return _from_folder(name, folder, device, dtype, _shown_to(folder))
+        table = _model_table(folder).model_copy(update={"base": base, "tuning": "live"})
+        policy = create(table, device, dtype, 0)
+        policy.adapter = lora.load(policy.model, Path(folder), head=HEAD)
+        return policy
+    return _load_folder(name, folder, device, dtype, _model_table(folder))
 
 
-def _shown_to(checkpoint: str) -> ModelTable:
-    """How problems were put to it in training, if it is a checkpoint of a run of ours."""
+def _model_table(checkpoint: str) -> ModelTable:
+    """Returns the model table of the run that a checkpoint belongs to, for its prompt settings; defaults for other models."""
     run = RunFolder(Path(checkpoint).parent.parent)
     return run.config().model if run.exists() else ModelTable(base=checkpoint)
 
 
-def _from_folder(name: str, folder: str, device: str, dtype: str, shown: ModelTable) -> Policy:
+def _load_folder(name: str, folder: str, device: str, dtype: str, table: ModelTable) -> Policy:
     expected = "a reward model: sequence classification with one label, in Hugging Face layout"
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        kinds = config.architectures or []
-        if not any(kind.endswith("ForSequenceClassification") for kind in kinds) or config.num_labels != 1:
-            labels = f" with {config.num_labels} labels" if any("Classification" in kind for kind in kinds) else ""
-            raise UsageError(f"{name} is a {', '.join(kinds) or 'model of no known kind'}{labels}", expected=expected)
+        classes = config.architectures or []
+        if not any(cls.endswith("ForSequenceClassification") for cls in classes) or config.num_labels != 1:
+            labels = f" with {config.num_labels} labels" if any("Classification" in cls for cls in classes) else ""
+            raise UsageError(f"{name} is a {', '.join(classes) or 'model of unknown type'}{labels}", expected=expected)
         model, report = AutoModelForSequenceClassification.from_pretrained(
             folder, dtype=getattr(torch, dtype), attn_implementation=attention.NAME, use_safetensors=True,
             output_loading_info=True, trust_remote_code=False,
@@ -117,11 +116,10 @@ def _from_folder(name: str, folder: str, device: str, dtype: str, shown: ModelTa
     if report["missing_keys"] or report["mismatched_keys"]:
         raise UsageError(f"{name} lacks {sorted(report['missing_keys'])[:1]}", expected=expected)
     for parameter in model.parameters():
-        parameter.data = parameter.data.clone()  # as in models.load: aligned, whatever the file
+        parameter.data = parameter.data.clone()  # aligned, whatever the file, as in loader.load
     tokenizer = loader.load_tokenizer(name, folder)
-    policy = Policy(
-        torch.nn.Module.to(model, device).eval(), ChatFormat(tokenizer, shown.prompt, shown.thinking, shown.system), []
-    )
+    chat = ChatFormat(tokenizer, table.prompt, table.thinking, table.system)
+    policy = Policy(torch.nn.Module.to(model, device).eval(), chat, [])
     if len(policy.chat.tokenizer) > policy.vocabulary_size + 1024:
         raise UsageError(
             f"{name} has a tokenizer of {len(policy.chat.tokenizer)} tokens and {policy.vocabulary_size} embeddings",
@@ -131,7 +129,8 @@ def _from_folder(name: str, folder: str, device: str, dtype: str, shown: ModelTa
 
 
 def encode_pair(policy: Policy, item: Item, completion: str) -> list[int]:
-    """A problem and an answer to it, to the end of the answer's turn; as in transformers, what it pads with does not count."""
+    """Encodes a problem and its answer, to the end of the answer's turn. Padding tokens at the end are removed, as transformers
+    ignores them."""
     row = list(policy.prompt_from_text(policy.chat.exchange(item.question, policy.chat.strip_markers(completion)), 0).tokens)
     while len(row) > 1 and row[-1] == policy.text_config.pad_token_id:
         row.pop()
@@ -139,81 +138,87 @@ def encode_pair(policy: Policy, item: Item, completion: str) -> list[int]:
 
 
 def check_readable(policy: Policy, name: str, items: Sequence[Item], completions: Sequence[str]) -> None:
-    """Refuse a reward model that cannot read the texts: its tokenizer, or its chat template, is made for others."""
+    """Refuses a reward model whose tokenizer or chat template cannot represent these texts."""
     for item, completion in zip(items, completions, strict=True):
-        said = policy.chat.strip_markers(completion)
+        answer = policy.chat.strip_markers(completion)
         try:
-            text = policy.chat.exchange(item.question, said)
+            text = policy.chat.exchange(item.question, answer)
         except TEMPLATE_ERRORS as error:
             raise UsageError(
                 f"the chat template of {name} fails on an answer: {type(error).__name__}: {error}",
                 expected="a template that takes a question and an answer",
             ) from None
-        if said.strip() not in text or item.question.strip() not in text:
+        if answer.strip() not in text or item.question.strip() not in text:
             raise UsageError(
                 f"the chat template of {name} drops the question or the answer: {text[-80:]!r}",
                 expected="a template that keeps both",
             )
-        read = policy.chat.decode(policy.chat.encode([text])[0], special=True)
-        if read.replace(" ", "") != text.replace(" ", ""):
+        decoded = policy.chat.decode(policy.chat.encode([text])[0], special=True)
+        if decoded.replace(" ", "") != text.replace(" ", ""):
             raise UsageError(
-                f"the tokenizer of {name} reads {text[:60]!r} as {read[:60]!r}",
+                f"the tokenizer of {name} reads {text[:60]!r} as {decoded[:60]!r}",
                 expected="a reward model whose tokenizer knows these texts",
             )
 
 
-def load_checked(name: str, said: str, items: Sequence[Item], most: int, device: str, dtype: str) -> Policy:
-    """One that can read these problems with answers of so many tokens: known before anything is generated."""
+def load_checked(name: str, setting: str, items: Sequence[Item], max_tokens: int, device: str, dtype: str) -> Policy:
+    """Loads a reward model, and checks before anything is generated that it can read these problems and answers.
+
+    `setting` names the reward model in error messages; `max_tokens` is the length of the longest answer.
+    """
     scorer = load(name, device, dtype)
-    check_readable(scorer, said, items[:32], [item.gold for item in items[:32]])
-    check_length(scorer, said, max(len(encode_pair(scorer, item, "")) for item in items) + most)
+    check_readable(scorer, setting, items[:32], [item.gold for item in items[:32]])
+    check_length(scorer, setting, max(len(encode_pair(scorer, item, "")) for item in items) + max_tokens)
     return scorer
 
 
 def check_length(policy: Policy, name: str, longest: int) -> None:
+    """Refuses sequences longer than the context of the reward model."""
     if longest > policy.context_length:
         raise UsageError(
-            f"a problem and an answer of {longest} tokens", expected=f"at most {policy.context_length}, the context of {name}"
+            f"a problem and an answer of {longest} tokens",
+            expected=f"at most {policy.context_length}, the context length of {name}",
         )
 
 
 def score_sequences(policy: Policy, sequences_N: Sequence[list[int]], groups: Sequence[Sequence[int]]) -> Tensor:
-    """A number for each sequence; those of a group begin alike, and what they share is computed once (on a CPU)."""
-    heads: list[list[int]] = [[] for _ in sequences_N]
+    """Scores sequences. Those of a group share a prefix, which is computed once (on a CPU)."""
+    prefixes: list[list[int]] = [[] for _ in sequences_N]
     for group in groups:
-        shared = _common_start([sequences_N[n][:-1] for n in group])
+        shared = _common_prefix([sequences_N[n][:-1] for n in group])
         for n in group:
-            heads[n] = shared
-    # By length: rows of like length share a block of attention.
+            prefixes[n] = shared
+    # Sorted by length, because rows of similar length share a block of attention.
     order = sorted((n for group in groups for n in group), key=lambda n: -len(sequences_N[n]))
-    tails = [sequence[len(head) :] for sequence, head in zip(sequences_N, heads, strict=True)]
-    packed = packing.pack(order, heads, tails, policy.model.device)
+    suffixes = [sequence[len(prefix) :] for sequence, prefix in zip(sequences_N, prefixes, strict=True)]
+    packed = packing.pack(order, prefixes, suffixes, policy.model.device)
     hidden_TE = policy.decoder(
         packed.tokens_T[None], position_ids=packed.positions_T[None], use_cache=False, plan=packed.plan
     ).last_hidden_state[0]
-    ends = np.cumsum([len(tails[n]) for n in order])
+    ends = np.cumsum([len(suffixes[n]) for n in order])
     first = len(packed.tokens_T) - int(ends[-1])
     last_N = torch.as_tensor(first + ends - 1, device=hidden_TE.device)
-    found_N = linear(hidden_TE.index_select(0, last_N).float(), getattr(policy.model, HEAD).weight.float())[:, 0]
-    place = torch.empty(len(order), dtype=torch.long, device=found_N.device)
-    place[torch.tensor(order, device=found_N.device)] = torch.arange(len(order), device=found_N.device)
-    return found_N.index_select(0, place)
+    scores_N = linear(hidden_TE.index_select(0, last_N).float(), getattr(policy.model, HEAD).weight.float())[:, 0]
+    inverse_N = torch.empty(len(order), dtype=torch.long, device=scores_N.device)
+    inverse_N[torch.tensor(order, device=scores_N.device)] = torch.arange(len(order), device=scores_N.device)
+    return scores_N.index_select(0, inverse_N)
 
 
-def _common_start(rows: Sequence[list[int]]) -> list[int]:
-    least, most = min(rows), max(rows)
-    same = next((i for i, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), min(len(least), len(most)))
-    return least[:same]
+def _common_prefix(rows: Sequence[list[int]]) -> list[int]:
+    """Returns the common prefix of all rows, which is that of the smallest and the largest in lexicographic order."""
+    low, high = min(rows), max(rows)
+    length = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
+    return low[:length]
 
 
 def flatten(sequences_P: Sequence[list[list[int]]]) -> tuple[list[list[int]], list[range]]:
-    """Sequences of several problems in one list, and where each problem's lie."""
+    """Returns the sequences of several problems in one list, and the range of each problem."""
     ends = np.cumsum([0, *map(len, sequences_P)]).tolist()
     return [row for rows in sequences_P for row in rows], [range(a, b) for a, b in pairwise(ends)]
 
 
 def contiguous_micro_batches(lengths_P: Sequence[int], budget: int) -> list[range]:
-    """Sequences, or whole problems, in order, at most so many tokens together; a longer one goes alone."""
+    """Splits sequences, or whole problems, in order into ranges of at most `budget` tokens. A longer one is its own range."""
     cuts, room = [0], budget
     for p, length in enumerate(lengths_P):
         if length > room and p > cuts[-1]:
@@ -225,83 +230,82 @@ def contiguous_micro_batches(lengths_P: Sequence[int], budget: int) -> list[rang
 
 @dataclass(frozen=True)
 class EncodedCandidates:
-    """Completions of some items as a reward model reads them; those that say the same are read once."""
+    """Completions of some items, encoded for a reward model. Equal completions of an item are encoded once."""
 
     rows: list[list[int]]
     item: list[int]
-    """Of each row."""
-    places: list[list[int]]
-    """Of each item's completions: the row of each."""
+    """Index of the item of each row."""
+    row_of: list[list[int]]
+    """Row of each completion, by item."""
 
 
 def encode_candidates(policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]]) -> EncodedCandidates:
-    pairs = {
-        (p, text): n for n, (p, text) in enumerate(dict.fromkeys((p, t) for p, own in enumerate(completions) for t in own))
-    }
+    """Encodes the completions of each item."""
+    unique = dict.fromkeys((p, text) for p, texts in enumerate(completions) for text in texts)
+    pairs = {(p, text): n for n, (p, text) in enumerate(unique)}
     rows = [encode_pair(policy, items[p], text) for p, text in pairs]
     check_length(policy, "the reward model", max(map(len, rows), default=0))
-    return EncodedCandidates(
-        rows, [p for p, _ in pairs], [[pairs[p, text] for text in own] for p, own in enumerate(completions)]
-    )
+    row_of = [[pairs[p, text] for text in texts] for p, texts in enumerate(completions)]
+    return EncodedCandidates(rows, [p for p, _ in pairs], row_of)
 
 
 def score_completions(
     policy: Policy, items: Sequence[Item], completions: Sequence[Sequence[str]], budget: int
 ) -> list[list[float]]:
-    """Of all completions of all items."""
+    """Scores all completions of all items."""
     return score_encoded(policy, encode_candidates(policy, items, completions), budget)
 
 
 @torch.no_grad()
-def score_encoded(policy: Policy, given: EncodedCandidates, budget: int) -> list[list[float]]:
-    found: list[float] = []
-    for part in contiguous_micro_batches([len(row) for row in given.rows], budget):
-        groups = [list(own) for _, own in groupby(range(len(part)), key=lambda n: given.item[part[n]])]
-        values = score_sequences(policy, [given.rows[n] for n in part], groups)
+def score_encoded(policy: Policy, candidates: EncodedCandidates, budget: int) -> list[list[float]]:
+    """Scores encoded completions in micro-batches of at most `budget` tokens."""
+    scores: list[float] = []
+    for part in contiguous_micro_batches([len(row) for row in candidates.rows], budget):
+        groups = [list(group) for _, group in groupby(range(len(part)), key=lambda n: candidates.item[part[n]])]
+        values = score_sequences(policy, [candidates.rows[n] for n in part], groups)
         if not bool(torch.isfinite(values).all()):
             raise PassusError("the reward model's scores are not finite", expected="a reward model that has not diverged")
-        found += values.tolist()
-    return [[found[row] for row in own] for own in given.places]
+        scores += values.tolist()
+    return [[scores[row] for row in rows] for rows in candidates.row_of]
 
 
 def score_item_rows(policy: Policy, items: dict[str, list[Item]], columns: dict[str, list], budget: int) -> list[float]:
-    """Scores of an evaluation's item rows, in their order."""
-    by_name = {(item.benchmark, item.index): item for of in items.values() for item in of}
+    """Scores the item rows of an evaluation, in their order."""
+    by_name = {(item.benchmark, item.index): item for suite_items in items.values() for item in suite_items}
     keys = list(zip(columns["benchmark"], columns["item"], strict=True))
     groups: dict[tuple[str, int], list[int]] = {}
     for n, key in enumerate(keys):
         groups.setdefault(key, []).append(n)
-    texts = [[columns["completion"][n] for n in own] for own in groups.values()]
-    found = [0.0] * len(keys)
-    for own, values in zip(
-        groups.values(), score_completions(policy, [by_name[key] for key in groups], texts, budget), strict=True
-    ):
-        for n, value in zip(own, values, strict=True):
-            found[n] = value
-    return found
+    texts = [[columns["completion"][n] for n in rows] for rows in groups.values()]
+    scores = [0.0] * len(keys)
+    group_scores = score_completions(policy, [by_name[key] for key in groups], texts, budget)
+    for rows, values in zip(groups.values(), group_scores, strict=True):
+        for n, value in zip(rows, values, strict=True):
+            scores[n] = value
+    return scores
 
 
 def add_mean_scores(
     policy: Policy, items: dict[str, list[Item]], points: list[EvalPoint], columns: dict[str, list], budget: int
 ) -> list[EvalPoint]:
-    """The mean score of an eval point's completions: where it parts from accuracy, a policy learns to please the model."""
+    """Adds the mean score of its completions to each eval point. A gap to accuracy shows reward hacking."""
     values = score_item_rows(policy, items, columns, budget)
     scored = []
     for point in points:
-        own = [
+        point_values = [
             value
             for value, b, t in zip(values, columns["benchmark"], columns["temperature"], strict=True)
             if (b, t) == (point.benchmark, point.temperature)
         ]
-        scored.append(replace(point, score=float(np.mean(own))))
+        scored.append(replace(point, score=float(np.mean(point_values))))
     return scored
 
 
 def pairwise_loss(scores_N: Tensor, right_N: Tensor) -> Tensor:
-    """Of one problem: the mean over pairs of a right and a wrong candidate of -log sigmoid(right - wrong)."""
+    """Computes the loss of one problem: the mean of -log sigmoid(right - wrong) over pairs of a right and a wrong candidate."""
     return -logsigmoid(scores_N[right_N][:, None] - scores_N[~right_N][None]).mean()
 
 
 def classification_loss(scores_N: Tensor, right_N: Tensor) -> Tensor:
-    """Of one problem: cross-entropy of each candidate being right."""
+    """Computes the loss of one problem: the mean cross-entropy of each candidate being right."""
     return binary_cross_entropy_with_logits(scores_N, right_N.float())
