@@ -13,8 +13,8 @@ import numpy as np
 
 from passus.config.experiment import load_experiment
 from passus.evaluation import candidates
-from passus.evaluation.candidates import Pool
-from passus.evaluation.suite import load
+from passus.evaluation.candidates import CandidatePool
+from passus.evaluation.suite import load_suite
 from passus.models import reward_head
 from passus.models.policy import Policy
 from passus.nano.probe import style_of
@@ -30,11 +30,11 @@ def form_of(text: str) -> int:
     return STYLES.index(style_of(text)) if text.endswith("}") else CUT_OFF
 
 
-def forms_of(pool: Pool) -> np.ndarray:
+def forms_of(pool: CandidatePool) -> np.ndarray:
     return np.array([[form_of(text) for text in row] for row in pool.completions_QN])
 
 
-def in_order(scorer: Policy, pools: list[Pool], style: int) -> float:
+def in_order(scorer: Policy, pools: list[CandidatePool], style: int) -> float:
     """A tie is half; a pair that says the same counts as any other."""
     found = []
     for pool in pools:
@@ -51,7 +51,7 @@ def main(folder: Path) -> None:
     arms = [one for one in load_experiment("reward-model").arms if one.needs]
     config = arms[0].config
     given = candidates.gather(config, folder, arms[0].needs)
-    pools = candidates.pools(given.to_choose, load(config.eval).items, config.candidates.pool, config.seed)
+    pools = candidates.make_pools(given.eval, load_suite(config.eval).items, config.candidates.pool, config.seed)
     forms, right = (
         np.concatenate([forms_of(pool).ravel() for pool in pools]),
         np.concatenate([p.correct_QN.ravel() for p in pools]),

@@ -4,28 +4,28 @@ import numpy as np
 import pytest
 
 from passus.evaluation import best_of_n
-from passus.evaluation.candidates import Pool
+from passus.evaluation.candidates import CandidatePool
 from passus.runs.eval_point import EvalPoint
 from passus.stats import at_k, intervals
 from passus.tasks.lookup import Item
 
 
-def pool_of(correct_QN: np.ndarray) -> Pool:
+def pool_of(correct_QN: np.ndarray) -> CandidatePool:
     items = [Item("b", q, "1+1", "2") for q in range(len(correct_QN))]
     answers = [["2" if ok else "3" for ok in row] for row in correct_QN]
-    return Pool("b", items, [[f"{n}" for n in range(correct_QN.shape[1])] for _ in items], correct_QN, answers)
+    return CandidatePool("b", items, [[f"{n}" for n in range(correct_QN.shape[1])] for _ in items], correct_QN, answers)
 
 
 def test_an_oracle_reaches_pass_at_k_and_a_blind_choice_mean_at_k():
     correct = (np.random.default_rng(0).random((50, 64)) < 0.3).astype(float)
     base = best_of_n.baselines(pool_of(correct)).row
-    oracle, blind = best_of_n.chosen(correct, correct), best_of_n.chosen(np.zeros_like(correct), correct)
+    oracle, blind = best_of_n.rm_at_k_numbers(correct, correct), best_of_n.rm_at_k_numbers(np.zeros_like(correct), correct)
     assert oracle["acc"] == pytest.approx(base["pass"]["8"]) and oracle["efficiency"] == pytest.approx(1)
     assert blind["acc"] == pytest.approx(base["mean"]) == pytest.approx(correct.mean()) and blind[
         "efficiency"
     ] == pytest.approx(0)
     assert oracle["rm"] == pytest.approx(base["pass"]) and set(oracle["rm"]) == {"1", "2", "4", "8", "16", "32", "64"}
-    worst = best_of_n.chosen(-correct, correct)
+    worst = best_of_n.rm_at_k_numbers(-correct, correct)
     assert worst["efficiency"] < 0 and worst["ci_low"] <= worst["acc"] <= worst["ci_high"]
 
 
@@ -38,7 +38,7 @@ def test_intervals_of_a_pool_are_over_items_and_cover():
         chance_Q = rng.choice([0.1, 0.4, 0.8], 40)
         correct = (rng.random((40, 8)) < chance_Q[:, None]).astype(float)
         base = best_of_n.baselines(pool_of(correct))
-        row = best_of_n.chosen(correct + rng.normal(0, 1, correct.shape), correct, base.majority_Q) | base.row
+        row = best_of_n.rm_at_k_numbers(correct + rng.normal(0, 1, correct.shape), correct, base.majority_Q) | base.row
         found.append(row)
         for name in held:
             truth[name].append(row[name]["8"] if isinstance(row[name], dict) else row[name])
@@ -56,7 +56,7 @@ def test_without_answers_there_is_no_majority():
     pool.answers_QN = [[None] * 4 for _ in range(4)]
     base = best_of_n.baselines(pool)
     assert "maj" not in base.row and base.majority_Q is None
-    assert "over_maj" not in best_of_n.chosen(correct, correct, base.majority_Q)
+    assert "over_maj" not in best_of_n.rm_at_k_numbers(correct, correct, base.majority_Q)
 
 
 def test_majority_over_draws_from_a_pool():
@@ -81,14 +81,14 @@ def test_the_interval_of_known_chances_covers_and_is_shorter_than_a_coins():
 def test_a_random_choice_is_mean_at_k_on_average():
     rng = np.random.default_rng(0)
     correct = (rng.random((40, 16)) < 0.3).astype(float)
-    found = np.mean([best_of_n.chosen(rng.random(correct.shape), correct)["acc"] for _ in range(200)])
+    found = np.mean([best_of_n.rm_at_k_numbers(rng.random(correct.shape), correct)["acc"] for _ in range(200)])
     assert found == pytest.approx(correct.mean(), abs=0.01)
 
 
 def test_rm_at_k_of_an_evaluation():
     columns = {"benchmark": ["b"] * 4, "temperature": [1.0] * 4, "verdict": ["correct", "wrong", "wrong", "correct"]}
     points = [EvalPoint(step=0, benchmark="b", temperature=1.0, q=2, k=2, acc=0.5, ci_low=0.0, ci_high=1.0)]
-    (point,) = best_of_n.add_choices(points, columns, [2.0, 1.0, 3.0, 0.0])
+    (point,) = best_of_n.add_rm_at_k(points, columns, [2.0, 1.0, 3.0, 0.0])
     assert point.rm_at_k == {"1": 0.5, "2": 0.5} and point.mean == 0.5 and set(point.rm_ci) == {"1", "2"}
-    (point,) = best_of_n.add_choices(points, columns, [2.0, 1.0, 0.0, 3.0])
+    (point,) = best_of_n.add_rm_at_k(points, columns, [2.0, 1.0, 0.0, 3.0])
     assert point.rm_at_k["2"] == 1.0 and point.efficiency == 1.0

@@ -26,7 +26,7 @@ def test_right_ones_come_from_the_surest_and_wrong_ones_from_the_least_sure():
     rows = [row(0, f"r{i:02d}", RIGHT, score=i) for i in range(40)] + [row(0, f"w{i:02d}", WRONG, score=i) for i in range(40)]
     seen: set[str] = set()
     for seed in range(200):
-        (problem,) = candidates.problems(rows, 6, seed).shown
+        (problem,) = candidates.select_problems(rows, 6, seed).problems
         assert problem.right == [True] * 3 + [False] * 3
         seen |= set(problem.completions)
     assert seen == {f"r{i:02d}" for i in range(40 - SURE, 40)} | {f"w{i:02d}" for i in range(SURE)}
@@ -35,7 +35,7 @@ def test_right_ones_come_from_the_surest_and_wrong_ones_from_the_least_sure():
 @pytest.mark.parametrize(("right", "wrong", "shown"), [(1, 9, (1, 5)), (9, 1, (5, 1)), (9, 9, (3, 3)), (1, 2, (1, 2))])
 def test_classes_are_balanced_as_far_as_there_are_candidates(right, wrong, shown):
     rows = [row(0, f"r{i}", RIGHT) for i in range(right)] + [row(0, f"w{i}", WRONG) for i in range(wrong)]
-    (problem,) = candidates.problems(rows, 6, 0).shown
+    (problem,) = candidates.select_problems(rows, 6, 0).problems
     assert (sum(problem.right), len(problem.right) - sum(problem.right)) == shown
     assert len(set(problem.completions)) == len(problem.completions)
 
@@ -43,16 +43,16 @@ def test_classes_are_balanced_as_far_as_there_are_candidates(right, wrong, shown
 def test_problems_of_one_class_are_dropped_and_counted_and_errors_are_neither():
     rows = [row(0, "a", RIGHT), row(0, "b", RIGHT), row(1, "a", RIGHT), row(1, "b", WRONG), row(2, "a", WRONG)]
     rows += [row(3, "a", RIGHT), row(3, "b", "error"), row(4, "a", "truncated"), row(4, "b", RIGHT)]
-    found = candidates.problems(rows, 6, 0)
-    assert [problem.item.index for problem in found.shown] == [1, 4] and found.dropped == 3
+    found = candidates.select_problems(rows, 6, 0)
+    assert [problem.item.index for problem in found.problems] == [1, 4] and found.dropped == 3
     with pytest.raises(UsageError, match="none of 1 problems has right and wrong candidates"):
-        candidates.problems(rows[:2], 6, 0)
+        candidates.select_problems(rows[:2], 6, 0)
 
 
 def test_pools_are_drawn_from_all_generators_and_are_the_same_every_time():
     rows = [row(n, f"{n}-{i}", RIGHT if i % 3 == 0 else WRONG, benchmark=b) for b in "xy" for n in range(5) for i in range(72)]
     items = {b: [Item(b, n, f"q{n}", "1") for n in range(5)] for b in "xy"}
-    first, again = candidates.pools(rows, items, 64, 0), candidates.pools(list(rows), items, 64, 0)
+    first, again = candidates.make_pools(rows, items, 64, 0), candidates.make_pools(list(rows), items, 64, 0)
     assert [pool.benchmark for pool in first] == ["x", "y"] and first[0].correct_QN.shape == (5, 64)
     assert [pool.completions_QN for pool in first] == [pool.completions_QN for pool in again]
     assert len(set(first[0].completions_QN[0])) == 64
@@ -60,34 +60,34 @@ def test_pools_are_drawn_from_all_generators_and_are_the_same_every_time():
         said = [[int(text.split("-")[1]) % 3 == 0 for text in texts] for texts in pool.completions_QN]
         assert np.array_equal(pool.correct_QN, np.array(said, dtype=float))
     with pytest.raises(UsageError, match=r"x, item 0 has 72 candidates.*\n.*a pool of 80"):
-        candidates.pools(rows, items, 80, 0)
+        candidates.make_pools(rows, items, 80, 0)
     with pytest.raises(UsageError, match=r"z, item 0 has 0 candidates"):
-        candidates.pools(rows, {"z": [Item("z", 0, "q0", "1")]}, 64, 0)
+        candidates.make_pools(rows, {"z": [Item("z", 0, "q0", "1")]}, 64, 0)
     with pytest.raises(UsageError, match=r"'q0' in the candidates and 'other' in the benchmark"):
-        candidates.pools(rows, {"x": [Item("x", 0, "other", "1")]}, 64, 0)
+        candidates.make_pools(rows, {"x": [Item("x", 0, "other", "1")]}, 64, 0)
 
 
 def test_different_questions_under_one_number_are_refused():
     rows = [row(0, "a", RIGHT), row(0, "b", WRONG) | {"question": "another"}]
     with pytest.raises(UsageError, match="b, item 0 has 2 questions"):
-        candidates.problems(rows, 6, 0)
+        candidates.select_problems(rows, 6, 0)
 
 
 @pytest.mark.parametrize("score", [None, float("nan")])
 def test_a_problem_with_an_unscored_candidate_is_not_sorted(score):
     rows = [row(0, f"r{i:02d}", RIGHT, score=i) for i in range(40)] + [row(0, f"w{i:02d}", WRONG, score=i) for i in range(40)]
     rows[0]["score"] = score
-    seen = {text for seed in range(300) for text in candidates.problems(rows, 6, seed).shown[0].completions}
+    seen = {text for seed in range(300) for text in candidates.select_problems(rows, 6, seed).problems[0].completions}
     assert len(seen) == 80
 
 
 def test_an_error_of_the_graders_is_no_candidate_of_a_pool():
     rows = [row(0, f"c{i}", RIGHT if i % 2 else WRONG) for i in range(8)] + [row(0, "e", "error")]
-    (pool,) = candidates.pools(rows, {"b": [Item("b", 0, rows[0]["question"], "1")]}, 8, 0)
+    (pool,) = candidates.make_pools(rows, {"b": [Item("b", 0, rows[0]["question"], "1")]}, 8, 0)
     assert "e" not in pool.completions_QN[0]
     with pytest.raises(UsageError, match="item 0 has 8 candidates"):
-        candidates.pools(rows, {"b": [Item("b", 0, rows[0]["question"], "1")]}, 9, 0)
-    assert candidates.Gathered(rows, rows, 0).errors == 2
+        candidates.make_pools(rows, {"b": [Item("b", 0, rows[0]["question"], "1")]}, 9, 0)
+    assert candidates.CandidateRows(rows, rows, 0).errors == 2
 
 
 def test_gated_questions_are_not_written(monkeypatch):
@@ -96,12 +96,12 @@ def test_gated_questions_are_not_written(monkeypatch):
     written = candidates._written(item)
     assert "secret" not in written and candidates._known_by(written) == contamination.fingerprint("a  SECRET?")
     rows = [row(0, f"c{i}", RIGHT) | {"benchmark": "gated", "question": written} for i in range(4)]
-    (pool,) = candidates.pools(rows, {"gated": [item]}, 4, 0)
+    (pool,) = candidates.make_pools(rows, {"gated": [item]}, 4, 0)
     assert pool.items_Q[0].question == "A secret?"
     plain = [one | {"question": "A secret?"} for one in rows]
-    assert len(candidates.pools([*rows[:2], *plain[2:]], {"gated": [item]}, 4, 0)) == 1
+    assert len(candidates.make_pools([*rows[:2], *plain[2:]], {"gated": [item]}, 4, 0)) == 1
     with pytest.raises(UsageError, match="is another in the candidates") as caught:
-        candidates.pools(rows, {"gated": [Item("gated", 0, "Other secret?", "1")]}, 4, 0)
+        candidates.make_pools(rows, {"gated": [Item("gated", 0, "Other secret?", "1")]}, 4, 0)
     assert "secret" not in str(caught.value)
 
 

@@ -36,7 +36,7 @@ def offline(*_, **__):
 
 
 def test_what_is_missing_or_broken_is_left_out_and_the_rest_goes_on(folder):
-    loaded = suite.load(config.EvalTable(suite=["mel5"]))
+    loaded = suite.load_suite(config.EvalTable(suite=["mel5"]))
     assert list(loaded.items) == ["aime24"] and list(loaded.left_out) == ["aime25", "amc23", "math500", "olympiadbench"]
     assert "line 2 is not JSON" in loaded.left_out["amc23"] and "no hub here" in loaded.left_out["aime25"]
     assert (
@@ -47,9 +47,9 @@ def test_what_is_missing_or_broken_is_left_out_and_the_rest_goes_on(folder):
 
 def test_a_suite_without_any_data_is_refused(folder):
     with pytest.raises(UsageError, match="no benchmark of the suite"):
-        suite.load(config.EvalTable(suite=["amc23", "olympiadbench"]))
+        suite.load_suite(config.EvalTable(suite=["amc23", "olympiadbench"]))
     with pytest.raises(UsageError, match="line 2"):
-        suite.load(config.EvalTable(suite=["amc23"]))
+        suite.load_suite(config.EvalTable(suite=["amc23"]))
 
 
 def test_totals_of_both_rules():
@@ -79,7 +79,7 @@ def test_totals_of_both_rules():
         for right in correct_QK.flatten():
             columns["benchmark"].append(name), columns["temperature"].append(1.0)
             columns["verdict"].append("correct" if right else "wrong")
-    (macro,) = suite.totals(config.EvalTable(suite=["abacus"]), suite.Loaded({}, {"abacus/mul": "gone"}), points, columns)
+    (macro,) = suite.suite_totals(config.EvalTable(suite=["abacus"]), suite.LoadedSuite({}, {"abacus/mul": "gone"}), points, columns)
     assert macro["acc"] == pytest.approx((8 / 12 + 1 / 4) / 2) and macro["tokens_mean"] == 10.5 and macro["q"] == 8
     assert macro["suite"] == "abacus" and macro["left_out"] == {"abacus/mul": "gone"} and macro["of"] == list(correct)
     micro = suite._total("s", "items", points, columns)
@@ -162,13 +162,13 @@ def test_training_problems_in_the_suite_are_found_by_their_text(folder):
     test = folder / "test.jsonl"
     asked = ["what is the sum of the first ten primes", "x^2 = 9", "x^2=4", "Something else that was never seen"]
     test.write_text("".join(json.dumps({"problem": text, "answer": "1"}) + "\n" for text in asked))
-    (found,) = contamination.find(config.TaskTable(name=str(loop)), suite.load(config.EvalTable(suite=[str(test)])))
+    (found,) = contamination.find(config.TaskTable(name=str(loop)), suite.load_suite(config.EvalTable(suite=[str(test)])))
     assert found.items == [0, 2] and "2 of 4 items" in str(found)
-    assert contamination.find(config.TaskTable(name="abacus"), suite.load(config.EvalTable(suite=[str(test)]))) == []
+    assert contamination.find(config.TaskTable(name="abacus"), suite.load_suite(config.EvalTable(suite=[str(test)]))) == []
 
 
 def test_the_real_training_sets_and_suites(real_data):
-    mel5 = suite.load(config.EvalTable(suite=["mel5"]))
+    mel5 = suite.load_suite(config.EvalTable(suite=["mel5"]))
     assert not mel5.left_out and contamination.find(config.TaskTable(name="gsm8k"), mel5) == []
     found = {one.benchmark: len(one.items) for one in contamination.find(config.TaskTable(name="math"), mel5)}
     assert found == {}, found

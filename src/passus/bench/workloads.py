@@ -34,8 +34,11 @@ from passus.models import loader
 from passus.models.locate import locate_model
 from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import training_items
-from passus.training import loop
-from passus.training.setup import Run, prepare
+from passus.training.loop import rehearse_updates
+from passus.training.rows import TrainingRows
+from passus.training.setup import prepare
+from passus.training.state import PolicyRun
+from passus.training.step import take_step
 
 QWEN3 = {
     "shape:qwen3-0.6b": dict(hidden_size=1024, intermediate_size=3072, num_hidden_layers=28, num_attention_heads=16),
@@ -213,7 +216,7 @@ def _step(work: Work, base: str, folder: Path) -> Measured:
     prompts_N, tokens_N = _lengths(work, [len(prompt.tokens) for prompt in _prompts(work, prepared)])
     model = prepared.policy.model
     return Measured(
-        lambda: loop.take_step(prepared), sum(tokens_N), "new tokens", roofline.decode_bytes(model, prompts_N, tokens_N),
+        lambda: take_step(prepared), sum(tokens_N), "new tokens", roofline.decode_bytes(model, prompts_N, tokens_N),
         roofline.training_flops(model, prompts_N, tokens_N), lambda: _of_step(prepared.folder.metrics()[-1]),
     )  # fmt: skip
 
@@ -231,7 +234,7 @@ def _rollout(work: Work, base: str, folder: Path) -> Measured:
     params = SamplingParams(work.samples, work.tokens, 0, "train", 1)
     prompts_N, tokens_N = _lengths(work, [len(prompt.tokens) for prompt in prompts])
     read = roofline.decode_bytes(prepared.policy.model, prompts_N, tokens_N)
-    return Measured(lambda: prepared.engine.generate(prompts, params), sum(tokens_N), "new tokens", read)
+    return Measured(lambda: prepared.sampler.generate(prompts, params), sum(tokens_N), "new tokens", read)
 
 
 def _train(work: Work, base: str, folder: Path) -> Measured:
@@ -243,14 +246,16 @@ def _train(work: Work, base: str, folder: Path) -> Measured:
     drawn = torch.randint(2, most, (len(prompts_N), work.tokens), generator=generator)
     where = prepared.policy.model.device
     completions_N = drawn.tolist()
-    seen = loop.Experience(
-        prompts_N, completions_N, torch.zeros(drawn.shape, device=where), torch.ones(len(prompts_N), device=where),
-        torch.tensor(coin(completions_N), device=where) * 2 - 1,
+    rows = TrainingRows(
+        "policy", prompts_N, completions_N, [n // work.samples for n in range(len(prompts_N))],
+        counts_N=torch.ones(len(prompts_N), device=where),
+        advantage=torch.tensor(coin(completions_N), device=where) * 2 - 1,
+        sampled_NL=torch.zeros(drawn.shape, device=where),
     )  # fmt: skip
     lengths = [len(prompt) for prompt in prompts_N]
     flops = roofline.training_flops(prepared.policy.model, lengths, [work.tokens] * len(lengths))
     packed = sum(lengths) + work.tokens * len(lengths)
-    return Measured(lambda: loop.learn(prepared, seen, 1), packed, "prompt and new tokens", flops=flops)
+    return Measured(lambda: prepared.update([rows], 1), packed, "prompt and new tokens", flops=flops)
 
 
 WORKLOADS = {"step": _step, "rollout": _rollout, "train": _train}
@@ -262,7 +267,7 @@ def _lengths(work: Work, prompts_P: Sequence[int]) -> tuple[list[int], list[int]
     return prompts_N, [n for n in work.lengths_P for _ in range(work.samples)]
 
 
-def _prompts(work: Work, prepared: Run) -> list[Prompt]:
+def _prompts(work: Work, prepared: PolicyRun) -> list[Prompt]:
     if not work.prompt_tokens:
         found = [prepared.policy.prompt(item, number) for number, item in training_items(TASK, 0, 0, 0, work.prompts)]
     else:
@@ -275,10 +280,10 @@ def _prompts(work: Work, prepared: Run) -> list[Prompt]:
     return [replace(prompt, max_tokens=most) for prompt, most in zip(found, work.lengths_P, strict=True)]
 
 
-def _prepare(work: Work, base: str, folder: Path) -> Run:
+def _prepare(work: Work, base: str, folder: Path) -> PolicyRun:
     prepared = prepare(_config(work, base), RunFolder(_new(folder / "run")), lambda: None)
-    loop.rehearse(prepared)
-    prepared.engine.end_tokens = frozenset()  # every completion has its full length
+    rehearse_updates(prepared)
+    prepared.sampler.end_tokens = frozenset()  # every completion has its full length
     return prepared
 
 

@@ -106,7 +106,7 @@ def evaluate_model(config: "Config", seed: int, device: str, selector: str = "")
     """Evaluates a model. Loads the data before the model, so that missing data is reported at once."""
     from passus.engine.device import choose_device, choose_dtype
     from passus.evaluation import suite
-    from passus.evaluation.best_of_n import add_choices
+    from passus.evaluation.best_of_n import add_rm_at_k
     from passus.evaluation.evaluate import evaluate
     from passus.interop.lm_eval import Evaluated
     from passus.launch import arm_process
@@ -129,7 +129,7 @@ def evaluate_model(config: "Config", seed: int, device: str, selector: str = "")
     points, columns = evaluate(policy, policy.sampler(), config.eval, max_tokens, seed, 0, loaded, judge)
     totals = suite.suite_totals(config.eval, loaded, points, columns)
     if scorer:
-        points = add_choices(
+        points = add_rm_at_k(
             points, columns, reward_head.score_item_rows(scorer, loaded.items, columns, config.train.micro_tokens)
         )
     return Evaluated(model.base, policy, config, seed, loaded, points, totals, columns, time.monotonic() - started)

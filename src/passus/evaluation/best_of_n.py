@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from passus.evaluation.candidates import Pool
+from passus.evaluation.candidates import CandidatePool
 from passus.grading.grade import Verdict, canonical
-from passus.runs.eval_point import BEST_OF
-from passus.runs.eval_point import FIELD_BY_KEY, EvalPoint
+from passus.runs.eval_point import BEST_OF, FIELD_BY_KEY, EvalPoint
 from passus.stats import at_k, intervals, resampling
 
 RESAMPLES = 2000
@@ -31,16 +30,14 @@ class Baselines:
     """maj@k of each item at the k of rm@k."""
 
 
-def baselines(pool: Pool) -> Baselines:
+def baselines(pool: CandidatePool) -> Baselines:
     size = pool.correct_QN.shape[1]
     row = {"mean": float(pool.correct_QN.mean()), "mean_ci": _interval(pool.correct_QN.mean(1))}
     row |= _by_k("pass", {k: at_k.pass_at_k(pool.correct_QN, k) for k in at_k.powers_of_two(size)})
     if not any(answer for answers in pool.answers_QN for answer in answers):
         return Baselines(row, None)
     answers_QN = [[answer and canonical(answer) for answer in answers] for answers in pool.answers_QN]
-    votes = {
-        k: at_k.maj_at_k_from_pool(answers_QN, pool.correct_QN, k) for k in {*at_k.powers_of_two(size), best_of(size)}
-    }
+    votes = {k: at_k.maj_at_k_from_pool(answers_QN, pool.correct_QN, k) for k in {*at_k.powers_of_two(size), best_of(size)}}
     return Baselines(row | _by_k("maj", votes), votes[best_of(size)])
 
 
@@ -59,7 +56,7 @@ def _interval(chance_Q: np.ndarray) -> list[float]:
     return [over.low, over.high]
 
 
-def chosen(scores_QN: np.ndarray, correct_QN: np.ndarray, majority_Q: np.ndarray | None = None) -> dict:
+def rm_at_k_numbers(scores_QN: np.ndarray, correct_QN: np.ndarray, majority_Q: np.ndarray | None = None) -> dict:
     """What a reward model's scores make of a pool: rm@k, and the share of the way from mean@k to pass@k that it goes."""
     size = correct_QN.shape[1]
     k = best_of(size)
@@ -99,7 +96,7 @@ def _gap(chance_Q: np.ndarray, majority_Q: np.ndarray | None) -> dict:
     return {"over_maj": over.mean, "over_maj_ci": [over.low, over.high]}
 
 
-def item_rows(pool: Pool, scores_QN: np.ndarray) -> list[dict]:
+def item_rows(pool: CandidatePool, scores_QN: np.ndarray) -> list[dict]:
     """Of each item its best scored candidate, and the chance that the best of k drawn ones is right."""
     chance_Q = at_k.rm_at_k(scores_QN, pool.correct_QN, best_of(pool.correct_QN.shape[1]))
     rows = []
@@ -114,7 +111,7 @@ def item_rows(pool: Pool, scores_QN: np.ndarray) -> list[dict]:
     return rows
 
 
-def add_choices(points: Sequence[EvalPoint], columns: dict[str, list], scores: Sequence[float]) -> list[EvalPoint]:
+def add_rm_at_k(points: Sequence[EvalPoint], columns: dict[str, list], scores: Sequence[float]) -> list[EvalPoint]:
     """Adds rm@k to the points of an evaluation, from the scores of its completions."""
     with_rm = []
     for point in points:
@@ -125,7 +122,7 @@ def add_choices(points: Sequence[EvalPoint], columns: dict[str, list], scores: S
         ]
         correct_QK = np.array([columns["verdict"][n] == Verdict.CORRECT for n in rows], dtype=float).reshape(-1, point.k)
         scores_QK = np.array([scores[n] for n in rows]).reshape(-1, point.k)
-        found = chosen(scores_QK, correct_QK)
+        numbers = rm_at_k_numbers(scores_QK, correct_QK)
         keys = ("rm", "rm_ci", "mean", "efficiency", "efficiency_ci")
-        with_rm.append(replace(point, **{FIELD_BY_KEY[key]: found[key] for key in keys if key in found}))
+        with_rm.append(replace(point, **{FIELD_BY_KEY[key]: numbers[key] for key in keys if key in numbers}))
     return with_rm

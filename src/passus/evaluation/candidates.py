@@ -60,11 +60,11 @@ def is_drawn(run: Path, config: Config) -> bool:
     return all(file_of(run, split, t).exists() for split in (TRAIN, EVAL) for t in config.candidates.temperatures)
 
 
-def draw(config: Config, folder: RunFolder, check_stop: Callable[[], None], say: Callable[[str], None]) -> None:
+def generate(config: Config, folder: RunFolder, check_stop: Callable[[], None], say: Callable[[str], None]) -> None:
     """All answers of one generator. A file that is there already is left alone."""
     import torch
 
-    from passus.evaluation.suite import load as load_suite
+    from passus.evaluation.suite import load_suite
     from passus.models import loader
 
     policy = loader.load(
@@ -189,7 +189,7 @@ def read(path: Path) -> list[dict]:
 
 
 @dataclass(frozen=True)
-class Problem:
+class CandidateProblem:
     """What a reward model is shown at once: G completions of one problem."""
 
     item: Item
@@ -198,13 +198,13 @@ class Problem:
 
 
 @dataclass
-class Problems:
-    shown: list[Problem]
+class ProblemSet:
+    problems: list[CandidateProblem]
     dropped: int
     """Problems whose candidates are all right, or all wrong."""
 
 
-def problems(rows: Sequence[dict], shown: int, seed: int) -> Problems:
+def select_problems(rows: Sequence[dict], shown: int, seed: int) -> ProblemSet:
     """Some candidates of each problem, right and wrong as evenly as may be; an `error` of the grader's is neither."""
     found, dropped = [], 0
     for key, own in _by_item(rows):
@@ -217,13 +217,13 @@ def problems(rows: Sequence[dict], shown: int, seed: int) -> Problems:
         chosen_wrong = rng.sample(wrong, min(shown - len(chosen), len(wrong)))
         item = Item(key[0], key[1], own[0]["question"], own[0].get("gold") or "")
         completions = [row["completion"] for row in [*chosen, *chosen_wrong]]
-        found.append(Problem(item, completions, [True] * len(chosen) + [False] * len(chosen_wrong)))
+        found.append(CandidateProblem(item, completions, [True] * len(chosen) + [False] * len(chosen_wrong)))
     if not found:
         raise UsageError(
             f"none of {dropped} problems has right and wrong candidates", expected="candidates of both classes",
             write="other generators, temperatures or problems: harder or easier ones",
         )  # fmt: skip
-    return Problems(found, dropped)
+    return ProblemSet(found, dropped)
 
 
 def _by_item(rows: Sequence[dict]) -> list[tuple[tuple[str, int], list[dict]]]:
@@ -254,7 +254,7 @@ def _surest(rows: Sequence[dict], right: bool) -> list[dict]:
 
 
 @dataclass
-class Pool:
+class CandidatePool:
     """The candidates of a benchmark's items."""
 
     benchmark: str
@@ -269,12 +269,12 @@ class Pool:
         return hashlib.sha256(repr([self.items_Q, self.completions_QN, self.correct_QN.tolist()]).encode()).hexdigest()
 
 
-def pools(rows: Sequence[dict], items: dict[str, list[Item]], size: int, seed: int) -> list[Pool]:
+def make_pools(rows: Sequence[dict], items: dict[str, list[Item]], size: int, seed: int) -> list[CandidatePool]:
     """So many candidates of each of the suite's items, drawn at random from all that it has."""
     by_item = dict(_by_item(rows))
     found = []
     for benchmark, of_benchmark in items.items():
-        pool = Pool(benchmark, of_benchmark, [], np.zeros((len(of_benchmark), size)), [])
+        pool = CandidatePool(benchmark, of_benchmark, [], np.zeros((len(of_benchmark), size)), [])
         for q, item in enumerate(of_benchmark):
             own = [row for row in by_item.get((benchmark, item.index), []) if row["verdict"] != Verdict.ERROR]
             if len(own) < size:
@@ -298,28 +298,28 @@ def pools(rows: Sequence[dict], items: dict[str, list[Item]], size: int, seed: i
 
 
 @dataclass
-class Gathered:
+class CandidateRows:
     """The candidates of an experiment."""
 
-    to_learn: list[dict]
-    to_choose: list[dict]
+    train: list[dict]
+    eval: list[dict]
     shared: int
     """Rows to learn from that were left out, because their problem is one of the suite's."""
 
     @property
     def errors(self) -> int:
         """Candidates that the grader failed on: neither right nor wrong, so neither learned from nor chosen among."""
-        return sum(row["verdict"] == Verdict.ERROR for row in [*self.to_learn, *self.to_choose])
+        return sum(row["verdict"] == Verdict.ERROR for row in [*self.train, *self.eval])
 
     @property
     def fingerprint(self) -> str:
         digest = hashlib.sha256()
-        for row in [*self.to_learn, *self.to_choose]:
+        for row in [*self.train, *self.eval]:
             digest.update(repr([row[name] for name in (*NEEDED, "extracted", "score")]).encode())
         return digest.hexdigest()
 
 
-def gather(config: Config, experiment: Path, names: Sequence[str]) -> Gathered:
+def gather(config: Config, experiment: Path, names: Sequence[str]) -> CandidateRows:
     """Of the arms `names`, and of files, whose rows of the suite's benchmarks are chosen among."""
     paths = {
         split: [file_of(experiment / name, split, t) for name in names for t in config.candidates.temperatures]
@@ -347,4 +347,4 @@ def gather(config: Config, experiment: Path, names: Sequence[str]) -> Gathered:
         )
     tested = {_known_by(row["question"]) for row in rows[EVAL]}
     kept = [row for row in rows[TRAIN] if contamination.fingerprint(row["question"]) not in tested]
-    return Gathered(kept, rows[EVAL], len(rows[TRAIN]) - len(kept))
+    return CandidateRows(kept, rows[EVAL], len(rows[TRAIN]) - len(kept))

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from passus.config.tables import TaskTable
-from passus.evaluation.suite import Loaded
+from passus.evaluation.suite import LoadedSuite
 from passus.tasks import benchmarks, dataset
 from passus.tasks.lookup import task_parts
 
@@ -27,7 +27,7 @@ class Overlap:
         )
 
 
-def find(task: TaskTable, loaded: Loaded) -> list[Overlap]:
+def find(task: TaskTable, loaded: LoadedSuite) -> list[Overlap]:
     """Sets that are made by rule (abacus, words) keep training and evaluation apart themselves."""
     found = []
     for part in task_parts(task.source):

@@ -21,12 +21,11 @@ from passus.config.tables import CONTROLS, FROZEN, LIVE, NOTHING, Config
 from passus.engine.interface import Prompt, Sampler, SamplingParams
 from passus.errors import UsageError
 from passus.evaluation.evaluate import eval_point
-from passus.evaluation.suite import Loaded
+from passus.evaluation.suite import LoadedSuite
 from passus.grading.grade import BOX, Grade
 from passus.models import loader
 from passus.models.policy import Policy
-from passus.runs.eval_point import NO_TEXT, OTHER_TEXT
-from passus.runs.eval_point import ReaderPoint
+from passus.runs.eval_point import NO_TEXT, OTHER_TEXT, ReaderPoint
 from passus.runs.run_folder import ROWS
 from passus.tasks.llm_judge import Judge, grade_items
 from passus.tasks.lookup import Item
@@ -105,13 +104,15 @@ def reasoning(text: str) -> str:
     return text.partition(BOX)[0].rstrip(" \t\n$")
 
 
-def shown(policy: Policy, tokens_N: Sequence[Sequence[int]], texts_N: Sequence[str]) -> list[int]:
-    """How many tokens of each completion decide what a reader sees: up to the \\boxed{ that ends the reasoning, and with it."""
+def reasoning_tokens(policy: Policy, tokens_N: Sequence[Sequence[int]], texts_N: Sequence[str]) -> list[int]:
+    """Returns how many tokens of each completion a reader's answer depends on: up to and with the first \\boxed{."""
     if policy.chat.has_token(BOX):
         box = policy.chat.tokenizer.convert_tokens_to_ids(BOX)
         return [tokens.index(box) + 1 if box in tokens else len(tokens) for tokens in tokens_N]
     return [
-        bisect_left(range(len(tokens)), True, key=lambda n: BOX in policy.chat.decode(tokens[:n])) if BOX in text else len(tokens)
+        bisect_left(range(len(tokens)), True, key=lambda n: BOX in policy.chat.decode(tokens[:n]))
+        if BOX in text
+        else len(tokens)
         for tokens, text in zip(tokens_N, texts_N, strict=True)
     ]
 
@@ -137,7 +138,9 @@ def _prompt(policy: Policy, number: int, item: Item, text: str) -> Prompt:
     text = policy.chat.strip_markers(text)
     if policy.chat.has_token(WHY):
         return policy.prompt_from_text(policy.chat.render(item) + text + BOX, number)
-    return policy.prompt_from_text(policy.chat.user_turn(READ.format(question=item.question, text=text.strip() or "(nothing)")) + BOX, number)
+    return policy.prompt_from_text(
+        policy.chat.user_turn(READ.format(question=item.question, text=text.strip() or "(nothing)")) + BOX, number
+    )
 
 
 def first_box(continued: str) -> str:
@@ -150,7 +153,7 @@ def first_box(continued: str) -> str:
     return ""
 
 
-def check_fit(config: Config, policy: Policy, frozen: dict[str, Reader], loaded: Loaded) -> None:
+def check_fit(config: Config, policy: Policy, frozen: dict[str, Reader], loaded: LoadedSuite) -> None:
     """The longest text that may come must fit each reader that is to read it. Its tokens are counted as the writer's, and of
     training items some are looked at: what is too long all the same is not read."""
 
@@ -175,7 +178,7 @@ def check_fit(config: Config, policy: Policy, frozen: dict[str, Reader], loaded:
 
 
 def evaluate(
-    readers: Sequence[Reader], frozen: Reader | None, config: Config, loaded: Loaded, columns: dict[str, list], step: int,
+    readers: Sequence[Reader], frozen: Reader | None, config: Config, loaded: LoadedSuite, columns: dict[str, list], step: int,
     judge: Judge | None = None,
 ) -> tuple[list[ReaderPoint], dict[str, list]]:  # fmt: skip
     """(points, rows as columns) of every reader on what was written at this eval point; `frozen` reads for the controls."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from passus.config.tables import EvalTable
 from passus.engine.interface import Sampler, SamplingParams
-from passus.evaluation.suite import Loaded, load
+from passus.evaluation.suite import LoadedSuite, load_suite
 from passus.grading.grade import Verdict, canonical
 from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint
@@ -26,10 +26,10 @@ from passus.tasks.lookup import Item
 
 def evaluate(
     policy: Policy, sampler: Sampler, table: EvalTable, max_tokens: int, seed: int, step: int,
-    loaded: Loaded | None = None, judge: Judge | None = None,
+    loaded: LoadedSuite | None = None, judge: Judge | None = None,
 ) -> tuple[list[EvalPoint], dict[str, list]]:  # fmt: skip
     """(eval points, item rows as columns) of the whole suite."""
-    loaded = loaded or load(table, judged=judge is not None)
+    loaded = loaded or load_suite(table, judged=judge is not None)
     points: list[EvalPoint] = []
     columns: dict[str, list] = {name: [] for name in ROWS["items"]}
     for temperature in table.temperatures:

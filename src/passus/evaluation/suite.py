@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedSuite:
     items: dict[str, list[Item]]
     """Of each benchmark, in order; without those that only a judge could grade where there is none."""
     left_out: dict[str, str] = field(default_factory=dict)
@@ -47,9 +47,9 @@ class Loaded:
         ]
 
 
-def load(table: EvalTable, *, judged: bool = False) -> Loaded:
+def load_suite(table: EvalTable, *, judged: bool = False) -> LoadedSuite:
     """All members that can be had; refused if there are none."""
-    loaded = Loaded({})
+    loaded = LoadedSuite({})
     for name in table.benchmarks:
         try:
             items = benchmark_items(name)
@@ -77,7 +77,7 @@ def load(table: EvalTable, *, judged: bool = False) -> Loaded:
     return loaded
 
 
-def totals(table: EvalTable, loaded: Loaded, points: Sequence[EvalPoint], columns: dict[str, list]) -> list[dict]:
+def suite_totals(table: EvalTable, loaded: LoadedSuite, points: Sequence[EvalPoint], columns: dict[str, list]) -> list[dict]:
     """One number for each named suite and temperature, over the members that were there."""
     found = []
     for name in table.suite:
@@ -92,7 +92,7 @@ def totals(table: EvalTable, loaded: Loaded, points: Sequence[EvalPoint], column
     return found
 
 
-def _absent(members: Iterable[str], loaded: Loaded) -> dict[str, str]:
+def _absent(members: Iterable[str], loaded: LoadedSuite) -> dict[str, str]:
     return {name: loaded.left_out[name] for name in members if name in loaded.left_out}
 
 
@@ -126,7 +126,7 @@ def _correct_QK(columns: dict[str, list], point: EvalPoint) -> np.ndarray:
     return np.array(right, dtype=float).reshape(-1, point.k)
 
 
-def check_lengths(policy: "Policy", config: Config, loaded: Loaded) -> None:
+def check_lengths(policy: "Policy", config: Config, loaded: LoadedSuite) -> None:
     """All eval items and many training items must fit the context; found out now, not at the ninetieth step."""
     drawn = config.task.items(config.seed, 0, max(256, config.train.prompts))
     policy.check_fits_context(policy.prompts(drawn), config.train.max_tokens, "train.max_tokens")

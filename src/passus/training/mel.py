@@ -1,15 +1,15 @@
 """Lessons from mistakes: meta-experience learning (MEL).
 
-From each group with right and wrong answers one pair is taken. The policy itself writes what is to be learned from it: where
-the wrong solution leaves the right path, and which rule would have helped. Then it solves the problem once more with that
-lesson in front. Lessons that lead to a right answer are kept, and their likelihood, given the pair that they were written from,
-is added to the step's objective: the sum over kept lessons of the mean log-prob of their tokens, divided by the step's prompts.
+One pair of a wrong and a right solution is taken from each group that has both. The policy itself writes a lesson about it:
+where the wrong solution leaves the right path, and which rule would have helped. Then it solves the problem again with the
+lesson in front. Lessons that lead to a right answer are kept, and their likelihood, given the pair they were written from, is
+added to the step's objective: the sum over kept lessons of the mean log-prob of their tokens, divided by the step's prompts.
 
-A useless lesson is kept as often as the problem is solved anyway, so the share of kept lessons stands beside the plain success
-rate of fresh samples on the same prompts, and their difference is the uplift. Controls: lessons that are not validated, lessons
-of another problem, lessons from the wrong solution alone, and as many tokens of the right solution in their place.
+A useless lesson is kept as often as the problem is solved anyway. So the share of kept lessons is recorded beside the success
+rate of fresh samples without a lesson on the same prompts, and the difference is the uplift. Controls: lessons that are not
+validated, lessons about another problem, lessons from the wrong solution alone, and as many tokens of the right solution.
 
-Shapes: D groups, L lessons.
+Shapes: D groups.
 """
 
 import re
@@ -21,7 +21,7 @@ from passus.methods.presets import Method
 from passus.models.policy import Policy
 from passus.tasks.llm_judge import grade_items
 from passus.tasks.prompt import WHY
-from passus.training.rollout_batch import Groups
+from passus.training.rollout_batch import RolloutBatch
 
 PAIR = """Two solutions of one problem follow. The first ends in a wrong answer, the second in the right one; the marks say \
 only that, not which of their steps are sound.
@@ -66,117 +66,135 @@ Take from them what applies, and solve the problem on your own.
 @dataclass(frozen=True)
 class Lesson:
     group: int
-    """Of the step's prompts."""
+    """Index of its prompt among the prompts of the step."""
     kept: bool
     helped: bool
-    """The problem was solved with the lesson in front."""
+    """Whether the problem was solved with the lesson in front."""
     leaks: bool
-    """The right answer stands in it."""
+    """Whether the lesson contains the right answer."""
     context: list[int]
     tokens: list[int]
-    """What is learned, given the context."""
+    """Tokens that are trained, given the context."""
 
 
 @dataclass
-class Taught:
-    """The lessons of a step, and what they cost."""
+class LessonBatch:
+    """The lessons of one step, and their cost."""
 
     lessons: list[Lesson]
     too_long: int
     """Pairs that do not fit the context."""
     plain: float
-    """Success rate on the same prompts without lessons, of one fresh sample each."""
-    drawn_tokens: int
+    """Success rate on the same prompts without lessons, from one fresh sample each."""
+    sampled_tokens: int
 
     @property
     def kept(self) -> list[Lesson]:
         return [lesson for lesson in self.lessons if lesson.kept]
 
     def metrics(self) -> dict[str, float]:
-        found: dict[str, float] = {
+        metrics: dict[str, float] = {
             "lessons/built": len(self.lessons), "lessons/kept": len(self.kept), "lessons/too_long": self.too_long,
-            "lessons/tokens": self.drawn_tokens,
+            "lessons/tokens": self.sampled_tokens,
         }  # fmt: skip
         if self.lessons:
             helped = sum(lesson.helped for lesson in self.lessons) / len(self.lessons)
-            found |= {"lessons/helped": helped, "lessons/plain": self.plain, "lessons/uplift": helped - self.plain}
+            metrics |= {"lessons/helped": helped, "lessons/plain": self.plain, "lessons/uplift": helped - self.plain}
         if self.kept:
-            found["lessons/leaks"] = sum(lesson.leaks for lesson in self.kept) / len(self.kept)
-        return found
+            metrics["lessons/leaks"] = sum(lesson.leaks for lesson in self.kept) / len(self.kept)
+        return metrics
 
 
-def teach(policy: Policy, sampler: Sampler, method: Method, used: Groups, params: SamplingParams) -> Taught:
-    """Write, validate and keep lessons from the groups of a step; `params` are those of its rollout."""
-    pairs = [(d, *pair) for d in range(len(used.items_D)) if (pair := _pair(used, d)) is not None]
-    requests = [_request(policy, used, *pair, alone=method.lessons == "critique") for pair in pairs]
+def write_lessons(policy: Policy, sampler: Sampler, method: Method, batch: RolloutBatch, params: SamplingParams) -> LessonBatch:
+    """Writes lessons from the groups of a step and validates them; `params` are those of its rollout."""
+    pairs = [(d, *pair) for d in range(len(batch.items_D)) if (pair := solution_pair(batch, d)) is not None]
+    requests = [_lesson_prompt(policy, batch, *pair, wrong_only=method.lessons == "critique") for pair in pairs]
     fitting = [i for i, request in enumerate(requests) if len(request.tokens) + params.max_tokens <= policy.context_length]
     too_long = len(pairs) - len(fitting)
     pairs, requests = [pairs[i] for i in fitting], [requests[i] for i in fitting]
     shuffles = method.lessons == "shuffled"
     if len(pairs) < 1 + shuffles:
-        return Taught([], too_long, 0.0, 0)
+        return LessonBatch([], too_long, 0.0, 0)
     written = sampler.generate(requests, replace(params, samples=1, stream="lesson"))
     texts = policy.chat.answers(written.tokens, policy.chat.batch_decode(written.tokens))
-    source = [(i + shuffles) % len(pairs) for i in range(len(pairs))]  # whose lesson is shown and learned
-    replays = [_replay(policy, used, pair[0], texts[s]) for pair, s in zip(pairs, source, strict=True)]
-    room = [len(replay.tokens) + params.max_tokens <= policy.context_length for replay in replays]
-    plain = [replace(used.prompts_D[pair[0]], first_sample=1) for pair in pairs]  # fresh: the group's own samples chose the group
-    asked = [replay if fits else plain[i] for i, (replay, fits) in enumerate(zip(replays, room, strict=True))] + plain
-    solved = sampler.generate(asked, replace(params, samples=1, stream="replay"))
-    items = [used.items_D[d] for d, *_ in pairs]
-    answers = policy.chat.answers(solved.tokens, policy.chat.batch_decode(solved.tokens))
-    grades, _ = grade_items(None, items * 2, answers, [not finished for finished in solved.finished])
+    source = [(i + shuffles) % len(pairs) for i in range(len(pairs))]  # the pair whose lesson is shown and trained
+    validation = _validate(policy, sampler, batch, pairs, [texts[s] for s in source], params)
     lessons = []
     for i, (d, _wrong, right) in enumerate(pairs):
-        helped = room[i] and grades[i].verdict is Verdict.CORRECT
-        lesson, tokens = texts[source[i]], written.tokens[source[i]]
-        whole = written.finished[source[i]] and bool(lesson.strip())
+        text, tokens = texts[source[i]], written.tokens[source[i]]
+        is_whole = written.finished[source[i]] and bool(text.strip())
         context = list(requests[i].tokens)
         if method.lessons == "solution":
-            context, tokens = list(used.prompts_D[d].tokens), used.rollout.tokens[right][: len(tokens)]
-        kept = whole and (helped or method.lessons == "all")
-        lessons.append(Lesson(d, kept, helped, _leaks(items[i].gold, lesson), context, tokens))
-    unaided = [grade.verdict is Verdict.CORRECT for grade in grades[len(pairs) :]]
-    cost = sum(len(p.tokens) for p in [*requests, *asked]) + sum(map(len, [*written.tokens, *solved.tokens]))
-    return Taught(lessons, too_long, sum(unaided) / len(unaided), cost)
+            context, tokens = list(batch.prompts_D[d].tokens), batch.rollout.tokens[right][: len(tokens)]
+        kept = is_whole and (validation.helped[i] or method.lessons == "all")
+        lessons.append(Lesson(d, kept, validation.helped[i], contains_answer(batch.items_D[d].gold, text), context, tokens))
+    cost = sum(len(p.tokens) for p in requests) + sum(map(len, written.tokens)) + validation.tokens
+    return LessonBatch(lessons, too_long, validation.plain, cost)
 
 
-def _pair(used: Groups, d: int) -> tuple[int, int] | None:
-    """Rows of the first wrong and the first right answer of a group that has both. What was cut off shows no mistake."""
-    rows = range(d * used.samples, (d + 1) * used.samples)
-    wrong = [n for n in rows if used.grades_N[n].verdict in (Verdict.WRONG, Verdict.UNPARSEABLE)]
-    right = [n for n in rows if used.grades_N[n].verdict is Verdict.CORRECT]
+@dataclass
+class _Validation:
+    helped: list[bool]
+    plain: float
+    tokens: int
+
+
+def _validate(
+    policy: Policy, sampler: Sampler, batch: RolloutBatch, pairs: list[tuple[int, int, int]], lessons: list[str],
+    params: SamplingParams,
+) -> _Validation:  # fmt: skip
+    """Solves each problem once with its lesson in front and once without."""
+    replays = [_replay_prompt(policy, batch, pair[0], lesson) for pair, lesson in zip(pairs, lessons, strict=True)]
+    fits = [len(replay.tokens) + params.max_tokens <= policy.context_length for replay in replays]
+    # A fresh sample: the group's own samples decided that the group is here.
+    plain = [replace(batch.prompts_D[pair[0]], first_sample=1) for pair in pairs]
+    prompts = [replay if fits[i] else plain[i] for i, replay in enumerate(replays)] + plain
+    solved = sampler.generate(prompts, replace(params, samples=1, stream="replay"))
+    items = [batch.items_D[d] for d, *_ in pairs]
+    answers = policy.chat.answers(solved.tokens, policy.chat.batch_decode(solved.tokens))
+    grades, _ = grade_items(None, items * 2, answers, [not finished for finished in solved.finished])
+    is_right = [grade.verdict is Verdict.CORRECT for grade in grades]
+    helped = [fits[i] and is_right[i] for i in range(len(pairs))]
+    tokens = sum(len(p.tokens) for p in prompts) + sum(map(len, solved.tokens))
+    return _Validation(helped, sum(is_right[len(pairs) :]) / len(pairs), tokens)
+
+
+def solution_pair(batch: RolloutBatch, d: int) -> tuple[int, int] | None:
+    """Returns the rows of a wrong and a right answer of a group that has both; a truncated answer shows no mistake."""
+    rows = range(d * batch.samples, (d + 1) * batch.samples)
+    wrong = [n for n in rows if batch.grades_N[n].verdict in (Verdict.WRONG, Verdict.UNPARSEABLE)]
+    right = [n for n in rows if batch.grades_N[n].verdict is Verdict.CORRECT]
     if not wrong or not right:
         return None
-    return max(wrong, key=lambda n: _worked(used, n)), max(right, key=lambda n: _worked(used, n))
+    return max(wrong, key=lambda n: _shows_work(batch, n)), max(right, key=lambda n: _shows_work(batch, n))
 
 
-def _worked(used: Groups, n: int) -> bool:
-    """Whether a solution shows any work before its answer: a bare guess teaches nothing. The first of equals is taken."""
-    return bool(used.texts_N[n].partition(BOX)[0].strip())
+def _shows_work(batch: RolloutBatch, n: int) -> bool:
+    """Whether a solution has any text before its answer: a bare guess teaches nothing. The first of equals is taken."""
+    return bool(batch.texts_N[n].partition(BOX)[0].strip())
 
 
-def _leaks(gold: str, lesson: str) -> bool:
-    """Whether the answer stands in it, by itself: 5 is not in 15."""
+def contains_answer(gold: str, lesson: str) -> bool:
+    """Whether the gold answer stands in a lesson by itself: 5 is not in 15."""
     return re.search(rf"(?<![\w.]){re.escape(gold)}(?!\w)", lesson) is not None
 
 
-def _request(policy: Policy, used: Groups, d: int, wrong: int, right: int, *, alone: bool) -> Prompt:
-    """What the policy is asked to write a lesson from: the pair, or the wrong solution alone."""
-    question, texts = used.items_D[d].question, {n: policy.chat.strip_markers(used.texts_N[n]) for n in (wrong, right)}
+def _lesson_prompt(policy: Policy, batch: RolloutBatch, d: int, wrong: int, right: int, *, wrong_only: bool) -> Prompt:
+    """Asks the policy for a lesson from the pair, or from the wrong solution alone."""
+    question, texts = batch.items_D[d].question, {n: policy.chat.strip_markers(batch.texts_N[n]) for n in (wrong, right)}
     if policy.chat.has_token(WHY):
-        worked = [texts[n].partition(BOX)[0] for n in (wrong, right)]
-        text = f"<q>{question}<wrong>{worked[0]}" + ("" if alone else f"<right>{worked[1]}") + WHY
-    elif alone:
+        work = [texts[n].partition(BOX)[0] for n in (wrong, right)]
+        text = f"<q>{question}<wrong>{work[0]}" + ("" if wrong_only else f"<right>{work[1]}") + WHY
+    elif wrong_only:
         text = policy.chat.user_turn(CRITIQUE.format(question=question, wrong=texts[wrong].strip()))
     else:
         text = policy.chat.user_turn(PAIR.format(question=question, wrong=texts[wrong].strip(), right=texts[right].strip()))
-    return policy.prompt_from_text(text, used.prompts_D[d].item)
+    return policy.prompt_from_text(text, batch.prompts_D[d].item)
 
 
-def _replay(policy: Policy, used: Groups, d: int, lesson: str) -> Prompt:
-    """The problem once more, after the lesson."""
-    item, number, lesson = used.items_D[d], used.prompts_D[d].item, policy.chat.strip_markers(lesson)
+def _replay_prompt(policy: Policy, batch: RolloutBatch, d: int, lesson: str) -> Prompt:
+    """Asks for the problem again, after the lesson."""
+    item, number, lesson = batch.items_D[d], batch.prompts_D[d].item, policy.chat.strip_markers(lesson)
     if policy.chat.has_token(WHY):
         return policy.prompt_from_text(f"<lesson>{lesson}{policy.chat.render(item)}", number)
     return policy.prompts([(number, replace(item, question=NOTES.format(lesson=lesson.strip(), question=item.question)))])[0]

@@ -22,8 +22,8 @@ from passus.engine.logprob import chunk_tokens
 from passus.engine.packing import SMALL_SHAPE_DIVISOR
 from passus.errors import UsageError
 from passus.models import loader
-from passus.models.lora import lora_config
 from passus.models.families import FAMILIES
+from passus.models.lora import lora_config
 from passus.training.optimizer import PART
 
 PROBE_TOKENS = 256
@@ -209,7 +209,9 @@ def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Need:
         layers=shape.num_hidden_layers,
         logits=logit * chunk_tokens(shape.vocab_size, is_half) * shape.vocab_size + (0 if frozen else (4 + size) * head),
         sampling=min(rows, MAX_ROWS) * shape.vocab_size * drawn + size * PREFILL_SIZES[-1][0] * width,
-        row=attention.KeyValueCache.row_bytes(shape, round_up_length(prompt_tokens) + round_up_length(config.train.max_tokens), dtype),
+        row=attention.KeyValueCache.row_bytes(
+            shape, round_up_length(prompt_tokens) + round_up_length(config.train.max_tokens), dtype
+        ),
         rows=rows,
         longest=longest,
         filled=is_half and shape.model_type in FAMILIES,

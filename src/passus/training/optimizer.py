@@ -44,15 +44,15 @@ class Optimizer:
         norm, loss_value = torch.stack([norm_tensor, (norm_tensor if loss is None else loss).to(norm_tensor)]).tolist()
         finite = math.isfinite(norm) and math.isfinite(loss_value)
         if finite:
-            if self.train.max_grad_norm:
-                torch.nn.utils.clip_grads_with_norm_(self.weights, self.train.max_grad_norm, norm_tensor)
+            if self.train.optimizer.max_grad_norm:
+                torch.nn.utils.clip_grads_with_norm_(self.weights, self.train.optimizer.max_grad_norm, norm_tensor)
             for part in self.parts:
                 self._move(part, self.slower * learning_rate(self.train, update))
         return norm, finite
 
     @torch.no_grad()
-    def forget(self) -> None:
-        """Moments as at the start; the float32 copy stays."""
+    def reset_moments(self) -> None:
+        """Sets the moments to 0, as at the start. The float32 copy stays."""
         for moments in self.moments.values():
             torch._foreach_zero_(moments)
 
@@ -86,7 +86,8 @@ class Optimizer:
         steps, means, squares = (moments[part] for moments in self.moments.values())
         adamw(
             masters, gradients, means, squares, [], steps, fused=True, amsgrad=False, maximize=False, lr=rate, eps=1e-8,
-            beta1=self.train.betas[0], beta2=self.train.betas[1], weight_decay=self.train.weight_decay,
+            beta1=self.train.optimizer.beta1, beta2=self.train.optimizer.beta2,
+            weight_decay=self.train.optimizer.weight_decay,
         )  # fmt: skip
         if self.has_masters:
             torch._foreach_copy_(weights, masters)
@@ -120,9 +121,10 @@ def _parts(sizes: list[int]) -> Iterator[slice]:
 
 def learning_rate(train: TrainTable, update: int) -> float:
     """Of one update, counted from 0 over the whole run, skipped ones included: a function of the config alone."""
-    if update < train.warmup:
-        return train.learning_rate * (update + 1) / train.warmup
+    warmup = train.optimizer.warmup
+    if update < warmup:
+        return train.learning_rate * (update + 1) / warmup
     total = train.steps * train.updates
-    left = (total - update) / max(1, total - train.warmup)
-    factor = {"constant": 1.0, "linear": left, "cosine": 0.5 - 0.5 * math.cos(math.pi * left)}[train.schedule]
+    left = (total - update) / max(1, total - warmup)
+    factor = {"constant": 1.0, "linear": left, "cosine": 0.5 - 0.5 * math.cos(math.pi * left)}[train.optimizer.schedule]
     return train.learning_rate * factor

@@ -1,8 +1,8 @@
-"""The alarm while a run trains: accuracy has fallen from its best stretch by more than noise would make it.
+"""The regression alarm: accuracy has fallen from its best stretch by more than noise explains.
 
-At every eval point the best three in a row so far are compared with the last three (shapes.py), over the mean of all benchmarks
-of the suite and with the noise of these very items. The bound is such that a run of pure noise raises an alarm in one case of
-twenty, all its eval points together. After an alarm the watch begins anew.
+At every eval point the best three points in a row so far are compared with the last three (stats/curve_tests.py), over the mean
+of all benchmarks of the suite and with the noise of these items. The bound is chosen so that a run of pure sampling noise raises
+an alarm in one case of twenty, over all its eval points together. After an alarm the watch starts again.
 
 Shapes: T eval points.
 """
@@ -18,23 +18,23 @@ from passus.stats.falls import MARGIN
 
 WINDOW = 3
 SLOWER = 0.5
-"""What the learning rate is multiplied by when a run goes back."""
+"""Factor of the learning rate when a run returns to an earlier checkpoint."""
 
 
 @dataclass(frozen=True)
-class Fall:
-    best: int
-    """The step in the middle of the best stretch."""
+class Regression:
+    best_step: int
+    """Step in the middle of the best stretch."""
     drop: float
     statistic: float
 
     def event(self, step: int, action: str) -> dict[str, Any]:
-        return {"step": step, "event": action, "best": self.best, "drop": self.drop, "statistic": self.statistic}
+        return {"step": step, "event": action, "best": self.best_step, "drop": self.drop, "statistic": self.statistic}
 
 
-def fall(folder: RunFolder, after: int, looks: int) -> Fall | None:
-    """The fall that the eval points after a step show, if they show one; `looks` are the eval points of a whole run."""
-    steps, mean_T, se_T = watched(folder, after)
+def find_regression(folder: RunFolder, after: int, looks: int) -> Regression | None:
+    """Returns the regression that the eval points after a step show, if any; `looks` counts the eval points of a whole run."""
+    steps, mean_T, se_T = eval_means(folder, after)
     if len(steps) < 2 * WINDOW:
         return None
     statistic = falls.alarm_statistic(mean_T, se_T, WINDOW)
@@ -43,19 +43,19 @@ def fall(folder: RunFolder, after: int, looks: int) -> Fall | None:
     drop = float(means[best] - means[-1])
     if statistic <= falls.alarm_bound(looks, WINDOW) or drop <= MARGIN:
         return None
-    return Fall(steps[best + WINDOW // 2], drop, float(statistic))
+    return Regression(steps[best + WINDOW // 2], drop, float(statistic))
 
 
-def wanted(folder: RunFolder, after: int) -> list[int]:
-    """Steps that a run may still go back to: the middle of the best stretch so far, and those that may be in a better one."""
-    steps, mean_T, _ = watched(folder, after)
+def steps_to_keep(folder: RunFolder, after: int) -> list[int]:
+    """Returns the steps that a run may still return to: the middle of the best stretch so far, and the newest ones."""
+    steps, mean_T, _ = eval_means(folder, after)
     means = np.convolve(mean_T, np.ones(WINDOW) / WINDOW, "valid") if len(steps) >= WINDOW else np.array([])
     best = [steps[int(means.argmax()) + WINDOW // 2]] if len(means) else []
     return best + steps[-WINDOW:]
 
 
-def watched(folder: RunFolder, after: int) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """The eval points after a step: steps, means over benchmarks and temperatures, and their standard errors."""
+def eval_means(folder: RunFolder, after: int) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """Returns steps, means over benchmarks and temperatures, and standard errors of the eval points after a step."""
     by_step: dict[int, list[tuple[float, float]]] = {}
     for point in folder.evals():
         if point.step > after and point.se is not None:

@@ -1,8 +1,12 @@
-"""From verdicts to rewards: a table, a term for the format, and a function of the user's own in TRL's signature.
+"""From verdicts to rewards.
 
-reward of a completion = table[verdict] + format, if well formed + weight x function + DAPO's overlong penalty
-                         + Kimi's length reward + weight x a reward model's score
+reward of a completion = values[verdict] + values.format, if well formed
+                         + DAPO's overlong penalty + Kimi's length reward
+                         + values.model x score of a reward model
+                         + values.function x a user's function in TRL's signature
 """
+
+from __future__ import annotations
 
 import importlib
 import inspect
@@ -13,7 +17,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -21,27 +25,30 @@ from torch import Tensor
 from passus.config.tables import Config
 from passus.errors import PassusError, UsageError, nearest
 from passus.grading.grade import Verdict
-from passus.methods.presets import length_reward, overlong_penalty
+from passus.methods.length_rewards import length_reward, overlong_penalty
 from passus.models import reward_head
 from passus.models.policy import Policy
 from passus.tasks import prompt
-from passus.training.rollout_batch import Groups
+from passus.training.rollout_batch import RolloutBatch
+
+if TYPE_CHECKING:
+    from passus.training.state import PolicyRun
 
 LARGEST = 1e6
-"""As in the [reward] table: beyond it something is wrong, and float32 has no digits left for differences."""
+"""Bound of a function's values, as of the [reward] table: beyond it float32 has no digits left for differences."""
 
-Function = Callable[..., Sequence[float | None]]
+RewardFunction = Callable[..., Sequence[float | None]]
 
 
 @dataclass
 class Scored:
     rewards_N: Tensor
     metrics: dict[str, float] = field(default_factory=dict)
-    """What the function logged, and what it made of the completions."""
+    """Metrics of the reward function and the reward model."""
 
 
-def load_function(name: str) -> Function | None:
-    """`module:function`; the module is looked for where the command was given, too."""
+def load_function(name: str) -> RewardFunction | None:
+    """Imports `module:function`, also from the folder the command was given in."""
     if not name:
         return None
     module_name, _, function_name = name.partition(":")
@@ -51,7 +58,7 @@ def load_function(name: str) -> Function | None:
         sys.path.append(os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # noqa: BLE001 (the user's module: whatever it raises is said, with its place)
+    except Exception as error:  # noqa: BLE001 (the user's module: whatever it raises is reported with its place)
         raise UsageError(
             f"reward.function = {name!r}: importing {module_name} failed: {_place(error)}",
             expected="a module that can be imported from here",
@@ -67,64 +74,70 @@ def load_function(name: str) -> Function | None:
     return function
 
 
-def score(
-    config: Config, function: Function | None, policy: Policy, drawn: Groups, step: int, scorer: Policy | None = None
-) -> Scored:
-    values = config.reward.values
-    worth = {verdict: getattr(values, verdict, values.wrong) for verdict in Verdict}  # `error` is left out of the loss anyway
-    formed_N = [own.well_formed for own in drawn.grades_N]
-    rewards_N = torch.tensor([worth[g.verdict] + values.format * f for g, f in zip(drawn.paid_N, formed_N, strict=True)])
-    lengths_N = torch.tensor(drawn.shown_N or [len(tokens) for tokens in drawn.rollout.tokens])
-    rewards_N = rewards_N + overlong_penalty(lengths_N, config.train.max_tokens, config.method)
-    if config.method.length_reward and step >= config.method.length_reward_from:
-        right_N = torch.tensor([g.verdict is Verdict.CORRECT for g in drawn.paid_N])
-        shape = (-1, drawn.samples)
-        by_length_PG = length_reward(lengths_N.view(shape), right_N.view(shape))
-        rewards_N = rewards_N + config.method.length_reward * by_length_PG.flatten()
-    found: dict[str, float] = {}
-    if scorer is not None:
-        scores_N = torch.tensor(scores(scorer, drawn, config.train.micro_tokens))
+def score(run: PolicyRun, batch: RolloutBatch, step: int) -> Scored:
+    """Computes the reward of every completion."""
+    config, values = run.config, run.config.reward.values
+    # A grader's error counts as wrong here, and its row is left out of the loss.
+    reward_of = {verdict: getattr(values, verdict, values.wrong) for verdict in Verdict}
+    grades = zip(batch.rewarded_grades_N, batch.grades_N, strict=True)
+    rewards_N = torch.tensor([reward_of[rewarded.verdict] + values.format * own.well_formed for rewarded, own in grades])
+    rewards_N = rewards_N + length_terms(config, batch, step)
+    metrics: dict[str, float] = {}
+    if run.reward_model is not None:
+        scores_N = torch.tensor(model_scores(run.reward_model, batch, config.train.micro_tokens))
         rewards_N = rewards_N + values.model * scores_N
-        found["train/reward_model"] = float(scores_N.mean())
-    if function is None:
-        return Scored(rewards_N, found)
+        metrics["train/reward_model"] = float(scores_N.mean())
+    if run.reward_function is None:
+        return Scored(rewards_N, metrics)
     logged: dict[str, list[float]] = {}
-    returned = _call(config, function, policy, drawn, step, logged)
-    given = [v for v in returned if v is not None]
-    metrics = found | {f"reward/{name}": sum(numbers) / len(numbers) for name, numbers in logged.items()}
-    metrics["train/reward_function"] = sum(given) / len(given) if given else 0.0
-    metrics["train/reward_function_none"] = 1 - len(given) / len(returned)
+    returned = _call(config, run.reward_function, run.policy, batch, step, logged)
+    numbers = [value for value in returned if value is not None]
+    metrics |= {f"reward/{name}": sum(logged_values) / len(logged_values) for name, logged_values in logged.items()}
+    metrics["train/reward_function"] = sum(numbers) / len(numbers) if numbers else 0.0
+    metrics["train/reward_function_none"] = 1 - len(numbers) / len(returned)
     return Scored(rewards_N + values.function * torch.tensor([0.0 if v is None else v for v in returned]), metrics)
 
 
-def scores(scorer: Policy, drawn: Groups, budget: int) -> list[float]:
-    """Of a reward model, for each completion."""
-    rows = [drawn.texts_N[n : n + drawn.samples] for n in range(0, len(drawn.texts_N), drawn.samples)]
-    return [value for of_item in reward_head.score_completions(scorer, drawn.items_D, rows, budget) for value in of_item]
+def length_terms(config: Config, batch: RolloutBatch, step: int) -> Tensor:
+    """Returns DAPO's overlong penalty plus Kimi's length reward, where the method has them."""
+    method, lengths_N = config.method, torch.tensor(batch.lengths_N)
+    terms_N = overlong_penalty(lengths_N, config.train.max_tokens, method.soft_overlong)
+    if method.length_reward and step >= method.length_reward_from:
+        right_N = torch.tensor([g.verdict is Verdict.CORRECT for g in batch.rewarded_grades_N])
+        shape = (-1, batch.samples)
+        terms_N = terms_N + method.length_reward * length_reward(lengths_N.view(shape), right_N.view(shape)).flatten()
+    return terms_N
+
+
+def model_scores(reward_model: Policy, batch: RolloutBatch, budget: int) -> list[float]:
+    """Scores every completion with a reward model."""
+    rows = [batch.texts_N[n : n + batch.samples] for n in range(0, len(batch.texts_N), batch.samples)]
+    scores = reward_head.score_completions(reward_model, batch.items_D, rows, budget)
+    return [score for item_scores in scores for score in item_scores]
 
 
 def _call(
-    config: Config, function: Function, policy: Policy, drawn: Groups, step: int, logged: dict[str, list[float]]
+    config: Config, function: RewardFunction, policy: Policy, batch: RolloutBatch, step: int, logged: dict[str, list[float]]
 ) -> list[float | None]:
-    """As TRL calls it: lists in, a number or None for each completion out. Messages where the model has a chat template."""
-    items_N = drawn.items_N
+    """Calls the function as TRL does: lists in, one number or None per completion out; messages for models with a template."""
+    items_N = batch.items_N
     prompts: list[Any] = [prompt.plain(item, policy.chat.question_template, policy.chat.system) for item in items_N]
-    completions: list[Any] = list(drawn.texts_N)
+    completions: list[Any] = list(batch.texts_N)
     if policy.chat.chat_template is not None:
         prompts = [policy.chat.messages(item) for item in items_N]
         completions = [[{"role": "assistant", "content": text}] for text in completions]
     try:
         values = function(
-            prompts=prompts, completions=completions, completion_ids=[list(tokens) for tokens in drawn.rollout.tokens],
+            prompts=prompts, completions=completions, completion_ids=[list(tokens) for tokens in batch.rollout.tokens],
             answer=[item.gold for item in items_N], solution=[item.solution or item.gold for item in items_N],
-            task=[item.benchmark for item in items_N], verdict=[str(g.verdict) for g in drawn.grades_N],
+            task=[item.benchmark for item in items_N], verdict=[str(g.verdict) for g in batch.grades_N],
             trainer_state=SimpleNamespace(global_step=step - 1, max_steps=config.train.steps),
             log_metric=lambda name, value: logged.setdefault(str(name), []).append(_number(config, step, value, "logged")),
             log_extra=lambda column, values: None,
         )  # fmt: skip
     except PassusError:
         raise
-    except Exception as error:  # the user's function: whatever it raises is said, with its place
+    except Exception as error:  # the user's function: whatever it raises is reported with its place
         raise _failed(config, step, f"raised {_place(error)}") from error
     return _checked(config, step, values, len(items_N))
 
@@ -149,8 +162,8 @@ def _failed(config: Config, step: int, what: str) -> PassusError:
     rows = config.train.prompts * config.train.samples
     return PassusError(
         f"reward.function = {config.reward.function!r} {what}, in step {step}",
-        expected=f"a list with a number (up to {LARGEST:g}) or None for each completion ({rows}, and those drawn again)",
-        write="the same command again once it is mended; it goes on from the last checkpoint",
+        expected=f"a list with a number (up to {LARGEST:g}) or None for each completion ({rows}, and those sampled again)",
+        write="the same command again once it is fixed; it resumes from the last checkpoint",
     )
 
 

@@ -1,0 +1,140 @@
+"""One step, in the order it happens: prompts -> rollout -> verify -> reward -> advantage -> update -> record.
+
+One process holds one set of weights and one model definition for sampling and training, so there is nothing to synchronise;
+the gap between sampler and trainer is measured in every step all the same. Every draw derives from (seed, step, item, sample,
+position), so a step that was cut short is taken again, and a resumed run equals the uninterrupted one.
+
+Left out of the textbook: critic and replay buffer.
+
+Shapes: P prompts, G samples per prompt, N = P x G completions.
+"""
+
+import time
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from passus.engine.device import to_device
+from passus.methods.advantages import advantages
+from passus.training import mel, rewards, step_metrics
+from passus.training.mel import LessonBatch
+from passus.training.rewards import Scored
+from passus.training.rollout import sampling_params
+from passus.training.rollout_batch import RolloutBatch
+from passus.training.rows import TrainingRows, kl_penalty, training_rows
+from passus.training.state import PolicyRun
+from passus.training.step_metrics import Times, UpdateStats
+
+
+def take_step(run: PolicyRun) -> None:
+    config, step, times = run.config, run.progress.step + 1, Times()
+    with times("step"):
+        sampled = sample_groups(run, step, times)  # prompts, rollout, verify
+        chosen = sampled.choose_groups(config.train.prompts)
+        batch = sampled.select(chosen)
+        with times("grade"):
+            scored = rewards.score(run, sampled, step)
+        lessons = None
+        if config.method.lessons != "off":
+            with times("lessons"):
+                lessons = mel.write_lessons(run.policy, run.sampler, config.method, batch, sampling_params(run, step))
+        with times("update"):
+            if run.cuda.releases_caches:
+                run.sampler.release()
+            rows = training_rows(run, batch)
+            if config.method.reset_optimizer:
+                run.optimizer.reset_moments()
+            rewards_PG = scored.rewards_N.view(-1, batch.samples)[chosen] - kl_penalty(run, rows).view(-1, batch.samples)
+            advantages_PG = set_advantages(run, rows, rewards_PG)
+            updates = run.update([rows, *lesson_rows(run, lessons)], step)
+
+    run.prompts.observe(sampled)
+    advance(run, step, sampled, lessons)
+    record(run, sampled, chosen, scored, rewards_PG, advantages_PG, lessons, updates, times)
+
+
+def sample_groups(run: PolicyRun, step: int, times: Times) -> RolloutBatch:
+    """Samples until enough groups have right and wrong answers, or the method's rounds of dynamic sampling are used up."""
+    batch = sample_round(run, step, run.progress.drawn, run.config.train.prompts, times)
+    for _ in range(run.config.method.dynamic_sampling_rounds - 1):
+        missing = run.config.train.prompts - len(batch.mixed_groups())
+        if missing <= 0:
+            break
+        batch += sample_round(run, step, run.progress.drawn + len(batch.items_D), missing, times)
+    return batch
+
+
+def sample_round(run: PolicyRun, step: int, first: int, count: int, times: Times) -> RolloutBatch:
+    """Prompts, rollout and grades; `first` is the place in the training stream."""
+    drawn = run.prompts.draw(step, first, count)
+    with times("rollout"):
+        batch = run.rollout(drawn, step)
+    return run.verify(batch, times)
+
+
+def set_advantages(run: PolicyRun, rows: TrainingRows, rewards_PG: Tensor) -> Tensor:
+    """Gives policy rows their advantages and returns them; rows of given text all count as 1."""
+    if rows.objective == "nll":
+        return torch.ones_like(rewards_PG)
+    tokens_PG = None
+    if run.config.method.advantage_scale == "whiten":
+        lengths_N = torch.tensor([len(tokens) for tokens in rows.completions_N])
+        tokens_PG = (lengths_N * rows.counts_N.cpu()).view(rewards_PG.shape)
+    advantages_PG = advantages(rewards_PG, run.config.method, tokens_PG)
+    rows.advantage = advantages_PG.flatten().to(rows.counts_N.device)
+    return advantages_PG
+
+
+def lesson_rows(run: PolicyRun, lessons: LessonBatch | None) -> list[TrainingRows]:
+    """Rows of kept lessons: the mean over each lesson's tokens, their sum divided by the prompts of an update."""
+    method, train = run.config.method, run.config.train
+    if lessons is None or not lessons.kept or not method.lesson_coef:
+        return []
+    device, prompts = run.policy.model.device, train.prompts // train.updates
+    weights = [method.lesson_coef / (len(lesson.tokens) * prompts) for lesson in lessons.kept]
+    ones_N = torch.ones(len(weights), device=device)
+    return [
+        TrainingRows(
+            "nll", [lesson.context for lesson in lessons.kept], [lesson.tokens for lesson in lessons.kept],
+            [lesson.group for lesson in lessons.kept], ones_N, ones_N,
+            weight_N=to_device(np.array(weights, dtype=np.float32), device), loss_name="lessons",
+        )
+    ]  # fmt: skip
+
+
+def advance(run: PolicyRun, step: int, sampled: RolloutBatch, lessons: LessonBatch | None) -> None:
+    """Moves the run's progress past this step."""
+    progress = run.progress
+    progress.step = step
+    progress.drawn += len(sampled.items_D)
+    progress.num_tokens += sampled.token_count + sampled.reader_tokens + (lessons.sampled_tokens if lessons else 0)
+    progress.elapsed = time.monotonic() - run.started
+
+
+def record(
+    run: PolicyRun, sampled: RolloutBatch, chosen: list[int], scored: Scored, rewards_PG: Tensor, advantages_PG: Tensor,
+    lessons: LessonBatch | None, updates: list[UpdateStats], times: Times,
+) -> None:  # fmt: skip
+    """Writes the step's samples and its row of metrics."""
+    config, progress = run.config, run.progress
+    columns = step_metrics.sample_columns(run.policy, sampled, scored.rewards_N, chosen, rewards_PG, advantages_PG)
+    write = run.folder.write_behind if run.policy.model.device.type == "cuda" else run.folder.write_rows
+    write("samples", progress.step, columns)
+    run.folder.append_metrics(
+        {
+            "step": progress.step, "progress": progress.step / config.train.steps, "train/num_tokens": progress.num_tokens,
+        }
+        | ({} if config.kind == "sft" else step_metrics.rollout_metrics(sampled, rewards_PG, config.train.prompts))
+        | step_metrics.reader_metrics(sampled)
+        | step_metrics.repetition_metrics(sampled, config.method.max_repeats)
+        | run.prompts.metrics()
+        | scored.metrics
+        | (lessons.metrics() if lessons else {})
+        | step_metrics.update_metrics(updates)
+        | {
+            "time/elapsed": progress.elapsed, "train/micro_tokens": run.micro_tokens,
+            "train/rows_at_once": run.sampler.max_rows,
+        }
+        | times.metrics()
+    )  # fmt: skip

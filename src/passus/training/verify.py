@@ -1,0 +1,45 @@
+"""Verification: grades of a rollout's completions, from the policy's own answers or from a CoT reader's."""
+
+from passus.config.tables import LIVE
+from passus.evaluation import cot_readers
+from passus.evaluation.cot_readers import Reader
+from passus.grading.grade import Grade
+from passus.tasks.llm_judge import grade_items
+from passus.training.rollout_batch import RolloutBatch
+from passus.training.state import PolicyRun
+from passus.training.step_metrics import Times
+
+
+def verify_answers(run: PolicyRun, batch: RolloutBatch, times: Times) -> RolloutBatch:
+    """Grades the policy's own answers."""
+    with times("grade"):
+        batch.texts_N = run.policy.chat.batch_decode(batch.rollout.tokens)
+        batch.grades_N = grade_own_answers(run, batch)
+    return batch
+
+
+def verify_reader_answers(run: PolicyRun, batch: RolloutBatch, times: Times) -> RolloutBatch:
+    """Grades what a CoT reader answers from the policy's reasoning, beside the policy's own answers."""
+    batch = verify_answers(run, batch, times)
+    with times("read"):
+        reading = read_reasoning(run, batch)
+        batch.reader_grades_N, batch.reader_tokens = reading.grades_N, reading.tokens
+        batch.trained_tokens_N = cot_readers.reasoning_tokens(run.policy, batch.rollout.tokens, batch.texts_N)
+    return batch
+
+
+def grade_own_answers(run: PolicyRun, batch: RolloutBatch) -> list[Grade]:
+    answers = run.policy.chat.answers(batch.rollout.tokens, batch.texts_N)
+    return grade_items(None, batch.items_N, answers, [not finished for finished in batch.rollout.finished])[0]
+
+
+def read_reasoning(run: PolicyRun, batch: RolloutBatch) -> cot_readers.Reading:
+    reasonings = [cot_readers.reasoning(text) for text in batch.texts_N]
+    return cot_readers.read(reader_of(run, run.config.reward.reader), batch.items_N, reasonings, run.config.seed)
+
+
+def reader_of(run: PolicyRun, name: str) -> Reader:
+    """Returns a reader by name. The live one is made on first use and kept, because naming it reads every weight."""
+    if name == LIVE and LIVE not in run.readers:
+        run.readers[LIVE] = cot_readers.live(run.policy, run.sampler, run.config.model.base)
+    return run.readers[name]
