@@ -1,4 +1,4 @@
-"""Lessons from mistakes: which pairs, what is kept, and that learning them is what it says it is."""
+"""MEL: which pairs become lessons, which lessons are kept, the gradient of a lesson, and exact resume."""
 
 from dataclasses import replace
 
@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from helpers.small_run import assert_same, record, run_small, small_config, stop_in_step
+from helpers.tiers import slow_cases
 from passus.engine.interface import Prompt, Rollout, SamplingParams
 from passus.errors import Stop, UsageError
 from passus.grading.grade import Grade, Verdict
@@ -32,18 +33,18 @@ def groups(grades: list[list[Grade]], texts: list[str] | None = None) -> Groups:
     )
 
 
-def test_pairs_come_from_groups_with_right_and_wrong_answers_only():
+def test_pairs_come_only_from_groups_with_correct_and_wrong_answers():
     used = groups([[RIGHT, RIGHT], [WRONG, WRONG], [RIGHT, WRONG], [CUT, RIGHT]])
     assert [mel._pair(used, d) for d in range(4)] == [None, None, (5, 4), None]
 
 
-def test_a_guess_is_taken_only_where_there_is_no_work():
+def test_a_bare_answer_is_paired_only_where_no_solution_has_steps():
     texts = ["\\boxed{74}", "7+8=14\\boxed{74}", "\\boxed{75}", "\\boxed{75}"]
     assert mel._pair(groups([[WRONG, WRONG, RIGHT, RIGHT]], texts), 0) == (1, 2)
 
 
 class Scripted:
-    """A sampler that writes what it is told to, lesson first and then the replay."""
+    """A sampler with fixed outputs: first the lessons, then the replays."""
 
     def __init__(self, policy, written: list[str], solved: list[str]):
         self.policy, self.texts, self.asked = policy, {"lesson": written, "replay": solved}, {}
@@ -71,18 +72,20 @@ def taught(policy, kind: str):
     return mel.teach(policy, scripted, method, USED, PARAMS), scripted
 
 
-def test_a_lesson_is_kept_where_the_problem_is_solved_with_it(policy):
+def test_a_lesson_is_kept_if_the_problem_is_solved_with_it(policy):
     found, scripted = taught(policy, "validated")
     assert scripted.asked["lesson"][0] == "<q>27+48<wrong>7+8=14;2+4+1=7<right>7+8=15;2+4+1=7<why>"
     assert scripted.asked["replay"][0] == "<lesson>7+8=15<q>27+48<a>"
     assert [(one.kept, one.helped, one.leaks) for one in found.lessons] == [(True, True, False), (False, False, True)]
-    assert policy.chat.decode(found.kept[0].tokens) == "7+8=15" and found.kept[0].tokens[-1] == policy.chat.tokenizer.eos_token_id
+    assert (
+        policy.chat.decode(found.kept[0].tokens) == "7+8=15" and found.kept[0].tokens[-1] == policy.chat.tokenizer.eos_token_id
+    )
     metrics = found.metrics()
     assert (metrics["lessons/helped"], metrics["lessons/plain"], metrics["lessons/uplift"]) == (0.5, 0.5, 0.0)
     assert metrics["lessons/leaks"] == 0 and set(metrics) <= set(METRICS)
 
 
-def test_controls(policy):
+def test_control_conditions(policy):
     everything, _ = taught(policy, "all")
     assert [one.kept for one in everything.lessons] == [True, True] and everything.metrics()["lessons/leaks"] == 0.5
     shuffled, scripted = taught(policy, "shuffled")
@@ -94,7 +97,7 @@ def test_controls(policy):
     assert solution.kept[0].tokens == USED.rollout.tokens[1] and solution.kept[0].context == [3]
 
 
-def test_of_shuffled_lessons_the_one_that_is_learned_must_be_whole(policy):
+def test_a_shuffled_lesson_must_be_complete(policy):
     class Cut(Scripted):
         def generate(self, prompts, params):
             rollout = super().generate(prompts, params)
@@ -109,31 +112,31 @@ def test_of_shuffled_lessons_the_one_that_is_learned_must_be_whole(policy):
     assert mel.teach(policy, Scripted(policy, [], []), method, alone, PARAMS).lessons == []  # there is no other's
 
 
-def test_the_uplift_is_against_fresh_samples_of_the_same_problems(policy):
+def test_the_uplift_is_measured_against_new_samples_of_the_same_problems(policy):
     found, scripted = taught(policy, "validated")
     assert scripted.asked["replay"][2:] == [policy.chat.decode([3], special=True)] * 2  # the prompts once more, without lessons
     assert found.plain == 0.5
 
 
-def test_an_answer_leaks_only_where_it_stands_by_itself():
+def test_an_answer_leaks_only_as_a_number_of_its_own():
     assert mel._leaks("5", "so it is 5") and mel._leaks("75", "7+8=15, 75.")
     assert not mel._leaks("5", "7+8=15") and not mel._leaks("75", "175") and not mel._leaks("5", "1.5")
 
 
-def test_a_pair_that_does_not_fit_the_context_is_left_out_and_counted(policy):
+def test_a_pair_that_does_not_fit_the_context_is_dropped_and_counted(policy):
     method = PRESETS["mel"]
     found = mel.teach(policy, Scripted(policy, [], []), method, USED, replace(PARAMS, max_tokens=policy.context_length - 5))
     assert found.lessons == [] and found.too_long == 2 and found.metrics()["lessons/built"] == 0
 
 
-def test_words_for_real_models_hold_the_pair_and_end_with_the_question():
+def test_prompts_for_real_models_contain_the_pair_and_the_question():
     text = mel.PAIR.format(question="Q?", wrong="W!", right="R!")
     assert text.index("Q?") < text.index("W!") < text.index("R!")
     assert mel.NOTES.format(lesson="note", question="Q?").endswith("Q?")
 
 
-def test_the_gradient_is_that_of_the_mean_log_likelihood_of_the_lesson_alone(tmp_path):
-    """Against transformers' own forward pass: REINFORCE with a reward of 1 for each kept lesson, and nothing of its context."""
+def test_the_gradient_is_that_of_the_mean_log_likelihood_of_the_lesson(tmp_path):
+    """Compared with transformers' forward pass: the log-likelihood of each kept lesson, without its context."""
     run = prepare(small_config(**TABLES), RunFolder(_new(tmp_path)), lambda: None)
     contexts, written = [[2, 9, 10, 5, 11], [2, 12, 5]], [[11, 12, 1], [13, 14, 15, 16, 1]]
     kept = [Lesson(n, True, True, False, contexts[n], written[n]) for n in range(2)]
@@ -167,8 +170,8 @@ def test_without_weight_it_is_grpo_to_the_bit(tmp_path):
     assert any(row["lessons/built"] for row in idle.metrics())
 
 
-@pytest.mark.parametrize("kind", ["validated", "shuffled", "solution"])
-def test_lessons_are_learned_and_a_run_goes_on_exactly(tmp_path, kind):
+@pytest.mark.parametrize("kind", ["validated", *slow_cases("shuffled", "solution")])
+def test_mel_trains_and_resumes_exactly(tmp_path, kind):
     tables = TABLES | {"method": {"name": "mel", "lessons": kind}, "train": TABLES["train"] | {"updates": 2}}
     whole = run_small(tmp_path / "whole", **tables)
     with pytest.raises(Stop):
@@ -178,6 +181,6 @@ def test_lessons_are_learned_and_a_run_goes_on_exactly(tmp_path, kind):
     assert set(rows[0]) <= set(METRICS) and any(row.get("train/lesson_loss") for row in rows)
 
 
-def test_one_sample_has_no_pairs():
+def test_one_sample_per_prompt_is_refused():
     with pytest.raises(UsageError, match=r"train\.samples = 1"):
         small_config(method={"name": "mel"}, train={"samples": 1})

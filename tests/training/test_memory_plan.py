@@ -1,4 +1,4 @@
-"""The memory plan against what a backward pass really keeps, and against sizes counted by hand."""
+"""The memory plan against the tensors that a backward pass saves, and against sizes counted by hand."""
 
 import pytest
 import torch
@@ -14,8 +14,8 @@ from passus.training import memory_plan
 
 
 @pytest.mark.parametrize("family", ["qwen3", "llama3.2", "smollm3", "gemma3", "qwen2.5", "mistral"])
-def test_what_the_backward_pass_keeps(family):
-    """The real model on real numbers, 256 tokens in one sequence by fused attention, all its saved tensors counted."""
+def test_saved_activations_are_predicted(family):
+    """Counts all tensors that a forward pass over one sequence of 256 tokens saves."""
     policy = loader.load(f"nano/{family}", "cpu", "float32")
     tokens = torch.zeros(1, memory_plan.PROBE_TOKENS, dtype=torch.long)
     own = {p.untyped_storage().data_ptr() for p in policy.model.parameters()}
@@ -36,7 +36,7 @@ def test_what_the_backward_pass_keeps(family):
     assert predicted == pytest.approx(real, rel=0.25)  # plain attention and masks keep more than fused attention does
 
 
-def test_the_dry_run_says_it(tmp_path):
+def test_the_dry_run_prints_the_plan(tmp_path):
     base = nano_folder(tmp_path / "model", small_model("qwen3"))
     text = describe_experiment(load_experiment("real/gsm8k", [f"model.base={base}"]), tmp_path)
     assert "GB at the peak on CUDA" in text and "activations" in text and "24 GB free: " in text and "no bf16: " in text
@@ -70,12 +70,12 @@ NEED = memory_plan.Need(
 
 
 def card(bytes_):
-    """The size of a card that has so many bytes to use."""
+    """Returns the size of a GPU with so many usable bytes."""
     return round(bytes_ / memory_plan.FILL) + 2
 
 
-def test_fitting_gives_up_speed_in_order(monkeypatch):
-    """By hand: 17,000 bytes in any case, 20 a token with all activations kept, 12 with all computed again, 1,000 of caches."""
+def test_the_plan_gives_up_speed_in_order(monkeypatch):
+    """By hand: 17,000 fixed bytes, 20 per token with all activations saved, 12 with all recomputed, 1,000 of caches."""
     monkeypatch.setattr(memory_plan, "SMALL_MICRO_BATCH", 200)
     monkeypatch.setattr(memory_plan, "CAPTURED_BYTES", 0)
 
@@ -85,7 +85,7 @@ def test_fitting_gives_up_speed_in_order(monkeypatch):
     assert found(17_000) == memory_plan.Fit(800, 0, False, pytest.approx(1_000, abs=5), 17_000 + 16_000 + 1_000)
     assert found(16_500) == memory_plan.Fit(400, 0, False, pytest.approx(8_500, abs=5), 17_000 + 8_000 + 1_000)
     assert found(4_500) == memory_plan.Fit(200, 0, True, pytest.approx(7_500, abs=5), 17_000 + 4_000)
-    some = found(3_900)  # 20 x 200 = 4000 do not fit; each layer computed again saves 1 a token, and one must be there whole
+    some = found(3_900)  # 20 x 200 = 4000 do not fit; each recomputed layer saves 1 per token, and one layer is always whole
     assert (some.micro_tokens, some.recomputed, some.releases) == (200, 3, True)
     assert found(3_000).recomputed == 7 and found(3_000).micro_tokens == 200
     assert found(2_990) is None  # the update's float32 gradients need 3,000 of what activations and logits had
@@ -94,8 +94,8 @@ def test_fitting_gives_up_speed_in_order(monkeypatch):
         assert laid_out.peak <= 17_005 + room and laid_out.cache >= NEED.row
 
 
-def test_what_cannot_fit_is_refused_with_what_would():
-    # By hand: 16,000 fixed with gradients, 1,000 of logits, 12 a token: 1,083 tokens in 30,000, of which the prompt has 10.
+def test_a_config_that_cannot_fit_is_refused_with_one_that_does():
+    # By hand: 16,000 fixed with gradients, 1,000 of logits, 12 per token: 1,083 tokens in 30,000, 10 of them in the prompt.
     long = memory_plan.Need(**{**vars(NEED), "longest": 4_000, "row": 800, "widened": 0})
     config = small_config(train={"max_tokens": 3_990})
     with pytest.raises(UsageError, match=r"train.max_tokens = 1073"):
@@ -104,8 +104,8 @@ def test_what_cannot_fit_is_refused_with_what_would():
         memory_plan.fit_or_refuse(config, long, 5_000)
 
 
-def test_passes_are_captured_where_there_is_room_for_the_graphs():
-    """Beside 800 tokens' activations: those of 200, the gradients of both shapes, and what the update widens meanwhile."""
+def test_cuda_graphs_are_captured_if_there_is_room():
+    """A second shape needs the activations of 200 tokens, gradients of both shapes, and the float32 gradients."""
     more = 200 * 20 + 2 * 2_000 + 4_000
     assert NEED.captured(800) == more
     with_room, without = (memory_plan.fit(NEED, card(17_000 + 16_000 + 1_000 + extra), 800) for extra in (more, more - 10))
@@ -113,14 +113,14 @@ def test_passes_are_captured_where_there_is_room_for_the_graphs():
     assert without.captures is False and without.micro_tokens == 800
 
 
-def test_without_a_compiled_layer_nothing_is_computed_again():
+def test_without_a_compiled_layer_nothing_is_recomputed():
     plain = memory_plan.Need(**{**vars(NEED), "filled": False})
     found = [memory_plan.fit(plain, card(17_000 + room), 800) for room in range(2_000, 20_000, 500)]
     assert any(found) and not any(layout.recomputed or layout.captures for layout in found if layout)
 
 
 @pytest.mark.slow
-def test_a_copy_for_the_sampler_of_an_adapter_in_float32(tmp_path):
+def test_a_float32_adapter_needs_merged_weights_for_the_sampler(tmp_path):
     base = nano_folder(tmp_path / "model", small_model("qwen3"))
     config = small_config(model={"base": str(base), "tuning": "frozen", "lora": {"rank": 4}})
     adapted = sum(p.numel() for n, p in loader.load(str(base), "cpu", "float32").model.named_parameters() if "_proj" in n)

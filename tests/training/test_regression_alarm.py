@@ -1,10 +1,11 @@
-"""The alarm while a run trains: when it goes off, what is done about it, and that it changes nothing otherwise."""
+"""The regression alarm of a training run: when it goes off, its three reactions, and no effect otherwise."""
 
 import numpy as np
 import pytest
 
 from helpers.made_runs import make_run
 from helpers.small_run import assert_same, run_small, small_config, stop_in_step
+from helpers.tiers import slow_cases
 from passus.errors import Stop
 from passus.figures import kinds
 from passus.launch import arm_process
@@ -16,11 +17,11 @@ from passus.training.regression_alarm import Fall
 EVALS = {"eval": {"every": 1, "limit": 4, "samples": 1}, "train": {"steps": 9, "prompts": 2, "samples": 2}}
 
 
-def tables(on_fall: str) -> dict:
-    return EVALS | {"eval": EVALS["eval"] | {"on_regression": on_fall}}
+def tables(on_regression: str) -> dict:
+    return EVALS | {"eval": EVALS["eval"] | {"on_regression": on_regression}}
 
 
-def test_noise_raises_an_alarm_in_one_run_of_twenty_at_all_its_looks_together():
+def test_noise_raises_an_alarm_in_one_run_of_twenty_over_all_eval_points():
     rng, alarms = np.random.default_rng(0), 0
     for _ in range(1000):
         noise_T = rng.standard_normal(13)
@@ -38,27 +39,34 @@ def falling(path, low: float, items: int = 60) -> RunFolder:
     return made
 
 
-def test_a_fall_is_found_with_its_size_and_its_best_step(tmp_path):
+def test_a_fall_is_detected_with_its_size_and_its_best_step(tmp_path):
     found = regression_alarm.fall(falling(tmp_path / "a", 0.2), -1, 6)
     assert found is not None and found.best == 10 and found.drop == pytest.approx(0.2, abs=0.05)
     assert regression_alarm.fall(falling(tmp_path / "b", 0.0), -1, 6) is None
 
 
-def test_one_eval_point_is_no_fall_and_an_alarm_begins_the_watch_anew(tmp_path):
+def test_one_eval_point_is_no_fall_and_an_alarm_resets_the_test(tmp_path):
     run = falling(tmp_path / "a", 0.2)
     assert regression_alarm.fall(run, 40, 6) is None and regression_alarm.fall(run, 20, 6) is None
 
 
-def test_an_alarm_that_never_goes_off_changes_nothing(tmp_path):
-    plain = run_small(tmp_path / "plain", **EVALS)
-    for on_fall in ("warn", "stop", "return"):  # the last saves more often
-        assert_same(run_small(tmp_path / on_fall, **tables(on_fall)).path, plain.path)
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    return run_small(tmp_path_factory.mktemp("plain") / "arm", **EVALS)
+
+
+@pytest.mark.parametrize("on_regression", ["return", *slow_cases("warn", "stop")])
+def test_an_alarm_that_never_goes_off_changes_nothing(tmp_path, plain, on_regression):
+    assert_same(run_small(tmp_path / "arm", **tables(on_regression)).path, plain.path)
 
 
 @pytest.fixture
 def goes_off(monkeypatch):
-    """At step 6, with the best around step 2."""
+    """The alarm goes off at step 6, with the best accuracy around step 2."""
+    set_off(monkeypatch)
 
+
+def set_off(monkeypatch):
     def fall(folder, after, looks):
         last = max(point.step for point in folder.evals())
         return Fall(2, 0.1, 5.0) if last == 6 and after < 6 else None
@@ -67,7 +75,15 @@ def goes_off(monkeypatch):
     monkeypatch.setattr(regression_alarm, "wanted", lambda folder, after: [2])
 
 
-def test_a_warning_is_recorded_and_the_run_goes_on(tmp_path, goes_off):
+@pytest.fixture(scope="module")
+def returned(tmp_path_factory):
+    """A run that returned to its best checkpoint at step 6."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        set_off(monkeypatch)
+        return run_small(tmp_path_factory.mktemp("returned") / "arm", **tables("return"))
+
+
+def test_a_warning_is_recorded_and_the_run_continues(tmp_path, goes_off):
     run = run_small(tmp_path / "arm", **tables("warn"))
     assert [(row["step"], row["event"], row["best"]) for row in run.events()] == [(6, "warn", 2)]
     assert run.metrics()[-1]["step"] == 9
@@ -75,13 +91,13 @@ def test_a_warning_is_recorded_and_the_run_goes_on(tmp_path, goes_off):
     assert (mark.x, mark.text) == (6, "alarm")
 
 
-def test_a_run_that_is_stopped_is_finished(tmp_path, goes_off):
+def test_a_run_that_the_alarm_stops_is_finished(tmp_path, goes_off):
     run = run_small(tmp_path / "arm", **tables("stop"))
     assert run.metrics()[-1]["step"] == 6 and arm_process.is_complete(run, small_config(**tables("stop")))
     assert run_small(tmp_path / "arm", **tables("stop")).metrics()[-1]["step"] == 6
 
 
-def test_a_run_that_goes_back_has_the_best_weights_and_a_lower_rate(tmp_path, goes_off):
+def test_a_run_that_returns_has_the_best_weights_and_a_lower_learning_rate(tmp_path, goes_off):
     run = run_small(tmp_path / "arm", run={"keep_checkpoints": 1}, **tables("return"))
     rows = run.metrics()
     rates = [row["train/learning_rate"] for row in rows]
@@ -91,26 +107,24 @@ def test_a_run_that_goes_back_has_the_best_weights_and_a_lower_rate(tmp_path, go
     assert kinds.curves([run.path]).marks[0].text == "alarm: back to 2"
 
 
-def test_after_going_back_weights_and_moments_are_those_of_the_best(tmp_path, goes_off):
-    run = run_small(tmp_path / "arm", **tables("return"))
-    best, back, other = (saved_checkpoints(run.checkpoints)[step] for step in (2, 6, 5))
+def test_a_return_restores_weights_and_moments_of_the_best_checkpoint(returned):
+    best, back, other = (saved_checkpoints(returned.checkpoints)[step] for step in (2, 6, 5))
     for name in ("model.safetensors", "optimizer.safetensors"):
         assert (back / name).read_bytes() == (best / name).read_bytes() != (other / name).read_bytes()
 
 
-@pytest.mark.parametrize("step", [5, 7, 8])
-def test_going_back_is_resumed_exactly(tmp_path, goes_off, step):
-    whole = run_small(tmp_path / "whole", **tables("return"))
+@pytest.mark.parametrize("step", [7, *slow_cases(5, 8)])
+def test_a_run_that_returns_resumes_exactly(tmp_path, returned, goes_off, step):
     with pytest.raises(Stop):
         run_small(tmp_path / "cut", check_stop=stop_in_step(tmp_path / "cut", step), **tables("return"))
     again = run_small(tmp_path / "cut", **tables("return"))
-    assert_same(again.path, whole.path)
-    assert again.events() == whole.events()
+    assert_same(again.path, returned.path)
+    assert again.events() == returned.events()
 
 
 @pytest.mark.slow
-def test_the_live_reader_goes_back_with_the_policy(tmp_path, goes_off):
-    """A run that is begun again after the alarm makes its reader anew: one that kept the old weights would part from it."""
+def test_the_live_reader_returns_with_the_policy(tmp_path, goes_off):
+    """A run that resumes after the alarm builds a new reader. A reader with the old weights would differ from it."""
     watched = tables("return") | {"reward": {"reader": "live"}, "train": EVALS["train"] | {"learning_rate": 5e-3}}
     whole = run_small(tmp_path / "whole", **watched)
     assert [row["event"] for row in whole.events()] == ["return"]

@@ -1,4 +1,4 @@
-"""Rewards: the table, the format term, and functions of the user's own in TRL's signature."""
+"""Rewards: the table, the format term, and user functions with TRL's signature."""
 
 import sys
 
@@ -65,22 +65,22 @@ def test_a_function_is_added_to_the_table(module):
     assert folder.metrics()[0]["train/reward_function"] < 0
 
 
-def test_a_function_sees_what_trl_would_show_it(module):
+def test_a_function_gets_the_arguments_of_trl(module):
     folder = run_small(module / "arm", reward={"function": "my_rewards:seen", "values": {"correct": 0.0}}, **ONE)
     row = folder.metrics()[0]
     assert row["reward/step"] == 0 and 0 < row["train/reward_function_none"] < 1 and row["train/reward_function"] == 1
     assert {s["reward"] for s in folder.read_rows("samples", 1) if s["verdict"] == "wrong"} == {0.0}
 
 
-def test_trls_own_reward_functions_work(module):
+def test_reward_functions_of_trl_work(module):
     import trl.rewards
 
     folder = run_small(module / "arm", reward={"function": "trl.rewards:think_format_reward"}, **ONE)
-    assert trl.rewards and folder.metrics()[0]["train/reward_function"] == 0  # no completion thinks
+    assert trl.rewards and folder.metrics()[0]["train/reward_function"] == 0  # no completion has a thinking block
 
 
 @pytest.mark.parametrize("name", ["array", "spoils"])
-def test_what_numpy_returns_is_taken_and_what_it_was_given_is_a_copy(module, name):
+def test_numpy_values_are_accepted_and_arguments_are_copies(module, name):
     folder = run_small(module / "arm", reward={"function": f"my_rewards:{name}", "values": {"correct": 0.0}}, **ONE)
     assert folder.metrics()[0]["train/reward"] == pytest.approx(0.5)
 
@@ -106,7 +106,7 @@ def test_the_format_term(module):
         ("no_kwargs", ["TypeError"]),
     ],
 )
-def test_a_function_that_misbehaves_ends_the_run_with_its_name_and_nothing_is_lost(module, name, parts):
+def test_a_function_that_fails_ends_the_run_with_its_name_and_keeps_the_record(module, name, parts):
     with pytest.raises(PassusError) as failed:
         run_small(module / "arm", reward={"function": f"my_rewards:{name}"}, **ONE)
     assert failed.value.exit_code == 1
@@ -126,11 +126,11 @@ def test_a_function_that_misbehaves_ends_the_run_with_its_name_and_nothing_is_lo
         ("broken_rewards:f", "nothing_of_this_name"),
     ],
 )
-def test_a_function_that_cannot_be_had_is_refused_before_anything_is_written(module, name, part):
+def test_a_function_that_cannot_be_imported_is_refused_before_anything_is_written(module, name, part):
     with pytest.raises(UsageError, match=part):
         run_small(module / "arm", reward={"function": name}, **ONE)
     assert not RunFolder(module / "arm").exists()
 
 
-def test_no_function_is_none():
+def test_without_a_name_there_is_no_function():
     assert rewards.load_function("") is None

@@ -1,0 +1,90 @@
+"""Prioritised and hard-first prompt order: the distribution of items, success rates, and exact resume."""
+
+import collections
+
+import pytest
+
+from helpers.small_run import assert_same, run_small, small_config, stop_in_step
+from helpers.tiers import slow_cases
+from passus.config.tables import TaskTable
+from passus.engine.interface import SamplingParams
+from passus.errors import Stop, UsageError
+from passus.runs.run_folder import RunFolder
+from passus.training import loop
+from passus.training.prompt_order import Curriculum
+from passus.training.setup import prepare
+
+
+def curriculum(**changes) -> Curriculum:
+    return Curriculum(TaskTable(name="abacus/add2", limit=8, **changes), seed=0)
+
+
+def test_items_are_sampled_in_proportion_to_their_failure_rate():
+    chosen = curriculum(order="prioritised")
+    rates = [1.0, 0.0, 0.5, 0.5, 0.9, 0.2, 1.0, 0.6]
+    draws = 4000
+    seen = collections.Counter(chosen.draw(rates, rates, 1, place, 1)[0][1].index for place in range(draws))
+    whole = sum(1 - rate for rate in rates)
+    for n, rate in enumerate(rates):
+        share = (1 - rate) / whole
+        count = seen[chosen.items[n].index]
+        assert abs(count - draws * share) <= 4 * (draws * share * (1 - share)) ** 0.5
+    assert seen[chosen.items[0].index] == 0
+
+
+def test_solved_items_come_again_when_all_are_solved():
+    drawn = curriculum(order="prioritised").draw([1.0] * 8, [1.0] * 8, 1, 0, 8)
+    assert len({item.index for _, item in drawn}) == 8 and [place for place, _ in drawn] == list(range(8))
+
+
+def test_a_step_can_need_more_prompts_than_there_are_items():
+    drawn = curriculum(order="prioritised").draw([0.5] * 7 + [1.0], [0.0] * 8, 1, 0, 20)
+    counts = collections.Counter(item.index for _, item in drawn)
+    assert len(drawn) == 20 and max(counts.values()) == 3 and len(counts) == 7
+
+
+def test_from_its_step_on_only_the_harder_half_is_sampled():
+    chosen, base = curriculum(order="hard-from-5"), [0.0, 0.1, 0.9, 0.8, 0.2, 0.3, 0.7, 1.0]
+    assert chosen.allowed(base, 4) == list(range(8)) and chosen.allowed(base, 5) == [0, 1, 4, 5]
+    assert {chosen.number_of[i.benchmark, i.index] for _, i in chosen.draw(base, base, 9, 0, 4)} == {0, 1, 4, 5}
+
+
+@pytest.mark.parametrize("task", [{"order": "prioritised"}, {"order": "hard-from-3"}])
+def test_an_endless_task_has_no_success_rates(task):
+    with pytest.raises(UsageError, match=r"finite training set.*limit = 500"):
+        small_config(task=task)
+
+
+TABLES = {
+    "method": {"name": "kimi", "length_reward": 0.2, "length_reward_from": 3},
+    "task": {"limit": 12, "order": "prioritised+hard-from-5"}, "train": {"updates": 2},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return run_small(tmp_path_factory.mktemp("whole") / "arm", **TABLES)
+
+
+@pytest.mark.parametrize("step", [6, *slow_cases(1)])
+def test_success_rates_are_tracked_and_resumed_exactly(tmp_path, whole, step):
+    """The run is stopped before its first checkpoint, or between two of them."""
+    rates = [row["train/solved_rate"] for row in whole.metrics()]
+    assert len(set(rates)) > 1 and all(0 <= rate <= 1 for rate in rates)
+    cut = tmp_path / "cut"
+    with pytest.raises(Stop):
+        run_small(cut, check_stop=stop_in_step(cut, step), **TABLES)
+    assert len(RunFolder(cut).metrics()) < 8
+    assert_same(run_small(cut, **TABLES).path, whole.path)
+
+
+def test_difficulty_is_the_success_rate_of_ten_samples_of_the_base(tmp_path):
+    tables = {"task": {"limit": 3, "order": "prioritised"}, "train": {"steps": 1, "prompts": 2, "max_tokens": 24}}
+    run = prepare(small_config(**tables), RunFolder(tmp_path), lambda: None)
+    rates = loop.base_rates(run, run.curriculum, lambda text: None)
+    params = SamplingParams(10, 24, run.config.seed, "difficulty")
+    rollout = run.engine.generate(run.policy.prompts(list(enumerate(run.curriculum.items))), params)
+    texts = run.policy.chat.batch_decode(rollout.tokens)
+    for n, item in enumerate(run.curriculum.items):
+        right = [f"\\boxed{{{item.gold}}}" in text for text in texts[10 * n : 10 * n + 10]]
+        assert rates[n] == sum(right) / 10
