@@ -53,7 +53,7 @@ EVAL = ("--suite", "abacus/add2", "--samples", "2", "--limit", "8", "--max-token
 
 
 def test_eval_gives_what_the_run_recorded(run, tmp_path):
-    done = passus("eval", str(run), *EVAL, "--json", "--out", "scores", cwd=tmp_path)
+    done = passus_in_process("eval", str(run), *EVAL, "--json", "--out", "scores", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     recorded = next(e.to_row() for e in RunFolder(run).evals() if e.step == 3 and e.benchmark == "abacus/add2")
     assert json.loads(done.stdout) | {"step": 3, "time/eval": 0} == recorded | {"time/eval": 0}

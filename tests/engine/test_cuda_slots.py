@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from helpers.tiers import slow_cases
 from helpers.tiny_models import tiny_model, with_passus
 from passus.engine.attention import KeyValueCache
 from passus.engine.cuda import CudaEngine
@@ -45,7 +46,7 @@ def test_greedy_and_truncated(sampling):
     )
 
 
-@pytest.mark.parametrize("samples", [1, 2, 5])
+@pytest.mark.parametrize("samples", [1, 2, *slow_cases(5)])
 @pytest.mark.parametrize("slots", [2, 3, 7])
 def test_more_prompts_than_places(samples, slots):
     """Rows end by limits of their own and by end tokens, and leave their slots and places to others again and again."""

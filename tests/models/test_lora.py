@@ -8,9 +8,10 @@ import torch
 from peft import PeftModel
 from transformers import AutoModelForCausalLM
 
-from helpers.command import passus
+from helpers.command import passus_in_process
 from helpers.decode_rows import LENGTHS, decoded, random_rows
 from helpers.small_run import assert_same, small_config, stop_in_step
+from helpers.tiers import slow_cases
 from helpers.tiny_models import tiny_model, with_passus
 from passus.config.tables import LoraTable, ModelTable
 from passus.engine.attention import PackedPlan
@@ -161,7 +162,7 @@ def test_the_base_is_never_touched(run):
         assert torch.equal(layer.base_layer.weight, before[f"{name}.weight"])
 
 
-@pytest.mark.parametrize("step", [1, 4, 6])
+@pytest.mark.parametrize("step", [4, *slow_cases(1, 6)])
 def test_stopped_in_a_step_and_continued_it_is_the_same_run(run, tmp_path, step):
     with pytest.raises(Stop):
         run_frozen(tmp_path / "arm", stop_in_step(tmp_path / "arm", step))
@@ -250,7 +251,9 @@ def test_training_on_an_adapter_says_to_export_it(run, tmp_path):
 
 
 def test_eval_and_export_on_the_command_line(run, tmp_path):
-    done = passus("export", str(run), "--out", "merged", cwd=tmp_path)
+    done = passus_in_process("export", str(run), "--out", "merged", cwd=tmp_path)
     assert done.returncode == 0 and "merged" in done.stdout, done.stderr
-    done = passus("eval", str(run), "--suite", "abacus/add2", "--limit", "2", "--samples", "1", "--json", cwd=tmp_path)
+    done = passus_in_process(
+        "eval", str(run), "--suite", "abacus/add2", "--limit", "2", "--samples", "1", "--json", cwd=tmp_path
+    )
     assert done.returncode == 0 and json.loads(done.stdout)["q"] == 2, done.stderr
