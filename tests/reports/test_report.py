@@ -15,7 +15,7 @@ from passus.reports import renderer
 from passus.reports.appendix import configuration_section
 from passus.reports.document import Document, DocumentSection, Listing, Table
 from passus.reports.markdown import to_markdown
-from passus.reports.report import build_report, marks
+from passus.reports.report import build_report, finding_marks
 from passus.runs.curve import Curve, CurvePoint, Curves
 from passus.runs.curve_file import write_curve_file
 from passus.runs.run_folder import RunFolder
@@ -108,7 +108,7 @@ def test_falls_and_spikes_are_marked_where_they_are():
         Finding("A4", "b", "y", "", Conclusion.SUPPORTED, "L2", "", {"x": 40.0, "z": -5.0}),
         Finding("A3", "b", "y", "", Conclusion.NOT_SUPPORTED, "L2", "", {"before": 30.0}),
     ]
-    assert marks(found) == [Mark(90.0, "falls", "a", "x"), Mark(40.0, "dip", "b", "y")]
+    assert finding_marks(found) == [Mark(90.0, "falls", "a", "x"), Mark(40.0, "dip", "b", "y")]
 
 
 def test_runs_made_with_other_versions_are_told_apart(runs, tmp_path):

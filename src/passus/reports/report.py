@@ -87,7 +87,7 @@ def overview_section(curves: Curves, findings: list[Finding], sources: Sequence[
         blocks.append(_first_to_last(curves, names, benchmarks))
     blocks += _best_of_n(curves)
     try:
-        blocks.append(accuracy_picture(sources, marks(findings)))
+        blocks.append(accuracy_picture(sources, finding_marks(findings)))
         if any(curve.reader for curve in curves.series):
             blocks.append(readers_picture(sources))
     except PassusError as error:
@@ -146,16 +146,16 @@ def _best_of_n(curves: Curves) -> list[Block]:
     return [Table(head, rows)] if rows else []
 
 
-def marks(findings: list[Finding]) -> list[Mark]:
+def finding_marks(findings: list[Finding]) -> list[Mark]:
     """Returns marks for the figure: late falls, and single points that stand out."""
-    found = []
+    marks = []
     for finding in findings:
         if finding.verdict is Conclusion.SUPPORTED and finding.id == "A3":
-            found.append(Mark(finding.numbers["before"], "falls", finding.series, finding.benchmark))
+            marks.append(Mark(finding.numbers["before"], "falls", finding.series, finding.benchmark))
         elif finding.verdict is Conclusion.SUPPORTED and finding.id == "A4":
             label = "dip" if finding.numbers["z"] < 0 else "spike"
-            found.append(Mark(finding.numbers["x"], label, finding.series, finding.benchmark))
-    return found
+            marks.append(Mark(finding.numbers["x"], label, finding.series, finding.benchmark))
+    return marks
 
 
 def axes_section(curves: Curves) -> DocumentSection:

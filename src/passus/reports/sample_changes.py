@@ -64,7 +64,7 @@ def _find_items(examples: list[RowPair]) -> dict[tuple[str, int], Item]:
     Run folders hold answers only. If a correct answer of the run is not correct for the item found now, the benchmark has
     changed since, and none of its items are returned.
     """
-    found: dict[tuple[str, int], Item] = {}
+    known: dict[tuple[str, int], Item] = {}
     for benchmark in {now["benchmark"] for _, now in examples if _is_here(now["benchmark"])}:
         correct_rows = [now if _is_correct(now) else was for was, now in examples if now["benchmark"] == benchmark]
         try:
@@ -74,8 +74,8 @@ def _find_items(examples: list[RowPair]) -> dict[tuple[str, int], Item]:
         except (PassusError, KeyError):
             continue
         if all(g.verdict == Verdict.CORRECT for g in grades):
-            found |= {(benchmark, index): item for index, item in items.items()}
-    return found
+            known |= {(benchmark, index): item for index, item in items.items()}
+    return known
 
 
 def _is_here(benchmark: str) -> bool:
