@@ -20,8 +20,13 @@ from passus.engine.token_sampling import sample_tokens
 from passus.models import reward_head
 from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import Item
-from passus.training import loop
+from passus.training.eval_step import save
+from passus.training.loop import rehearse_updates
+from passus.training.rows import training_rows
 from passus.training.setup import prepare
+from passus.training.step import sample_groups, take_step
+from passus.training.step_metrics import Times
+from passus.training.update import accumulate, micro_batches
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 CUDA = torch.device("cuda")
@@ -205,14 +210,14 @@ def test_the_memory_plan_knows_what_a_compiled_layer_keeps(tuning):
     """Two layers of Qwen3-0.6B's shape: all that the backward pass keeps, against the prediction."""
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
-    from passus.bench.workloads import QWEN3
+    from passus.bench.workloads import QWEN3_SHAPES
     from passus.config.tables import ModelTable
     from passus.engine import compile
     from passus.models import lora
     from passus.training import memory_plan
 
     settings = Qwen3Config(
-        **QWEN3["shape:qwen3-0.6b"] | {"num_hidden_layers": 2}, num_key_value_heads=8, head_dim=128, vocab_size=500
+        **QWEN3_SHAPES["shape:qwen3-0.6b"] | {"num_hidden_layers": 2}, num_key_value_heads=8, head_dim=128, vocab_size=500
     )
     table = ModelTable(base="x", tuning="frozen") if tuning == "frozen" else None
     model = with_passus(Qwen3ForCausalLM(settings).to(CUDA, torch.bfloat16))
@@ -261,7 +266,7 @@ def run_on_cuda(path, **tables):
     folder = RunFolder(path)
     tables = {"run": {"device": "cuda", "dtype": "bfloat16"}} | tables
     run = prepare(small_config(**tables), folder, lambda: None)
-    loop.rehearse(run)
+    rehearse_updates(run)
     return run, folder
 
 
@@ -272,10 +277,10 @@ def test_sampler_and_trainer_agree_and_nothing_is_compiled_after_the_first_steps
 
     run, folder = run_on_cuda(tmp_path / "run", model={"base": "nano/qwen3", "tuning": tuning}, train={"prompts": 16})
     for _ in range(2):
-        loop.take_step(run)
+        take_step(run)
     known = compile.compiled_graph_count()
     for _ in range(6):
-        loop.take_step(run)
+        take_step(run)
     assert compile.compiled_graph_count() == known
     rows = folder.metrics()
     assert len({row["train/completions/max_length"] for row in rows}) > 1
@@ -287,20 +292,20 @@ def test_sampler_and_trainer_agree_and_nothing_is_compiled_after_the_first_steps
 def test_captured_passes_give_the_gradients_of_plain_ones(tmp_path):
     """Over several micro-batches, so that gradients add up, and over both shapes."""
     run, _ = run_on_cuda(tmp_path / "run", train={"prompts": 16, "micro_tokens": 512})
-    drawn = loop.draw_groups(run, 1, loop.Times())
-    seen = loop.experience(run, drawn)
-    seen.advantage_N = torch.linspace(-1, 1, len(seen.counts_N), device=CUDA)
+    drawn = sample_groups(run, 1, Times())
+    seen = training_rows(run, drawn)
+    seen.advantage = torch.linspace(-1, 1, len(seen.counts_N), device=CUDA)
     rows = list(range(len(seen.counts_N)))
-    assert {packed.shape for packed in loop.packs(run, seen, rows)} == set(run.captured) and len(run.captured) == 2
+    assert {packed.shape for packed in micro_batches(run, seen, rows)} == set(run.cuda.graphs) and len(run.cuda.graphs) == 2
 
     def gradients():
-        update = loop.add_gradients(run, seen, rows, 0)
+        update = accumulate(run, [(seen, rows)], 0)
         found = torch.cat([weight.grad.flatten().float() for weight in run.optimizer.weights])
         run.optimizer.zero_grad()
         return found, update.totals()["loss"]
 
     captured, again = gradients(), gradients()
-    run.captured = {}
+    run.cuda.graphs = {}
     plain = gradients()
     assert torch.equal(captured[0], again[0])
     assert (captured[0] - plain[0]).norm() <= 1e-2 * plain[0].norm() and captured[1] == pytest.approx(plain[1], abs=1e-3)
@@ -309,15 +314,15 @@ def test_captured_passes_give_the_gradients_of_plain_ones(tmp_path):
 def test_a_resumed_run_makes_the_same_draws(tmp_path):
     whole, folder = run_on_cuda(tmp_path / "whole")
     for _ in range(4):
-        loop.take_step(whole)
+        take_step(whole)
     first, _ = run_on_cuda(tmp_path / "parts")
     for _ in range(2):
-        loop.take_step(first)
-    loop.save(first)
+        take_step(first)
+    save(first)
     second = prepare(first.config, RunFolder(tmp_path / "parts"), lambda: None)
     assert second.progress.step == 2
     for _ in range(2):
-        loop.take_step(second)
+        take_step(second)
     mine, theirs = second.folder.metrics(), folder.metrics()
     assert [row["train/reward"] for row in mine] == [row["train/reward"] for row in theirs]
     for a, b in zip(mine, theirs, strict=True):
@@ -325,7 +330,7 @@ def test_a_resumed_run_makes_the_same_draws(tmp_path):
 
 
 def give_caches_back(run):
-    run.releases = True
+    run.cuda.releases_caches = True
 
 
 def compute_layers_again(run):
@@ -339,13 +344,13 @@ def test_a_run_that_is_short_of_memory_is_the_same_run(tmp_path, change):
     """Three steps as the memory plan would lay them out on a smaller card, against three with all the room there is."""
     usual, _ = run_on_cuda(tmp_path / "usual")
     short = prepare(small_config(run={"device": "cuda", "dtype": "bfloat16"}), new_folder(tmp_path / "short"), lambda: None)
-    short.captures = False
+    short.cuda.captures_graphs = False
     change(short)
-    loop.rehearse(short)
+    rehearse_updates(short)
     for run in (usual, short):
         for _ in range(3):
-            loop.take_step(run)
-    assert not short.captured and (short.engine.slots is None or change is compute_layers_again)
+            take_step(run)
+    assert not short.cuda.graphs and (short.sampler.slots is None or change is compute_layers_again)
     mine, theirs = short.folder.metrics(), usual.folder.metrics()
     assert mine[0]["train/reward"] == theirs[0]["train/reward"]
     assert mine[0]["train/grad_norm"] == pytest.approx(theirs[0]["train/grad_norm"], rel=1e-2)
@@ -362,9 +367,9 @@ def test_a_reference_policy_beside_captured_passes(tmp_path, tuning):
     """At the first step it is the policy itself; then the policy moves away from it."""
     tables = {"model": {"base": "nano/qwen3", "tuning": tuning}, "method": {"name": "grpo", "kl_coef": 0.01}}
     run, folder = run_on_cuda(tmp_path / "run", **tables, train={"updates": 2})
-    assert run.captured
+    assert run.cuda.graphs
     for _ in range(3):
-        loop.take_step(run)
+        take_step(run)
     kl = [row["train/kl"] for row in folder.metrics()]
     assert 0 <= kl[0] < kl[-1] and kl[0] < 0.05
     assert all(row["sampling/sampling_logp_difference/mean"] < 0.02 for row in folder.metrics())
@@ -372,13 +377,13 @@ def test_a_reference_policy_beside_captured_passes(tmp_path, tuning):
 
 def test_captured_passes_with_an_adapter_give_the_gradients_of_plain_ones(tmp_path):
     run, _ = run_on_cuda(tmp_path / "run", model={"base": "nano/qwen3", "tuning": "frozen"})
-    seen = loop.experience(run, loop.draw_groups(run, 1, loop.Times()))
-    seen.advantage_N = torch.linspace(-1, 1, len(seen.counts_N), device=CUDA)
-    captured = dict(run.captured)
+    seen = training_rows(run, sample_groups(run, 1, Times()))
+    seen.advantage = torch.linspace(-1, 1, len(seen.counts_N), device=CUDA)
+    captured = dict(run.cuda.graphs)
     found = []
     for passes in (captured, {}):
-        run.captured = passes
-        loop.add_gradients(run, seen, list(range(len(seen.counts_N))), 0)
+        run.cuda.graphs = passes
+        accumulate(run, [(seen, list(range(len(seen.counts_N))))], 0)
         found.append(torch.cat([weight.grad.flatten().float() for weight in run.optimizer.weights]))
         run.optimizer.zero_grad()
     assert captured and (found[0] - found[1]).norm() <= 1e-2 * found[1].norm()
@@ -389,7 +394,7 @@ def test_a_run_in_float32_is_the_run_of_the_cpu(tmp_path):
     on_cpu = prepare(small_config(), new_folder(tmp_path / "cpu"), lambda: None)
     for run in (on_cuda, on_cpu):
         for _ in range(3):
-            loop.take_step(run)
+            take_step(run)
     for mine, theirs in zip(folder.metrics(), on_cpu.folder.metrics(), strict=True):
         assert mine["train/reward"] == theirs["train/reward"]
         assert mine["train/loss"] == pytest.approx(theirs["train/loss"], abs=1e-5)
@@ -401,9 +406,9 @@ def test_a_family_that_nobody_tried_runs_in_plain_steps(tmp_path, monkeypatch):
 
     monkeypatch.delitem(KNOWN, "qwen3")
     run, folder = run_on_cuda(tmp_path / "run")
-    assert type(run.engine) is EagerEngine and not run.captured
+    assert type(run.sampler) is EagerEngine and not run.cuda.graphs
     for _ in range(2):
-        loop.take_step(run)
+        take_step(run)
     assert all(row["sampling/sampling_logp_difference/mean"] < 0.02 for row in folder.metrics())
 
 

@@ -1,6 +1,6 @@
-"""TRL's GRPO step on the work that `passus bench` states: run by it in a process of its own.
+"""GRPO step of TRL on the workload of `passus bench`, which runs this module in a separate process.
 
-Its sampler is transformers' generate, which is what TRL uses without a vLLM server; the name of the result says so.
+The sampler is transformers' generate, which TRL uses without a vLLM server; the name of the result says so.
 """
 
 import json
@@ -16,19 +16,20 @@ from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
-from passus.bench.workloads import MARK, TASK, WARM_UP, Work, coin
+from passus.bench.measure import PEER_PREFIX
+from passus.bench.workloads import TASK, WARM_UP, Workload, coin_reward
 from passus.tasks.lookup import training_items
 
 
-class InTurn(TrainerCallback):
-    """After the warm-up, takes each step when asked to, and answers with its seconds."""
+class StepOnRequest(TrainerCallback):
+    """After the warm-up, waits for a line on stdin before each step, and reports its seconds."""
 
     def __init__(self) -> None:
         self.steps, self.started = 0, 0.0
 
     def on_step_begin(self, *_: Any, **__: Any) -> None:
         if self.steps == WARM_UP:
-            answer({"name": f"trl {trl.__version__}, HF generate"})
+            report({"name": f"trl {trl.__version__}, HF generate"})
         if self.steps >= WARM_UP:
             sys.stdin.readline()
         self.started = time.perf_counter()
@@ -37,16 +38,16 @@ class InTurn(TrainerCallback):
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         if self.steps >= WARM_UP:
-            answer({"seconds": time.perf_counter() - self.started})
+            report({"seconds": time.perf_counter() - self.started})
         self.steps += 1
 
 
-def answer(what: dict[str, Any]) -> None:
-    print("\n" + MARK + json.dumps(what), flush=True)
+def report(result: dict[str, Any]) -> None:
+    print("\n" + PEER_PREFIX + json.dumps(result), flush=True)
 
 
 def main() -> None:
-    work = Work(**json.loads(sys.argv[1]))
+    work = Workload(**json.loads(sys.argv[1]))
     torch.set_num_threads(work.threads)
     transformers.utils.logging.set_verbosity_error()
     tokenizer = AutoTokenizer.from_pretrained(work.model)
@@ -65,10 +66,10 @@ def main() -> None:
     def reward(completion_ids: list[list[int]], **_: Any) -> list[float]:
         if {len(ids) for ids in completion_ids} != {work.tokens}:
             raise ValueError("the peer's completions do not have the forced length")
-        return coin(completion_ids)
+        return coin_reward(completion_ids)
 
     trainer = GRPOTrainer(model=model, reward_funcs=reward, args=settings, train_dataset=data, processing_class=tokenizer)
-    trainer.add_callback(InTurn())
+    trainer.add_callback(StepOnRequest())
     trainer.train()
 
 

@@ -45,7 +45,8 @@ def bench(
         Print the result as JSON.
     """
     from passus.atomic_io import write_text
-    from passus.bench import workloads
+    from passus.bench.measure import format_result, measure
+    from passus.bench.workloads import Workload
     from passus.config import resolve
     from passus.engine.device import choose_device
 
@@ -56,12 +57,12 @@ def bench(
             f"--micro-tokens {micro_tokens} --repeats {repeats}",
             expected="1 or more, samples 2 or more, prompt tokens from 0 to 4096, a spread no larger than the tokens",
         )
-    work = workloads.Work(
+    work = Workload(
         workload, model, prompts, samples, tokens, repeats, choose_device(device), resolve.default_threads(),
         prompt_tokens, spread, micro_tokens,
     )  # fmt: skip
-    result = workloads.run(work, peer)
+    result = measure(work, peer)
     if out is not None:
         write_text(out, json.dumps(result, indent=2) + "\n")
-    print(json.dumps(result) if json_ else workloads.describe(result))
+    print(json.dumps(result) if json_ else format_result(result))
     return 0
