@@ -1,21 +1,21 @@
-"""Outputs made to break a grader: each comes back, none is accepted, and the next item is graded."""
+"""Outputs that try to break the grader: each is graded, none is accepted, and the next item is graded."""
 
 import resource
 
 import pytest
 
 from passus.grading.grade import MATH, Rule, Verdict, grade, grade_all
-from passus.grading.math_verify_pool import pool
+from passus.grading.math_verify_pool import shared_pool
 
 SECONDS = 1.0
-"""The limit per formula. None of these needs more time to be accepted, as none may be accepted."""
+"""Time limit per formula. More time is not needed, because none of these may be accepted."""
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _short_limit():
-    before, pool().seconds = pool().seconds, SECONDS
+    before, shared_pool().seconds = shared_pool().seconds, SECONDS
     yield
-    pool().seconds = before
+    shared_pool().seconds = before
 
 
 def box(content: str) -> str:
@@ -251,8 +251,8 @@ def test_nor_against_other_golds(gold):
     rule = Rule("choice", ("one", "two", "three", "four")) if gold == "C" else MATH
     outputs = [*OUTPUTS.values(), box(gold)]
     grades = grade_all(outputs, [gold] * len(outputs), [rule] * len(outputs), [False] * len(outputs))
-    accepted = [i for i, one in enumerate(grades) if one.verdict is Verdict.CORRECT]
-    assert accepted == [len(outputs) - 1]  # the gold itself, after all that
+    accepted = [i for i, result in enumerate(grades) if result.verdict is Verdict.CORRECT]
+    assert accepted == [len(outputs) - 1]  # only the gold itself, which comes last
 
 
 @pytest.mark.parametrize(

@@ -46,12 +46,12 @@ def grade(
     """
     from passus.config.resolve import default_threads
     from passus.console import print_next_commands
-    from passus.grading import math_verify_pool
+    from passus.grading.math_verify_pool import shared_pool
 
     check_jobs(1 if jobs is None else jobs)
     if not 0 < timeout <= 3600:
         raise UsageError(f"--timeout {timeout:g}", expected="seconds, more than 0 and at most 3600")
-    math_verify_pool.pool().set_up(jobs or default_threads(), timeout)
+    shared_pool().configure(jobs or default_threads(), timeout)
     counts = grade_file(input_, output)
     print(f"{sum(counts.values())} lines: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
     print_next_commands(f"head {output}")

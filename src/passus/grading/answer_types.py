@@ -1,13 +1,15 @@
-"""What an answer can be: plain data that structure.py reads and equality.py compares."""
+"""The types of answers: plain data that answer_parser.py produces and equivalence.py compares."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from passus.grading.expression import Node
+from passus.grading.expression import INFINITY, MINUS_INFINITY, Node
 
 
 @dataclass(frozen=True)
 class Value:
+    """One expression."""
+
     node: Node
     percent: bool = False
 
@@ -18,18 +20,18 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Foreign:
-    """Mathematics that formula.py does not read: compared as text, then by math-verify."""
+class Unsupported:
+    """Mathematics that expression_parser.py does not know: compared as text, then by math-verify."""
 
     text: str
     reason: str
-    broken: bool = False
-    """Not well formed, so nobody else should guess what is meant."""
+    malformed: bool = False
+    """Not well formed, so math-verify should not guess what it means."""
 
 
 @dataclass(frozen=True)
-class Sequence:
-    """A tuple or an interval: ordered, and the brackets count."""
+class TupleOrInterval:
+    """Ordered items in brackets that matter."""
 
     opening: str
     items: tuple["Answer", ...]
@@ -37,22 +39,20 @@ class Sequence:
 
 
 @dataclass(frozen=True)
-class Many:
-    """A list or a set."""
-
+class ListOrSet:
     items: tuple["Answer", ...]
     kind: Literal["list", "set", "parts"] = "list"
-    """Parts are the blanks of one question, divided by semicolons, and keep their order."""
+    """Parts are the blanks of one question, separated by semicolons, and keep their order."""
 
 
 @dataclass(frozen=True)
-class Union:
+class SetUnion:
     items: tuple["Answer", ...]
 
 
 @dataclass(frozen=True)
-class Without:
-    """All real numbers but these."""
+class RealsWithout:
+    """All real numbers except these."""
 
     items: tuple["Answer", ...]
 
@@ -63,12 +63,13 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Named:
+class Assignment:
     """`x = 5`, `f(x) = 2x`, `(x, y) = (1, 2)`."""
 
     name: str
-    inner: "Answer"
-    whole: "Equation | None" = None
+    value: "Answer"
+    equation: "Equation | None" = None
+    """Both sides as expressions, where they can be parsed as such."""
 
 
 @dataclass(frozen=True)
@@ -78,15 +79,15 @@ class Equation:
 
 
 @dataclass(frozen=True)
-class Order:
-    """A chain of < and ≤ from small to large, or one ≠."""
+class Inequality:
+    """A chain of < and ≤ in ascending order, or one ≠."""
 
     nodes: tuple[Node, ...]
     signs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Based:
+class BaseNumeral:
     """Digits in a base other than ten."""
 
     digits: str
@@ -99,7 +100,7 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class About:
+class Approximation:
     """`exact ≈ rounded`."""
 
     exact: "Answer"
@@ -107,7 +108,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class Modulo:
+class Congruence:
     """`n \\equiv 1, 5 \\pmod 6`."""
 
     names: frozenset[str]
@@ -118,22 +119,20 @@ class Modulo:
 Answer = (
     Value
     | Words
-    | Foreign
-    | Sequence
-    | Many
-    | Union
-    | Without
+    | Unsupported
+    | TupleOrInterval
+    | ListOrSet
+    | SetUnion
+    | RealsWithout
     | Matrix
-    | Named
+    | Assignment
     | Equation
-    | Order
-    | Based
+    | Inequality
+    | BaseNumeral
     | Ratio
-    | About
-    | Modulo
+    | Approximation
+    | Congruence
 )
 
-INFINITY = Node("sym", ("\\infty",))
-MINUS_INFINITY = Node("neg", (INFINITY,))
-REALS = Sequence("(", (Value(MINUS_INFINITY), Value(INFINITY)), ")")
-EMPTY = Many((), "set")
+REALS = TupleOrInterval("(", (Value(MINUS_INFINITY), Value(INFINITY)), ")")
+EMPTY_SET = ListOrSet((), "set")

@@ -1,29 +1,31 @@
-"""Finding the answer in a model's text: the last box, `####`, a phrase that announces it, or the whole text if it is bare."""
+"""Extraction of the answer from a model's output: the last box, `####`, an announcing phrase, or a bare answer."""
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 BOX = "\\boxed{"
 BOX_START = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{")
 BARE_BOX = re.compile(r"(?<!\\)\\boxed\s*([A-Z0-9])(?![A-Za-z0-9.,^_{(\\/])|(?<!\\)\\boxed\s+(-?\d{1,20})(?![\d.,^_{(\\/])")
-"""`\\boxed 5`, which boxes what stands next."""
+"""`\\boxed 5` without braces boxes the next character or integer."""
 BRACE = re.compile(r"\\.|[{}]", re.S)
-LONGEST_ANSWER = 2048
-MOST_BOXES = 64
-"""How many of the last boxes are tried: the rest of a text full of broken ones is not worth the time."""
+MAX_ANSWER = 2048
+"""Characters in a box."""
+MAX_BOXES = 64
+"""Boxes that are tried, from the end. It bounds the time on a text that is full of broken boxes."""
 TAIL = 4000
-"""Characters at the end in which a phrase is looked for."""
-BARE = 400
+"""Characters at the end of the output that are searched for a phrase."""
+MAX_UNBOXED = 400
+"""Characters of an answer outside a box."""
 
 
 @dataclass(frozen=True)
-class Found:
+class ExtractedAnswer:
     text: str
-    how: str
-    """box, hashes, phrase or bare."""
+    source: Literal["box", "hashes", "phrase", "bare"]
 
 
-ANNOUNCED = re.compile(
+ANNOUNCEMENT = re.compile(
     r"(?:(?:final|correct|right)?\s*\b(?:answer|choice|option)s?(?:\s+(?:to|of|for)\s[^.:\n]{0,80}?)?"
     r"\s*(?:\*\*)?\s*(?:is|are|:|=|would be|should be)"
     r"(?:\s*(?:equal to|therefore|thus|simply|option|choice|:))*"
@@ -32,46 +34,46 @@ ANNOUNCED = re.compile(
 )
 SENTENCE_END = re.compile(r"\n|。|\.(?=\s|$|\*)|；(?=\s*$)|(?:,|，)\s*(?:because|since|which|so|as|因为)\b", re.I)
 HASHES = re.compile(r"####[ \t]*([^\n]{0,400})")
-DISPLAY = re.compile(r"\$\$\s*([^$]{1,400}?)\s*\$\$|\\\[\s*([^$]{1,400}?)\s*\\\]")
+DISPLAYED_FORMULA = re.compile(r"\$\$\s*([^$]{1,400}?)\s*\$\$|\\\[\s*([^$]{1,400}?)\s*\\\]")
 MARKS = " \t\r\n*`\"“”'"
 
 
-def find(output: str) -> Found | None:
-    """The answer and how it was told; None when the text gives none."""
+def extract_answer(output: str) -> ExtractedAnswer | None:
+    """Returns the answer and where it stood; None if the output gives none."""
     boxed = last_box(output)
     if boxed is not None:
-        return Found(boxed, "box")
-    without_braces = BARE_BOX.findall(output[-TAIL:])
-    if without_braces:
-        return Found("".join(without_braces[-1]), "box")
-    if BOX_START.search(output[-LONGEST_ANSWER * 2 :]):
-        return None  # a box that was opened and never closed: what it was to hold is not known
-    return hashes(output) or phrase(output) or bare(output)
+        return ExtractedAnswer(boxed, "box")
+    boxes_without_braces = BARE_BOX.findall(output[-TAIL:])
+    if boxes_without_braces:
+        return ExtractedAnswer("".join(boxes_without_braces[-1]), "box")
+    if BOX_START.search(output[-MAX_ANSWER * 2 :]):
+        return None  # a box that was opened and never closed: its content is unknown
+    return _after_hashes(output) or _after_announcement(output) or _bare_answer(output)
 
 
 def last_box(output: str) -> str | None:
-    """The content of the last \\boxed{...} that closes, the outermost if boxes are nested; None without one."""
-    head, found, rest = output.rpartition(BOX)
-    content, closed, _ = rest[: LONGEST_ANSWER + 1].partition("}")
-    if found and closed and "box" not in head and "box" not in rest and "{" not in content and "\\" not in content:
-        return content  # one box with nothing to balance, as most are
-    best: tuple[int, str] | None = None
-    for start in reversed(box_starts(output)):
-        inside = balanced(output, start)
-        if inside is None:
+    """Returns the content of the last \\boxed{...} that closes, the outermost if boxes are nested; None without one."""
+    head, box, rest = output.rpartition(BOX)
+    content, closing, _ = rest[: MAX_ANSWER + 1].partition("}")
+    if box and closing and "box" not in head and "box" not in rest and "{" not in content and "\\" not in content:
+        return content  # the common case: one box without inner braces
+    outermost: tuple[int, str] | None = None
+    for start in reversed(_box_starts(output)):
+        inner = _balanced_content(output, start)
+        if inner is None:
             continue
-        end = start + len(inside)
-        if best is not None and end < best[0]:
-            break  # an earlier box, and not one around the last
-        best = (end, inside)
-    return best[1] if best else None
+        end = start + len(inner)
+        if outermost is not None and end < outermost[0]:
+            break  # an earlier box that does not contain the last one
+        outermost = (end, inner)
+    return outermost[1] if outermost else None
 
 
-def box_starts(output: str) -> list[int]:
-    """Where the contents of the last boxes begin, at most MOST_BOXES of them."""
+def _box_starts(output: str) -> list[int]:
+    """Returns where the contents of the last MAX_BOXES boxes begin."""
     starts: list[int] = []
     end = len(output)
-    while len(starts) < MOST_BOXES:
+    while len(starts) < MAX_BOXES:
         at = max(output.rfind("\\boxed", 0, end), output.rfind("\\fbox", 0, end), output.rfind("\\framebox", 0, end))
         if at < 0:
             break
@@ -82,39 +84,39 @@ def box_starts(output: str) -> list[int]:
     return starts[::-1]
 
 
-def balanced(output: str, start: int) -> str | None:
-    """The text from `start` to the brace that closes it; None if it is too long or never closed."""
+def _balanced_content(output: str, start: int) -> str | None:
+    """Returns the text from `start` to its closing brace; None if it is too long or never closed."""
     depth = 1
-    for match in BRACE.finditer(output, start, min(len(output), start + LONGEST_ANSWER + 1)):
+    for match in BRACE.finditer(output, start, min(len(output), start + MAX_ANSWER + 1)):
         depth += (match[0] == "{") - (match[0] == "}")
         if depth == 0:
             return output[start : match.start()]
     return None
 
 
-def hashes(output: str) -> Found | None:
+def _after_hashes(output: str) -> ExtractedAnswer | None:
     at = output.rfind("####")
     match = HASHES.match(output, at) if at >= 0 else None
-    return Found(match[1].strip(MARKS), "hashes") if match and match[1].strip(MARKS) else None
+    return ExtractedAnswer(match[1].strip(MARKS), "hashes") if match and match[1].strip(MARKS) else None
 
 
-def phrase(output: str) -> Found | None:
-    """What follows the last phrase that announces an answer, to the end of its sentence."""
+def _after_announcement(output: str) -> ExtractedAnswer | None:
+    """Returns the text after the last phrase that announces an answer, to the end of its sentence."""
     tail = output[-TAIL:]
-    found = None
-    for match in ANNOUNCED.finditer(tail):
+    answer = None
+    for match in ANNOUNCEMENT.finditer(tail):
         rest = tail[match.end() :].lstrip(" \n:：*")
-        if display := DISPLAY.match(rest):
-            found = Found(display[1] or display[2], "phrase")
+        if formula := DISPLAYED_FORMULA.match(rest):
+            answer = ExtractedAnswer(formula[1] or formula[2], "phrase")
             continue
         end = SENTENCE_END.search(rest)
         text = (rest[: end.start()] if end else rest).strip(MARKS)
-        if text and len(text) <= BARE:
-            found = Found(text, "phrase")
-    return found
+        if text and len(text) <= MAX_UNBOXED:
+            answer = ExtractedAnswer(text, "phrase")
+    return answer
 
 
-def bare(output: str) -> Found | None:
-    """The whole text, when it is one short line."""
+def _bare_answer(output: str) -> ExtractedAnswer | None:
+    """Returns the whole output if it is one short line."""
     text = output.strip(MARKS)
-    return Found(text, "bare") if text and len(text) <= BARE and "\n" not in text else None
+    return ExtractedAnswer(text, "bare") if text and len(text) <= MAX_UNBOXED and "\n" not in text else None

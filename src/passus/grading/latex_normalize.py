@@ -1,9 +1,12 @@
-"""The many spellings of one formula brought to one: LaTeX layout, unicode, text macros, units, currency.
+"""Normalisation of the spellings of one expression: LaTeX layout, unicode, text macros, digit groups, prose.
 
-Everything here rewrites text with patterns that cannot backtrack; meaning is left to formula.py and structure.py.
+Every function rewrites text with patterns that cannot backtrack. Meaning is left to expression_parser.py and answer_parser.py.
+The characters \\x02 and \\x03 mark the beginning and the end of words that came out of a text macro, here and in the parsers.
 """
 
 import re
+
+from passus.grading.vocabulary import CONJUNCTIONS, UNIT_LETTERS
 
 UNICODE = str.maketrans(
     {
@@ -31,33 +34,34 @@ UNICODE = str.maketrans(
     }
 )  # fmt: skip
 
-RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "01234567890123456789")
-SLASHED = re.compile(r"([⁰¹²³⁴-⁹]{1,6})[⁄/]([₀-₉]{1,6})")
-SPACES = re.compile(r"\s{3,}")
-"""Collapsed first: patterns with several optional spaces would try every way to divide a long run of them."""
+UNICODE_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "01234567890123456789")
+UNICODE_FRACTION = re.compile(r"([⁰¹²³⁴-⁹]{1,6})[⁄/]([₀-₉]{1,6})")
+LONG_SPACE = re.compile(r"\s{3,}")
+"""Long runs of spaces are collapsed first, because patterns with several optional spaces would try every way to split them."""
 LAYOUT = re.compile(
     r"\\(?:left|right|displaystyle|textstyle|scriptstyle|limits|nolimits|bigl|bigr|Bigl|Bigr|biggl|biggr|big|Big|bigg|Bigg|hfill|noindent"
     r"|rm|bf|it|hline|centering|phantom|strut|allowbreak|underline"
     r"|tiny|small|normalsize|large|Large|LARGE|huge|Huge|checkmark|blacksquare|square|qed|Box|middle|therefore|notag|nonumber)(?![A-Za-z])\.?"
 )
-COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}]{0,30}\}")
-ROUNDED = re.compile(r"\(\s*((?:\\approx|\\thickapprox)[^()]{1,40})\)\s*$")
-"""A rounded value in brackets after the exact one."""
+COLOR = re.compile(r"\\(?:text)?color\s*\{[^{}]{0,30}\}")
+ROUNDED_VALUE = re.compile(r"\(\s*((?:\\approx|\\thickapprox)[^()]{1,40})\)\s*$")
+"""A rounded value in parentheses after the exact one."""
 FONT = re.compile(
     r"\\(?:boldsymbol|bm|mathbf|mathit|mathcal|mathsf|mathscr|textit|textup|emph|pmb)(?![A-Za-z])\s*(?:\{\s*([A-Za-z])\s*\})?"
 )
 ROW_SPACE = re.compile(r"\\\\\s*\[\s*-?[\d.]{1,6}\s*(?:pt|em|ex|mm|cm)\s*\]")
-BROKEN = re.compile(r"\\\\(?=(?:frac|dfrac|circ|pi|sqrt|text|left|right|cdot|times|infty)(?![a-z]))")
-"""Commands with their backslash doubled on the way."""
-CIRCLED = re.compile(r"\\textcircled\s*\{\s*(?:\\small\s*)?(\d)\s*\}")
-SMALL_COLUMN = re.compile(r"\(\s*\\begin\{array\}\{[lcr]\}\s*([^&{}\\]{1,40})\\\\\s*([^&{}\\]{1,40})\\end\{array\}\s*\)")
-SPACE = re.compile(
+DOUBLED_BACKSLASH = re.compile(r"\\\\(?=(?:frac|dfrac|circ|pi|sqrt|text|left|right|cdot|times|infty)(?![a-z]))")
+"""Commands whose backslash was doubled by an escape."""
+CIRCLED_DIGIT = re.compile(r"\\textcircled\s*\{\s*(?:\\small\s*)?(\d)\s*\}")
+BINOMIAL_ARRAY = re.compile(r"\(\s*\\begin\{array\}\{[lcr]\}\s*([^&{}\\]{1,40})\\\\\s*([^&{}\\]{1,40})\\end\{array\}\s*\)")
+SPACING = re.compile(
     r"\\(?:[,;:! ]|quad(?![A-Za-z])|qquad(?![A-Za-z])|hspace\{[^{}]{0,20}\}|thinspace(?![A-Za-z])|enspace(?![A-Za-z]))|~"
 )
-TEXT = r"\\(?:text|textrm|textbf|textnormal|texttt|textsf|mbox|hbox|mathrm|operatorname\*?|rm)\s*\{([^{}]{0,400})\}"
-TEXT_MACRO = re.compile(TEXT)
+TEXT_MACRO = re.compile(
+    r"\\(?:text|textrm|textbf|textnormal|texttt|textsf|mbox|hbox|mathrm|operatorname\*?|rm)\s*\{([^{}]{0,400})\}"
+)
 BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*(?=\{)")
-SPELLING = {
+SYNONYMS = {
     r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\leqslant": r"\le", r"\leq": r"\le", r"\geqslant": r"\ge",
     r"\geq": r"\ge", r"\neq": r"\ne", r"\dbinom": r"\binom", r"\tbinom": r"\binom", r"\lt": "<", r"\gt": ">", r"\lbrace": r"\{",
     r"\rbrace": r"\}", r"\lbrack": "[", r"\rbrack": "]", r"\varnothing": r"\emptyset", r"\tg": r"\tan", r"\ctg": r"\cot",
@@ -70,109 +74,112 @@ SPELLING = {
 }  # fmt: skip
 COMMAND = re.compile(r"\\[A-Za-z]+")
 PRIMES = re.compile(r"\^\s*(?:\{\s*)?((?:\\prime\s*)+)(?:\})?")
-REPEATING = re.compile(r"(?<!\d)(\d{0,20})\.(\d{0,20})(?:\\overline|\\dot|\\bar)\s*\{(\d{1,20})\}")
-DOTTED = re.compile(r"(?<=[\d.])\\dot\s*\{?\s*(\d)\s*\}?(?:(\d{0,20})\\dot\s*\{?\s*(\d)\s*\}?)?")
-"""A cycle marked by dots over its first and its last digit."""
+REPEATING_DECIMAL = re.compile(r"(?<!\d)(\d{0,20})\.(\d{0,20})(?:\\overline|\\dot|\\bar)\s*\{(\d{1,20})\}")
+DOTTED_CYCLE = re.compile(r"(?<=[\d.])\\dot\s*\{?\s*(\d)\s*\}?(?:(\d{0,20})\\dot\s*\{?\s*(\d)\s*\}?)?")
+"""A repeating part that is marked by dots over its first and last digit."""
 ORDINAL = re.compile(
     r"(?<=\d)\s*\^\s*(?:\{?\s*\\(?:text|mathrm|textrm)\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}?|\{\s*(?:st|nd|rd|th)\s*\})"
 )
 NUMBER_SET = re.compile(r"(?<=\\in)\s*([ZNRQ])(?![A-Za-z])")
-MARKED_GROUP = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*)(?=\d{3}(?!\d))")
-"""A comma set so that it can only be a thousands separator."""
-GROUPED = re.compile(r"(?<![\d.,_])([1-9]\d{0,2})((?:(?:,|\{,\})\d{3})+)(?![\d]|,\d)")
-SPACED_DIGITS = re.compile(r"(?<![\d.])(\d{1,3})((?: \d{3})+)(?! ?\d)")
-ONE_UNIT = r"\{\s*\\(?:text|mathrm|mbox)\s*\{[^{}]{1,15}\}\s*(?:\^\s*\{?\d\}?)?\s*\}"
-UNIT_FRACTION = re.compile(rf"\\frac\s*{ONE_UNIT}\s*{ONE_UNIT}\s*$")
+LATEX_GROUP_COMMA = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*)(?=\d{3}(?!\d))")
+"""A comma whose LaTeX spacing makes it a thousands separator."""
+COMMA_GROUPS = re.compile(r"(?<![\d.,_])([1-9]\d{0,2})((?:(?:,|\{,\})\d{3})+)(?![\d]|,\d)")
+SPACE_GROUPS = re.compile(r"(?<![\d.])(\d{1,3})((?: \d{3})+)(?! ?\d)")
+TEXT_UNIT = r"\{\s*\\(?:text|mathrm|mbox)\s*\{[^{}]{1,15}\}\s*(?:\^\s*\{?\d\}?)?\s*\}"
+UNIT_FRACTION = re.compile(rf"\\frac\s*{TEXT_UNIT}\s*{TEXT_UNIT}\s*$")
 REMARK = re.compile(r"(?<=\S)\s*\((?=[^()]*[一-龥])[^()]{1,80}\)\s*$")
 """A remark in Chinese after the answer."""
 CURRENCY = re.compile(r"(?:US)?\\\$|[£€¥￥¢]|\\(?:pounds|euro|yen)(?![A-Za-z])|(?<![A-Za-z])(?:USD|RMB|EUR|Rs\.?)(?![A-Za-z])")
 
-UNIT_LETTERS = frozenset("mgsNJVAWKLCTh")
-JOINED_UNIT = re.compile(r"([A-Za-z]{1,20}),? (and|or)")
+WORD_AND_CONJUNCTION = re.compile(r"([A-Za-z]{1,20}),? (and|or)")
 """The text between the numbers of `6 m and 16 m`."""
-JOINERS = frozenset({"and", "or", "and/or", ", and", ", or", "&", "和", "或", "与", "或者", "OR", "AND", "Or", "And"})
+BRACKET = re.compile(r"\\[{}]|\\langle|\\rangle|[()\[\]]")
+OPENING_BRACKETS = frozenset({"(", "[", "\\{", "\\langle"})
+ARTICLE = re.compile(r"(?<![\w(,+\-*/^=<>])(?<![,(] )(?:the|an?)\s+(?=[^\W\d_]{2})")
+"""An article, but not the a of the point (0, a)."""
+NOT_WORD = re.compile(r"(?:(?<!\d)\.|\.(?!\d)|[^\w+\-*/^=<>|%\[\].])+")
 
 
-def tidy(text: str) -> str:
-    """Layout out, unicode and synonyms to one spelling; what is said stays."""
+def normalize_latex(text: str) -> str:
+    """Removes layout, and brings unicode and synonyms to one spelling."""
     text = (
-        SLASHED.sub(lambda m: rf"\frac{{{m[1].translate(RAISED)}}}{{{m[2].translate(RAISED)}}}", text)
+        UNICODE_FRACTION.sub(lambda m: rf"\frac{{{m[1].translate(UNICODE_DIGITS)}}}{{{m[2].translate(UNICODE_DIGITS)}}}", text)
         .translate(UNICODE)
         .replace("\x00", "")
     )
-    text = SPACES.sub("  ", text).replace("\text{", "\\text{").replace("\frac", "\\frac").replace(r"\cr", r"\\")
+    text = LONG_SPACE.sub("  ", text).replace("\text{", "\\text{").replace("\frac", "\\frac").replace(r"\cr", r"\\")
     text = ROW_SPACE.sub(r"\\\\", text).replace("\\\\[", "\\\\ [") if r"\\" in text else text
     text = text.replace("...", r"\ldots ").replace("…", r"\ldots ").replace("np.", "").replace("math.", "")
     text = BOXED.sub("", text) if "box" in text else text
-    text = MARKED_GROUP.sub("", text).replace("{,}", ",") if "{,}" in text or "\\!" in text else text
+    text = LATEX_GROUP_COMMA.sub("", text).replace("{,}", ",") if "{,}" in text or "\\!" in text else text
     text = text.replace(r"\$", "\uff04").replace("$", " ").replace("\uff04", r"\$")
     text = text.replace(r"\(", " ").replace(r"\)", " ").replace(r"\[", " ").replace(r"\]", " ")
-    if "\\" in text:
-        text = FONT.sub(lambda m: f" {m[1]} " if m[1] else " ", CIRCLED.sub(lambda m: rf"\textcircled{{{m[1]}}}", text))
-        text = ROUNDED.sub(r"\1", COLOUR.sub(" ", text))
-        text = text if "\\begin" in text else BROKEN.sub(r"\\", text)
-        text = re.sub(r",\s*\\!\s*", ",", text)
-        text = LAYOUT.sub(" ", SPACE.sub(" ", text.replace(r"\\", "\x01"))).replace("\x01", r"\\")
-        text = COMMAND.sub(lambda m: SPELLING.get(m[0], m[0]), text)
-        text = NUMBER_SET.sub(r" \\mathbb{\1}", ORDINAL.sub("", text))
-        text = PRIMES.sub(lambda m: "'" * m[1].count("prime"), text)
-        if (match := SMALL_COLUMN.search(text)) and match[0] != text.strip():
-            text = SMALL_COLUMN.sub(lambda m: rf"\binom{{{m[1]}}}{{{m[2]}}}", text)
-    if "**" in text:
+    text = _normalize_commands(text) if "\\" in text else text
+    if "**" in text:  # bold around the answer, or a power in Python's spelling
         text = text.replace("**", " ") if text.strip().startswith("**") else text.replace("**", "^")
     return text.strip()
 
 
-def without_text(text: str) -> str:
-    """Text macros opened: joiners to commas, words between markers, single letters and names of functions bare."""
+def _normalize_commands(text: str) -> str:
+    text = FONT.sub(lambda m: f" {m[1]} " if m[1] else " ", CIRCLED_DIGIT.sub(lambda m: rf"\textcircled{{{m[1]}}}", text))
+    text = ROUNDED_VALUE.sub(r"\1", COLOR.sub(" ", text))
+    text = text if "\\begin" in text else DOUBLED_BACKSLASH.sub(r"\\", text)
+    text = re.sub(r",\s*\\!\s*", ",", text)
+    text = LAYOUT.sub(" ", SPACING.sub(" ", text.replace(r"\\", "\x01"))).replace("\x01", r"\\")
+    text = COMMAND.sub(lambda m: SYNONYMS.get(m[0], m[0]), text)
+    text = NUMBER_SET.sub(r" \\mathbb{\1}", ORDINAL.sub("", text))
+    text = PRIMES.sub(lambda m: "'" * m[1].count("prime"), text)
+    if (match := BINOMIAL_ARRAY.search(text)) and match[0] != text.strip():
+        text = BINOMIAL_ARRAY.sub(lambda m: rf"\binom{{{m[1]}}}{{{m[2]}}}", text)
+    return text
+
+
+def open_text_macros(text: str) -> str:
+    """Replaces text macros: conjunctions become plain words, single letters stay bare, other words get markers around them."""
     text = UNIT_FRACTION.sub("", REMARK.sub("", text))
-    return TEXT_MACRO.sub(_open, text) if "{" in text and "\\" in text else text
+    return TEXT_MACRO.sub(_open_macro, text) if "{" in text and "\\" in text else text
 
 
-def _open(match: re.Match[str]) -> str:
+def _open_macro(match: re.Match[str]) -> str:
     content = match[1]
     word = content.strip()
     if not word or word == "percent":
         return r"\%" if word else " "
-    if word in JOINERS:
-        return f" {_joiner(word)} "
-    if (both := JOINED_UNIT.fullmatch(word)) is not None:
-        return f" \x02{both[1]}\x03 {_joiner(both[2])} "
+    if word in CONJUNCTIONS:
+        return f" {_conjunction(word)} "
+    if (unit_and_conjunction := WORD_AND_CONJUNCTION.fullmatch(word)) is not None:
+        return f" \x02{unit_and_conjunction[1]}\x03 {_conjunction(unit_and_conjunction[2])} "
     if len(word) == 1 and content == word and word not in UNIT_LETTERS:
         return word
     return f" \x02{word}\x03 "
 
 
-BRACKET = re.compile(r"\\[{}]|\\langle|\\rangle|[()\[\]]")
-OPENING = frozenset({"(", "[", "\\{", "\\langle"})
-
-
-def _joiner(word: str) -> str:
+def _conjunction(word: str) -> str:
     return "or" if "or" in word.lower() or "或" in word else "and"
 
 
-def digits_joined(text: str) -> str:
-    """`1,234,567` and `10 080` as plain digits; inside brackets a comma divides, as in the point (20,100)."""
-    kept, depth, start = [], 0, 0
+def join_digit_groups(text: str) -> str:
+    """Removes the separators of `1,234,567` and `10 080`. Inside brackets a comma separates, as in the point (20,100)."""
+    pieces, depth, start = [], 0, 0
     for match in BRACKET.finditer(text):
-        kept += [text[start : match.start()] if depth else _ungrouped(text[start : match.start()]), match[0]]
-        depth += 1 if match[0] in OPENING else -1
+        pieces += [text[start : match.start()] if depth else _without_group_commas(text[start : match.start()]), match[0]]
+        depth += 1 if match[0] in OPENING_BRACKETS else -1
         start = match.end()
-    kept.append(text[start:] if depth else _ungrouped(text[start:]))
-    return SPACED_DIGITS.sub(lambda m: m[1] + m[2].replace(" ", ""), "".join(kept))
+    pieces.append(text[start:] if depth else _without_group_commas(text[start:]))
+    return SPACE_GROUPS.sub(lambda m: m[1] + m[2].replace(" ", ""), "".join(pieces))
 
 
-def _ungrouped(text: str) -> str:
-    return GROUPED.sub(lambda m: m[1] + re.sub(r"\D", "", m[2]), text)
+def _without_group_commas(text: str) -> str:
+    return COMMA_GROUPS.sub(lambda m: m[1] + re.sub(r"\D", "", m[2]), text)
 
 
-def separated(text: str) -> str:
-    """The other reading of `48,384`: two numbers."""
+def split_digit_groups(text: str) -> str:
+    """Separates `48,384` into two numbers, the other reading of it."""
     return re.sub(r"(?<=\d),(?=\d)", ", ", text)
 
 
-def repeating(text: str) -> str:
-    """`0.1\\overline{6}` as the fraction that it is."""
+def repeating_decimals_to_fractions(text: str) -> str:
+    """Replaces `0.1\\overline{6}` by its fraction."""
 
     def fraction(match: re.Match[str]) -> str:
         whole, fixed, cycle = match[1] or "0", match[2], match[3]
@@ -183,16 +190,11 @@ def repeating(text: str) -> str:
 
     if "." not in text:
         return text
-    return REPEATING.sub(fraction, DOTTED.sub(lambda m: rf"\overline{{{m[1]}{m[2] or ''}{m[3] or ''}}}", text))
+    return REPEATING_DECIMAL.sub(fraction, DOTTED_CYCLE.sub(lambda m: rf"\overline{{{m[1]}{m[2] or ''}{m[3] or ''}}}", text))
 
 
-ARTICLE = re.compile(r"(?<![\w(,+\-*/^=<>])(?<![,(] )(?:the|an?)\s+(?=[^\W\d_]{2})")
-"""Not the a of the point (0, a)."""
-NOT_WORD = re.compile(r"(?:(?<!\d)\.|\.(?!\d)|[^\w+\-*/^=<>|%\[\].])+")
-
-
-def plain_words(text: str) -> str:
-    """Prose for comparison: case, punctuation, articles and LaTeX's wrapping do not count."""
-    text = TEXT_MACRO.sub(lambda m: " " + m[1] + " ", tidy(text))
+def normalize_prose(text: str) -> str:
+    """Returns prose without case, punctuation, articles and LaTeX macros, for comparison."""
+    text = TEXT_MACRO.sub(lambda m: " " + m[1] + " ", normalize_latex(text))
     text = text.replace("\x02", " ").replace("\x03", " ").replace("\\", " ").lower()
     return " ".join(NOT_WORD.sub(" ", ARTICLE.sub("", text)).split())

@@ -1,7 +1,7 @@
-"""math-verify in worker processes that stay warm, for the few formulas that our own rules cannot read.
+"""math-verify in warm worker processes, for the few expressions that the exact rules cannot decide.
 
-One item is with a worker at a time and its clock starts when it is handed over, so waiting for a free worker costs an item
-nothing. A worker that hangs or dies is killed, waited for and replaced; all end with this process.
+A worker has one item at a time, and the item's clock starts when the worker takes it, so waiting for a free worker costs an
+item nothing. A worker that hangs or dies is killed, reaped and replaced. All workers end with this process.
 """
 
 import atexit
@@ -16,24 +16,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import IO
 
 SECONDS = 3.0
+"""Time limit per item."""
 START_SECONDS = 120.0
 WORKERS = 2
-LONGEST = 1000
-"""Characters of a formula that is still handed over."""
-KEPT = 20_000
+MAX_LENGTH = 1000
+"""Characters of the longest expression that is sent to a worker."""
+MAX_CACHED = 20_000
 
 
 @dataclass(frozen=True)
 class Ruling:
     equal: bool
     error: str = ""
-    """Why there is no answer; `equal` is False then."""
+    """Why there is no ruling; `equal` is then False."""
 
 
-class Worker:
-    """One process and the item it has, if any."""
+class MathVerifyWorker:
+    """One worker process and the item that it has, if any."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -45,63 +47,72 @@ class Worker:
             bufsize=1,
             env=os.environ | {"OMP_NUM_THREADS": "1"},
         )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.stdin: IO[str] = self.process.stdin
+        self.stdout: IO[str] = self.process.stdout
         self.ready = False
         self.item: int | None = None
         self.deadline = time.monotonic() + START_SECONDS
 
-    def hand(self, item: int, gold: str, answer: str, seconds: float) -> bool:
-        """Whether the worker took it."""
+    @property
+    def busy(self) -> bool:
+        return self.item is not None or not self.ready
+
+    def send(self, item: int, gold: str, answer: str, seconds: float) -> bool:
+        """Sends an item; returns whether the worker took it."""
         try:
-            self.process.stdin.write(json.dumps({"gold": gold, "answer": answer, "seconds": seconds}) + "\n")  # type: ignore[union-attr]
-            self.process.stdin.flush()  # type: ignore[union-attr]
+            self.stdin.write(json.dumps({"gold": gold, "answer": answer, "seconds": seconds}) + "\n")
+            self.stdin.flush()
         except BrokenPipeError:
             return False
         self.item, self.deadline = item, time.monotonic() + seconds
         return True
 
-    def reply(self) -> dict | None:
-        """One line; None from a worker that is gone."""
-        line = self.process.stdout.readline()  # type: ignore[union-attr]
+    def reply(self) -> dict[str, object] | None:
+        """Reads one reply; returns None if the worker is gone."""
         try:
-            return json.loads(line)
+            reply: dict[str, object] = json.loads(self.stdout.readline())
         except json.JSONDecodeError:
             return None
+        return reply
 
-    def end(self) -> None:
+    def kill(self) -> None:
         self.process.kill()
         self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
+        for pipe in (self.stdin, self.stdout):
             try:
-                pipe.close()  # type: ignore[union-attr]
+                pipe.close()
             except BrokenPipeError:
                 pass
 
 
-class Pool:
+class MathVerifyPool:
+    """Worker processes, started when the first item comes, and a cache of their rulings."""
+
     def __init__(self, workers: int = WORKERS, seconds: float = SECONDS):
         self.size, self.seconds = workers, seconds
-        self.workers: list[Worker] = []
+        self.workers: list[MathVerifyWorker] = []
         self.owner = os.getpid()
-        self.known: OrderedDict[tuple[str, str], Ruling] = OrderedDict()
+        self.cache: OrderedDict[tuple[str, str], Ruling] = OrderedDict()
 
-    def set_up(self, workers: int, seconds: float) -> None:
-        """For the items to come."""
+    def configure(self, workers: int, seconds: float) -> None:
+        """Sets the number of workers and the time limit for the items to come."""
         self.size, self.seconds = workers, seconds
 
     def verify(self, pairs: Sequence[tuple[str, str]]) -> list[Ruling]:
-        """A ruling for each (gold, answer), those asked before from memory."""
-        asked = list(dict.fromkeys(pair for pair in pairs if pair not in self.known))
-        rulings = {pair: self.known[pair] for pair in pairs if pair in self.known}
-        rulings.update(zip(asked, self._work(asked), strict=True))
-        for pair in asked:
-            self.known[pair] = rulings[pair]
-        while len(self.known) > KEPT:
-            self.known.popitem(last=False)
+        """Returns a ruling for each (gold, answer), from the cache where there is one."""
+        new_pairs = list(dict.fromkeys(pair for pair in pairs if pair not in self.cache))
+        rulings = {pair: self.cache[pair] for pair in pairs if pair in self.cache}
+        rulings.update(zip(new_pairs, self._verify_new(new_pairs), strict=True))
+        for pair in new_pairs:
+            self.cache[pair] = rulings[pair]
+        while len(self.cache) > MAX_CACHED:
+            self.cache.popitem(last=False)
         return [rulings[pair] for pair in pairs]
 
-    def _work(self, pairs: list[tuple[str, str]]) -> list[Ruling]:
+    def _verify_new(self, pairs: list[tuple[str, str]]) -> list[Ruling]:
         rulings: list[Ruling | None] = [
-            Ruling(False, "too long for math-verify") if max(map(len, p)) > LONGEST else None for p in pairs
+            Ruling(False, "too long for math-verify") if max(map(len, pair)) > MAX_LENGTH else None for pair in pairs
         ]
         waiting = [i for i, ruling in enumerate(rulings) if ruling is None][::-1]
         if self.owner != os.getpid():  # a fork must not talk to its parent's workers
@@ -109,65 +120,65 @@ class Pool:
         starts = 0
         while None in rulings:
             while len(self.workers) < min(self.size, len(waiting) + sum(w.item is not None for w in self.workers)):
-                self.workers.append(Worker())
+                self.workers.append(MathVerifyWorker())
                 starts += 1
             if starts > 2 * self.size + len(pairs):
-                return [ruling or Ruling(False, "math-verify's workers die as they start") for ruling in rulings]
-            self._hand_out(pairs, waiting)
-            self._collect(rulings)
+                return [ruling or Ruling(False, "math-verify's workers die at their start") for ruling in rulings]
+            self._send_items(pairs, waiting)
+            self._collect_replies(rulings)
         return [ruling for ruling in rulings if ruling is not None]
 
-    def _hand_out(self, pairs: list[tuple[str, str]], waiting: list[int]) -> None:
+    def _send_items(self, pairs: list[tuple[str, str]], waiting: list[int]) -> None:
         for worker in self.workers:
-            if worker.ready and worker.item is None and waiting:
+            if not worker.busy and waiting:
                 item = waiting.pop()
-                if not worker.hand(item, *pairs[item], self.seconds):
+                if not worker.send(item, *pairs[item], self.seconds):
                     waiting.append(item)
                     worker.deadline = 0.0
 
-    def _collect(self, rulings: list[Ruling | None]) -> None:
-        """Wait for the first reply or the first deadline, and act on it."""
-        busy = [worker for worker in self.workers if worker.item is not None or not worker.ready]
+    def _collect_replies(self, rulings: list[Ruling | None]) -> None:
+        """Waits for the first reply or the first deadline, then stores replies and replaces workers that are overdue."""
+        busy = [worker for worker in self.workers if worker.busy]
         with selectors.DefaultSelector() as selector:
             for worker in busy:
-                selector.register(worker.process.stdout, selectors.EVENT_READ, worker)  # type: ignore[arg-type]
-            first = min((worker.deadline for worker in busy), default=0.0)
-            replied = [key.data for key, _ in selector.select(max(0.0, min(first - time.monotonic(), 1.0)))]
+                selector.register(worker.stdout, selectors.EVENT_READ, worker)
+            first_deadline = min((worker.deadline for worker in busy), default=0.0)
+            timeout = max(0.0, min(first_deadline - time.monotonic(), 1.0))
+            replied: list[MathVerifyWorker] = [key.data for key, _ in selector.select(timeout)]
         for worker in replied:
-            self._take(worker, worker.reply(), rulings)
+            self._store_reply(worker, rulings)
         now = time.monotonic()
-        for worker in [
-            w for w in self.workers if (w.item is not None or not w.ready) and w not in replied and w.deadline < now
-        ]:
-            self._drop(worker, f"math-verify took more than {self.seconds:g} s", rulings)
+        for worker in [w for w in self.workers if w.busy and w not in replied and w.deadline < now]:
+            self._remove(worker, f"math-verify took more than {self.seconds:g} s", rulings)
         for worker in [w for w in self.workers if w.item is None and w.deadline == 0.0]:
-            self._drop(worker, "", rulings)
+            self._remove(worker, "", rulings)
 
-    def _take(self, worker: Worker, reply: dict | None, rulings: list[Ruling | None]) -> None:
+    def _store_reply(self, worker: MathVerifyWorker, rulings: list[Ruling | None]) -> None:
+        reply = worker.reply()
         if reply is None:
-            self._drop(worker, "math-verify's worker died", rulings)
+            self._remove(worker, "math-verify's worker died", rulings)
         elif "ready" in reply:
             worker.ready = True
         elif worker.item is not None:
             rulings[worker.item] = Ruling(bool(reply.get("equal")), str(reply.get("error", "")))
             worker.item = None
 
-    def _drop(self, worker: Worker, reason: str, rulings: list[Ruling | None]) -> None:
+    def _remove(self, worker: MathVerifyWorker, reason: str, rulings: list[Ruling | None]) -> None:
         if worker.item is not None:
             rulings[worker.item] = Ruling(False, reason)
-        worker.end()
+        worker.kill()
         self.workers.remove(worker)
 
     def close(self) -> None:
         if self.owner == os.getpid():
             for worker in self.workers:
-                worker.end()
+                worker.kill()
         self.workers = []
 
 
 @lru_cache(maxsize=1)
-def pool() -> Pool:
-    """The one of this process, made when it is first needed."""
-    made = Pool()
-    atexit.register(made.close)
-    return made
+def shared_pool() -> MathVerifyPool:
+    """Returns the pool of this process, which is created when it is first needed."""
+    pool = MathVerifyPool()
+    atexit.register(pool.close)
+    return pool

@@ -1,7 +1,7 @@
-"""A process that compares formulas with math-verify: one JSON line in, one JSON line out.
+"""Worker process that compares expressions with math-verify: one line of JSON in, one line of JSON out.
 
-Started by verifier.py as a file of its own, so that nothing of passus and no torch is loaded here. It ends when its input does,
-and the alarm ends it when an item takes too long even if nobody is left to kill it.
+math_verify_pool.py starts this file as a script, so that no other module of passus and no torch is loaded here. The worker ends
+with its input, and an alarm ends it when an item takes too long and no parent is left to kill it.
 """
 
 import json
@@ -9,33 +9,35 @@ import resource
 import signal
 import sys
 
-MOST_MEMORY = 2 << 30
+MAX_MEMORY = 2 << 30
 
 
 def compare(gold: str, answer: str) -> bool:
-    """A gold that math-verify cannot read is an error; an answer that it cannot read is no answer."""
+    """Returns whether they are equal. A gold that math-verify cannot parse is an error; such an answer is wrong."""
     from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 
-    readers = [LatexExtractionConfig(), ExprExtractionConfig()]
-    right = parse(f"${gold}$", extraction_config=readers, parsing_timeout=None, raise_on_error=True)
-    if not right:
+    configs = [LatexExtractionConfig(), ExprExtractionConfig()]
+    gold_parsed = parse(f"${gold}$", extraction_config=configs, parsing_timeout=None, raise_on_error=True)
+    if not gold_parsed:
         raise ValueError("math-verify reads no formula in the gold")
-    mine = parse(f"${answer}$", extraction_config=readers, parsing_timeout=None)
-    return bool(mine) and bool(verify(right, mine, timeout_seconds=None, strict=True, raise_on_error=True, float_rounding=30))
+    answer_parsed = parse(f"${answer}$", extraction_config=configs, parsing_timeout=None)
+    if not answer_parsed:
+        return False
+    return bool(verify(gold_parsed, answer_parsed, timeout_seconds=None, strict=True, raise_on_error=True, float_rounding=30))
 
 
 def main() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    compare("x+1", "1+x")  # loads sympy before the first item's time runs
+    compare("x+1", "1+x")  # loads sympy before the clock of the first item starts
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         item = json.loads(line)
         signal.alarm(int(item["seconds"]) + 2)
         try:
             reply: dict[str, object] = {"equal": compare(item["gold"], item["answer"])}
-        except Exception as problem:  # noqa: BLE001 whatever a hostile formula raises is the item's error, and is told
-            reply = {"error": f"{type(problem).__name__}: {problem}"[:300]}
+        except Exception as error:  # noqa: BLE001 whatever a hostile expression raises is the item's error, with its reason
+            reply = {"error": f"{type(error).__name__}: {error}"[:300]}
         signal.alarm(0)
         print(json.dumps(reply), flush=True)
 

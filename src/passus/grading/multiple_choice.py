@@ -1,88 +1,103 @@
-"""Multiple choice: the letters that a text chooses, as models write them, or the option whose text it repeats."""
+"""Multiple choice: the letters that a text chooses, in the spellings of models, or the option whose text it repeats."""
 
 import re
 
-from passus.grading.answer_parser import LEADING
-from passus.grading.equivalence import same
-from passus.grading.latex_normalize import TEXT_MACRO, plain_words, tidy
+from passus.grading.answer_patterns import LEADING_PHRASE
+from passus.grading.equivalence import equivalent
+from passus.grading.extract import ExtractedAnswer
+from passus.grading.latex_normalize import TEXT_MACRO, normalize_latex, normalize_prose
 
 LETTERS = "ABCDEFGHIJ"
-WRAPPED = r"[(\[（【{]?\s*([A-Ja-j])\s*[)\]）】}]?"
-ALONE = re.compile(r"(?:option|choice|answer|选项|选)?\s*" + WRAPPED + r"\s*(?:选项|项)?\s*[.。:：,，]?", re.I)
+WRAPPED_LETTER = r"[(\[（【{]?\s*([A-Ja-j])\s*[)\]）】}]?"
+ONE_LETTER = re.compile(r"(?:option|choice|answer|选项|选)?\s*" + WRAPPED_LETTER + r"\s*(?:选项|项)?\s*[.。:：,，]?", re.I)
 """`B`, `(B)`, `B.`, `option B`."""
-LED = re.compile(r"(?:option|choice|选项|选)?\s*(?:[(\[（]\s*([A-J])\s*[)\]）]|([A-J])\s*[.):：、．])\s*(?=\S)")
+LABELLED_OPTION = re.compile(r"(?:option|choice|选项|选)?\s*(?:[(\[（]\s*([A-J])\s*[)\]）]|([A-J])\s*[.):：、．])\s*(?=\S)")
 """`B. the text of the option`."""
-SEVERAL = re.compile(r"[A-Ja-j](?:[\s,，、;；&和与()（）.]|and|or|或)*(?:[A-Ja-j](?:[\s,，、;；&和与()（）.]|and|or|或)*){1,9}")
-EITHER = re.compile(r"\bor\b|或")
-HEDGE = ""
+LETTER_LIST = re.compile(
+    r"[A-Ja-j](?:[\s,，、;；&和与()（）.]|and|or|或)*(?:[A-Ja-j](?:[\s,，、;；&和与()（）.]|and|or|或)*){1,9}"
+)
+OR = re.compile(r"\bor\b|或")
+NO_CHOICE = ""
 """The letters of `B or D`, which chooses neither."""
-WRAPPED_SEVERAL = re.compile(r"(?:\(\s*[A-J]\s*\)\s*(?:[,;&]|and)?\s*){2,9}")
-EXPLAINED = re.compile(r"([A-J])\s*\(([^()]{1,200})\)")
+PARENTHESISED_LETTERS = re.compile(r"(?:\(\s*[A-J]\s*\)\s*(?:[,;&]|and)?\s*){2,9}")
+LETTER_WITH_TEXT = re.compile(r"([A-J])\s*\(([^()]{1,200})\)")
 """`C (5 m/s)`."""
-RUN = re.compile(r"[A-J]{2,10}")
-SPOKEN = re.compile(r"(?<![A-Za-z])(?:option|choice|选项|选)?\s*[(（]?\s*([A-J])\s*[)）]?(?=[\s.,:;，。、；：)\]]|$)")
+LETTER_RUN = re.compile(r"[A-J]{2,10}")
+LETTER_IN_SENTENCE = re.compile(
+    r"(?<![A-Za-z])(?:option|choice|选项|选)?\s*[(（]?\s*([A-J])\s*[)）]?(?=[\s.,:;，。、；：)\]]|$)"
+)
+REASONING = re.compile(r"\b(?:because|since|as|which|not|rather|instead|因为|而)\b")
+MAX_OPTION_LENGTH = 200
 
 
-def letters(text: str, options: tuple[str, ...] = ()) -> str | None:
-    """The letters chosen, in order of the alphabet; None where no choice is seen."""
-    bare = (
-        TEXT_MACRO.sub(lambda m: m[1], tidy(text))
-        .replace("\\", " ")
-        .replace("{", " ")
-        .replace("}", " ")
-        .strip(" *`.。,，;；\"'\n")
-    )
-    bare = LEADING.sub("", bare)
-    if match := ALONE.fullmatch(bare):
+def extract_choice(output: str, answer: ExtractedAnswer | None, options: tuple[str, ...]) -> str | None:
+    """Returns the letters that an output chooses, by its extracted answer or by its last line; None if it chooses none."""
+    letters = None
+    if answer is not None and answer.source != "bare":
+        letters = parse_choice(answer.text, options)
+        if letters is None and answer.source != "box":
+            letters = _choice_in_sentence(answer.text)
+    if letters is None and (answer is None or answer.source != "box"):
+        letters = _choice_on_last_line(output, options)
+    return letters
+
+
+def parse_choice(text: str, options: tuple[str, ...] = ()) -> str | None:
+    """Returns the letters that an answer chooses, in alphabetical order; None if it chooses none."""
+    bare = TEXT_MACRO.sub(lambda m: m[1], normalize_latex(text))
+    bare = bare.replace("\\", " ").replace("{", " ").replace("}", " ").strip(" *`.。,，;；\"'\n")
+    bare = LEADING_PHRASE.sub("", bare)
+    if match := ONE_LETTER.fullmatch(bare):
         return match[1].upper()
-    if RUN.fullmatch(bare) and len(set(bare.upper())) == len(bare):
+    if LETTER_RUN.fullmatch(bare) and len(set(bare.upper())) == len(bare):
         return "".join(sorted(bare.upper()))
-    if SEVERAL.fullmatch(bare):
-        if EITHER.search(bare):
-            return HEDGE
-        chosen = sorted(set(re.findall(r"(?<![A-Za-z])[A-Ja-j](?![A-Za-z])|(?<=[A-J])[A-J]", bare)))
-        return "".join(sorted({letter.upper() for letter in chosen}))
-    if WRAPPED_SEVERAL.fullmatch(bare):
+    if LETTER_LIST.fullmatch(bare):
+        if OR.search(bare):
+            return NO_CHOICE
+        letters = re.findall(r"(?<![A-Za-z])[A-Ja-j](?![A-Za-z])|(?<=[A-J])[A-J]", bare)
+        return "".join(sorted({letter.upper() for letter in letters}))
+    if PARENTHESISED_LETTERS.fullmatch(bare):
         return "".join(sorted(set(re.findall(r"[A-J]", bare))))
-    if (match := EXPLAINED.fullmatch(bare)) and by_text(match[2], options) in (match[1], None):
+    if (match := LETTER_WITH_TEXT.fullmatch(bare)) and _option_with_text(match[2], options) in (match[1], None):
         return match[1]
-    if match := LED.match(bare):
-        return several_led(bare) or (match[1] or match[2])
-    return by_text(text, options)
+    if match := LABELLED_OPTION.match(bare):
+        return _several_labels(bare) or (match[1] or match[2])
+    return _option_with_text(text, options)
 
 
-def several_led(text: str) -> str | None:
-    """`A. one; C. two`: every letter that leads, where there is more than one."""
-    found = re.findall(r"(?:^|[\s;；,，])[(（]?([A-J])[).:：、．]\s*\S", text)
-    return "".join(sorted(set(found))) if len(set(found)) > 1 else None
+def _several_labels(text: str) -> str | None:
+    """Returns the letters of `A. one; C. two`; None where there is only one."""
+    letters = set(re.findall(r"(?:^|[\s;；,，])[(（]?([A-J])[).:：、．]\s*\S", text))
+    return "".join(sorted(letters)) if len(letters) > 1 else None
 
 
-def by_text(text: str, options: tuple[str, ...]) -> str | None:
-    """The letter of the one option that says the same."""
-    said = plain_words(text)
-    if not said or not options:
+def _option_with_text(text: str, options: tuple[str, ...]) -> str | None:
+    """Returns the letter of the one option that says the same as the text."""
+    prose = normalize_prose(text)
+    if not prose or not options:
         return None
-    matches = [i for i, option in enumerate(options) if plain_words(option) == said and _symbols(option) == _symbols(text)]
-    if not matches and len(text) < 200:
-        matches = [i for i, option in enumerate(options) if len(option) < 200 and same(text, option)]
+    matches = [
+        i for i, option in enumerate(options) if normalize_prose(option) == prose and _brackets(option) == _brackets(text)
+    ]
+    if not matches and len(text) < MAX_OPTION_LENGTH:
+        matches = [i for i, option in enumerate(options) if len(option) < MAX_OPTION_LENGTH and equivalent(text, option)]
     return LETTERS[matches[0]] if len(matches) == 1 else None
 
 
-def _symbols(text: str) -> list[str]:
-    """What plain_words leaves out and formulas live by."""
-    return re.findall(r"[()\[\]{}]", tidy(text).replace(" ", ""))
+def _brackets(text: str) -> list[str]:
+    """Returns the brackets, which normalize_prose drops and which matter in expressions."""
+    return re.findall(r"[()\[\]{}]", normalize_latex(text).replace(" ", ""))
 
 
-def spoken(text: str) -> str | None:
-    """The letters in the rest of a sentence that announces the answer: `B, since ...`, `(B) and (C)`."""
-    head = re.split(r"\b(?:because|since|as|which|not|rather|instead|因为|而)\b", text, maxsplit=1)[0]
-    found = SPOKEN.findall(head)
-    if len(set(found)) > 1 and EITHER.search(head):
-        return HEDGE
-    return "".join(sorted(set(found))) or None
+def _choice_in_sentence(text: str) -> str | None:
+    """Returns the letters in the rest of a sentence that announces the answer: `B, since ...`, `(B) and (C)`."""
+    statement = REASONING.split(text, maxsplit=1)[0]
+    letters = set(LETTER_IN_SENTENCE.findall(statement))
+    if len(letters) > 1 and OR.search(statement):
+        return NO_CHOICE
+    return "".join(sorted(letters)) or None
 
 
-def last_line(output: str, options: tuple[str, ...]) -> str | None:
-    """A choice on a line of its own at the end, or an answer of one line."""
+def _choice_on_last_line(output: str, options: tuple[str, ...]) -> str | None:
     lines = [line for line in output[-2000:].strip().splitlines() if line.strip()]
-    return letters(lines[-1], options) if lines and len(lines[-1]) < 400 else None
+    return parse_choice(lines[-1], options) if lines and len(lines[-1]) < 400 else None

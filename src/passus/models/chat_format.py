@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from passus.grading.extract import BOX
+from passus.grading.grade import BOX
 from passus.tasks import prompt
 from passus.tasks.lookup import Item
 
