@@ -126,7 +126,13 @@ def test_votes_for_equal_answers_add_up():
     assert all(len(spelling) == 1 for spelling in spellings) and len(set.union(*spellings)) == 4
 
 
+def test_votes_for_very_long_numbers_add_up():
+    assert canonical("2^{20000}") == canonical("4^{10000}") != canonical("2^{20001}")
+    assert canonical(r"\frac{1}{2^{20000}}") == canonical("2^{-20000}")
+
+
 def test_plain_numbers_load_no_algebra():
+
     code = "import sys; from passus.grading.grade import grade; grade('\\\\boxed{7}', '7', truncated=False); "
     code += "print('sympy' in sys.modules, 'mpmath' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

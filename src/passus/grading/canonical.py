@@ -15,6 +15,8 @@ from passus.grading.rational import rational_value
 NUMBER = re.compile(r"-?([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]+)?")
 MAX_DECIMAL_PLACES = 12
 MAX_DECIMAL_LENGTH = 27
+MAX_DECIMAL_BITS = 10_000
+"""Python refuses to write integers of more than 4300 digits in decimal."""
 
 
 def plain_number(text: str) -> Decimal | None:
@@ -46,5 +48,11 @@ def _decimal_or_fraction(value: Fraction) -> str:
     for places in range(MAX_DECIMAL_PLACES + 1):
         if 10**places % value.denominator == 0:
             text = format(Decimal(value.numerator) / Decimal(value.denominator) if places else Decimal(value.numerator), "f")
-            return text if len(text) <= MAX_DECIMAL_LENGTH else str(value)
+            return text if len(text) <= MAX_DECIMAL_LENGTH else _fraction(value)
+    return _fraction(value)
+
+
+def _fraction(value: Fraction) -> str:
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_DECIMAL_BITS:
+        return f"{value.numerator:#x}/{value.denominator:#x}"
     return str(value)
