@@ -1,9 +1,9 @@
-"""Measure the workloads of docs/speed.md on this machine, and compare with what is recorded for such a machine under bench/.
+"""Measures the workloads of docs/speed.md on this machine, and compares with the results recorded under bench/.
 
-make bench                                        all that belong to this device
-python scripts/bench.py w1-rollout w1-train       some
-python scripts/bench.py --save                    and record the results
-python scripts/bench.py --table                   the recorded results as a Markdown table, measuring nothing
+make bench                                        all workloads of this device
+python scripts/bench.py w1-rollout w1-train       some of them
+python scripts/bench.py --save                    records the results
+python scripts/bench.py --table                   prints the recorded results as a Markdown table, without measuring
 """
 
 import argparse
@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from passus.bench import workloads
+from passus.bench.measure import results_folder
 from passus.engine.device import choose_device
 
 BENCH = Path(__file__).parent.parent / "bench"
 SMALL, LARGE = ["--model", "shape:qwen3-0.6b"], ["--model", "shape:qwen3-4b"]
 CONTEXT = ["--prompt-tokens", "64"]
-WORK = {
+WORKLOADS = {
     "cpu": {
         "w0-step": ["step", "--peer", "trl", "--repeats", "25"],
         "w0-rollout": ["rollout"],
@@ -41,40 +41,35 @@ WORK = {
 }  # fmt: skip
 
 
-def measure(arguments: list[str], device: str) -> dict[str, Any] | None:
+def run_bench(arguments: list[str], device: str) -> dict[str, Any] | None:
+    """Runs `passus bench`, and returns its result, or None if it failed."""
     command = [sys.executable, "-P", "-m", "passus", "bench", *arguments, "--device", device, "--json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
 
 
-def line(name: str, result: dict[str, Any], before: dict[str, Any] | None) -> str:
+def result_line(name: str, result: dict[str, Any], recorded: dict[str, Any] | None) -> str:
     low, high = result["range"]
-    shown = f"{name:21} {result['seconds']:8.4f} s ({low:.4f} to {high:.4f})  {result['tokens_per_second']:10,.0f} tokens/s"
+    line = f"{name:21} {result['seconds']:8.4f} s ({low:.4f} to {high:.4f})  {result['tokens_per_second']:10,.0f} tokens/s"
     if "share_of_floor" in result:
-        shown += f"  {result['share_of_floor']:.0%} of the floor"
+        line += f"  {result['share_of_floor']:.0%} of the floor"
     if "ratio" in result:
-        shown += f"  {result['ratio']:.2f}x {result['peer']['name']}"
-    if before:
-        shown += f"  [recorded: {before['seconds']:.4f} s, now {before['seconds'] / result['seconds']:.2f} times as fast]"
-    return shown
+        line += f"  {result['ratio']:.2f}x {result['peer']['name']}"
+    if recorded:
+        line += f"  [recorded: {recorded['seconds']:.4f} s, now {recorded['seconds'] / result['seconds']:.2f} times as fast]"
+    return line
 
 
-def table(folder: Path) -> str:
+def markdown_table(folder: Path) -> str:
+    """Formats all recorded results."""
     columns = [
-        "device",
-        "workload",
-        "seconds",
-        "tokens/s",
-        "of the floor",
-        "MFU: measured, sheet",
-        "peak",
-        "times TRL (HF generate)",
-    ]
+        "device", "workload", "seconds", "tokens/s", "of the floor", "MFU: measured, sheet", "peak", "times TRL (HF generate)",
+    ]  # fmt: skip
     lines = ["| " + " | ".join(columns) + " |"]
     lines.append("|---" * len(columns) + "|")
     for path in sorted(folder.glob("*/*.json")):
         r = json.loads(path.read_text())
-        if "tokens_per_second" not in r:  # grading has a script of its own
+        if "tokens_per_second" not in r:  # grading has its own script
             continue
         mfu = f"{r['mfu_measured']:.1%} / {r['mfu_sheet']:.1%}" if "mfu_measured" in r else ""
         cells = [
@@ -87,30 +82,30 @@ def table(folder: Path) -> str:
 
 
 def main() -> int:
-    kind = choose_device("auto")
-    folder = workloads.folder_of(kind)
+    device = choose_device("auto")
+    folder = results_folder(device)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(WORK[kind])}")
+    parser.add_argument("names", nargs="*", help=f"some of {', '.join(WORKLOADS[device])}")
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--table", action="store_true")
-    parser.add_argument("--bench", type=Path, default=BENCH, help="where results are recorded")
-    given = parser.parse_args()
-    if given.table:
-        print(table(given.bench))
+    parser.add_argument("--bench", type=Path, default=BENCH, help="folder of the recorded results")
+    arguments = parser.parse_args()
+    if arguments.table:
+        print(markdown_table(arguments.bench))
         return 0
-    if unknown := set(given.names) - set(WORK[kind]):
-        parser.error(f"{', '.join(sorted(unknown))}: this machine's are {', '.join(WORK[kind])}")
+    if unknown := set(arguments.names) - set(WORKLOADS[device]):
+        parser.error(f"{', '.join(sorted(unknown))}: the workloads of this machine are {', '.join(WORKLOADS[device])}")
     failed = False
-    for name in given.names or WORK[kind]:
-        path = given.bench / folder / f"{name}.json"
-        before = json.loads(path.read_text()) if path.exists() else None
-        result = measure(WORK[kind][name], kind)
+    for name in arguments.names or WORKLOADS[device]:
+        path = arguments.bench / folder / f"{name}.json"
+        recorded = json.loads(path.read_text()) if path.exists() else None
+        result = run_bench(WORKLOADS[device][name], device)
         if result is None:
             print(f"{name:21} failed", flush=True)
             failed = True
             continue
-        print(line(name, result, before), flush=True)
-        if given.save:
+        print(result_line(name, result, recorded), flush=True)
+        if arguments.save:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(result, indent=2) + "\n")
     return int(failed)

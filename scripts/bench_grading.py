@@ -1,10 +1,10 @@
-"""Measure the grader on 10,000 outputs of 200 to 2,000 tokens: 70 % plain numbers, 25 % formulas, 5 % without an answer.
+"""Measures the grader on 10,000 outputs of 200 to 2,000 tokens: 70 % plain numbers, 25 % formulas, 5 % without an answer.
 
-python scripts/bench_grading.py             print
-python scripts/bench_grading.py --save      and record under bench/cpu-2-cores/grading.json
+python scripts/bench_grading.py             prints the result
+python scripts/bench_grading.py --save      records it in bench/cpu-2-cores/grading.json
 
-All outputs differ, so nothing comes from a cache; half of the formulas are right, in another spelling than the gold's.
-One formula in twenty-five is one that only math-verify reads.
+All outputs differ, so no grade comes from a cache. Half of the formulas are correct and spelled differently from the gold.
+One formula in twenty-five can be read only by math-verify.
 """
 
 import argparse
@@ -22,27 +22,12 @@ from passus.grading.grade import MATH, grade_all
 RECORD = Path(__file__).parent.parent / "bench" / "cpu-2-cores" / "grading.json"
 OUTPUTS = 10_000
 WORDS = [
-    "we",
-    "then",
-    "have",
-    "that",
-    "the",
-    "sum",
-    "of",
-    "both",
-    "sides",
-    "is",
-    "equal",
-    "so",
-    "by",
-    "symmetry",
-    "it",
-    "follows",
-]
+    "we", "then", "have", "that", "the", "sum", "of", "both", "sides", "is", "equal", "so", "by", "symmetry", "it", "follows",
+]  # fmt: skip
 
 
-def text(rng: random.Random, tokens: int) -> str:
-    """Reasoning of about so many tokens, with numbers, formulas and line breaks in it."""
+def reasoning_text(rng: random.Random, tokens: int) -> str:
+    """Returns reasoning of about this many tokens, with numbers, formulas and line breaks."""
     words = [rng.choice(WORDS) for _ in range(tokens)]
     for at in range(0, tokens, 15):
         words[at] = rng.choice([f"$x_{{{at}}} = \\frac{{{at}}}{{7}}$", f"{rng.randint(1, 999)}", "\n\n", "\\(a+b\\)"])
@@ -50,7 +35,7 @@ def text(rng: random.Random, tokens: int) -> str:
 
 
 def formula(rng: random.Random, n: int) -> tuple[str, str]:
-    """A gold and a right answer in another spelling; both are of this n alone."""
+    """Returns a gold answer and a correct answer in another spelling; both are unique to this n."""
     a, b = n + 2, rng.randint(2, 9)
     kinds = [
         (rf"\frac{{{a}\sqrt{{{b}}}}}{{{b}}}", rf"\frac{{{a}}}{{\sqrt{{{b}}}}}"),
@@ -71,7 +56,7 @@ def workload(seed: int = 0) -> tuple[list[str], list[str]]:
     rng = random.Random(seed)
     outputs, golds = [], []
     for n in range(OUTPUTS):
-        reasoning = text(rng, rng.randint(200, 2000))
+        reasoning = reasoning_text(rng, rng.randint(200, 2000))
         kind = n % 20
         if kind < 14:
             gold, answer = str(n), str(n if rng.random() < 0.5 else n + 1)
@@ -94,11 +79,11 @@ def main() -> None:
     outputs, golds = workload()
     grade_all(
         [r"\boxed{\sum_{k=1}^{3} k}", r"\boxed{\sqrt{2}}"], ["6", r"\sqrt{3}"], [MATH] * 2, [False] * 2
-    )  # workers and mpmath are loaded
+    )  # starts the workers and loads mpmath
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.perf_counter()
+    started = time.perf_counter()
     grades = grade_all(outputs, golds, [MATH] * OUTPUTS, [False] * OUTPUTS)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started
     result = {
         "workload": "grading",
         "device": "CPU, 2 cores",

@@ -1,17 +1,18 @@
-"""Make the base of experiment real/words: a Qwen3-shaped model of 25M parameters that solves some word problems.
+"""Pretrains the base of experiment real/words: a Qwen3-shaped model of 25M parameters that solves some word problems.
 
     python scripts/pretrain_words.py --out words-25m           two and a half minutes on an H200
     passus eval words-25m --suite words
     passus run real/words
 
 RL needs a base in which the right behaviour is present but not dominant (docs/nano-world.md). So the texts are answers in
-three styles: a guess, short and mostly wrong; steps, in each of which a slip may happen and go on into the later ones; and
-steps that are then worked again with more care, and a third time if the two disagree. RL can gain twice: by turning to the
-longer styles, which are more often right, and by slipping less. STYLES, SLIP, CAREFUL_SLIP and GUESS_RIGHT are the recipe.
-Under it a guess is right .10 of the time, steps .67, checked steps .95, a text .44; samples of the base were .42.
+three styles: a guess, which is short and mostly wrong; steps, each of which may contain a slip that later steps inherit; and
+steps that are checked by working them again with more care, and a third time if the two disagree. RL can improve in two ways:
+by using the longer styles, which are more often right, and by making fewer slips. STYLES, SLIP, CAREFUL_SLIP and GUESS_RIGHT
+are the recipe. With it, a guess is right .10 of the time, steps .67, checked steps .95, and a text .44; samples of the base
+were right .42 of the time.
 
-Worker processes write and tokenise the texts ahead of the GPU. A pack of texts is a function of (seed, its number); the same
-seed on another device gives another model of the same kind, not the same bits.
+Worker processes write and tokenize the texts ahead of the GPU. A pack of texts is a function of the seed and its number. The
+same seed on another device gives a model of the same quality, not the same bits.
 """
 
 import argparse
@@ -44,16 +45,16 @@ from passus.tasks import words
 
 STYLES = {"guess": 0.45, "steps": 0.44, "check": 0.11}
 SLIP = 0.12
-"""Of a step's result, the first time it is worked."""
+"""Probability of a slip in a step's result, the first time it is worked."""
 CAREFUL_SLIP = 0.03
-"""When it is worked again."""
+"""Probability of a slip when the step is worked again."""
 GUESS_RIGHT = 0.1
 SLIPS = (-100, -10, -2, -1, 1, 2, 10, 100)
 
 VOCABULARY = 4096
 CONTEXT = 1024
 LONGEST = 512
-"""No text has more tokens."""
+"""Limit of tokens per text."""
 TOKENIZER_TEXTS = 20_000
 PAD, END = "<pad>", "<|endoftext|>"
 PAD_ID, END_ID = 0, 1
@@ -63,25 +64,25 @@ TEMPLATE = (
     "{{ 'Question: ' + message['content'] + '\nAnswer:\n' }}"
     "{% else %}{{ message['content'] + '<|endoftext|>' }}{% endif %}{% endfor %}"
 )
-# Qwen's own: every digit is a token, since sums are hardly learned from numbers that are single tokens.
+# Qwen's pattern: every digit is a token, since sums are hardly learned from numbers that are single tokens.
 WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 LEARNING_RATE = 1e-3
 WARM_UP = 50
 COOL_DOWN = 0.5
-"""The part of the training in which the learning rate falls to 0."""
+"""Share of training at the end in which the learning rate falls to 0."""
 WEIGHT_DECAY = 0.01
 REPORT_EVERY = 50
 TEXTS_AT_ONCE = 64
 PACKS_AHEAD = 4
-"""Of each worker."""
+"""Packs that each worker prepares in advance."""
 
 Texts = tuple[list[list[int]], list[list[int]]]
-"""Prompts and completions, as tokens."""
+"""Prompts and completions, tokenized."""
 
 
 def write_text(rng: random.Random) -> tuple[str, str]:
-    """A training problem's question and an answer to it in one of the styles."""
+    """Returns the question of a training problem and an answer in one of the styles."""
     problem = words.draw(rng, "train")
     (style,) = rng.choices(list(STYLES), list(STYLES.values()))
     if style == "guess":
@@ -101,7 +102,7 @@ def work(problem: words.Problem, rng: random.Random, rate: float) -> tuple[str, 
 
 
 def wrong(value: int, rng: random.Random) -> int:
-    """A number near it, and more often a number that is off by little."""
+    """Returns a wrong number near `value`."""
     return rng.choice([value + slip for slip in SLIPS if abs(slip) <= max(2, value // 2) and value + slip >= 0])
 
 
@@ -110,7 +111,7 @@ def guess(value: int, rng: random.Random) -> int:
 
 
 def train_tokenizer(seed: int) -> Tokenizer:
-    """Byte-level BPE. The texts have so few different words that it ends with some 1100 tokens; the other ids stay unused."""
+    """Trains byte-level BPE. The texts have so few distinct words that it has about 1100 tokens; other ids stay unused."""
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Split(Regex(WORDS), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
@@ -128,7 +129,7 @@ def train_tokenizer(seed: int) -> Tokenizer:
     return tokenizer
 
 
-def for_transformers(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
+def transformers_tokenizer(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token=PAD, eos_token=END, chat_template=TEMPLATE, padding_side="left",
         clean_up_tokenization_spaces=False, model_max_length=CONTEXT,
@@ -136,16 +137,16 @@ def for_transformers(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
 
 
 def make_pack(tokenizer: Tokenizer, seed: int, number: int, shape: MicroBatchShape) -> Texts:
-    """As many texts as fit a shape."""
+    """Returns as many texts as fit a shape."""
     rng = random.Random(f"words/{words.VERSION}/pretrain/{seed}/{number}")
     prompts: list[list[int]] = []
     completions: list[list[int]] = []
     room = shape.tokens
     while True:
         texts = [write_text(rng) for _ in range(TEXTS_AT_ONCE)]
-        asked = tokenizer.encode_batch_fast([PROMPT.format(question=question) for question, _ in texts])
-        answered = tokenizer.encode_batch_fast([answer for _, answer in texts])
-        for prompt, answer in zip(asked, answered, strict=True):
+        encoded_prompts = tokenizer.encode_batch_fast([PROMPT.format(question=question) for question, _ in texts])
+        encoded_answers = tokenizer.encode_batch_fast([answer for _, answer in texts])
+        for prompt, answer in zip(encoded_prompts, encoded_answers, strict=True):
             room -= len(prompt) + len(answer) + 1
             if room < 0 or len(prompts) == shape.rows:
                 return prompts, completions
@@ -157,7 +158,7 @@ _worker: dict[str, Tokenizer] = {}
 
 
 def _start_worker(tokenizer: str) -> None:
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # there is a process for every core
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # each core has its own process
     _worker["tokenizer"] = Tokenizer.from_str(tokenizer)
 
 
@@ -166,20 +167,20 @@ def _work(seed: int, number: int, shape: MicroBatchShape) -> Texts:
 
 
 def packs_of_texts(tokenizer: Tokenizer, seed: int, shape: MicroBatchShape, workers: int) -> Generator[Texts]:
-    """Without end and always the same, however many workers make them; 0 makes them in this process."""
+    """Yields packs without end, the same for any number of workers; 0 makes them in this process."""
     if not workers:
         yield from (make_pack(tokenizer, seed, number, shape) for number in count())
         return
     with get_context("spawn").Pool(workers, _start_worker, (tokenizer.to_str(),)) as pool:
-        coming = (pool.apply_async(_work, (seed, number, shape)) for number in count())
-        ahead = deque(islice(coming, PACKS_AHEAD * workers))
+        pending = (pool.apply_async(_work, (seed, number, shape)) for number in count())
+        ahead = deque(islice(pending, PACKS_AHEAD * workers))
         while True:
-            ahead.append(next(coming))
+            ahead.append(next(pending))
             yield ahead.popleft().get(timeout=120)
 
 
 def make_model(hidden: int, layers: int) -> Any:
-    """In float32. Heads of 64 and an MLP of 11/4 of the width, as at 512."""
+    """Builds a float32 model with heads of width 64 and an MLP of 11/4 of the hidden width."""
     heads = hidden // 64
     shape = Qwen3Config(
         vocab_size=VOCABULARY, hidden_size=hidden, intermediate_size=hidden * 11 // 4, num_hidden_layers=layers,
@@ -189,9 +190,12 @@ def make_model(hidden: int, layers: int) -> Any:
     return loader.model_from_config(shape, torch.float32)
 
 
-class Masters:
-    """AdamW on float32 copies of the weights. passus.optimizer looks at the norm in every update and so waits for the GPU; here
-    nothing does, so the next pack is made while the GPU works."""
+class MasterWeights:
+    """AdamW on float32 copies of the weights.
+
+    passus.training.optimizer reads the gradient norm in every update and so waits for the GPU. Nothing waits here, so the next
+    pack is made while the GPU works.
+    """
 
     def __init__(self, model: Any):
         self.weights = list(model.parameters())
@@ -217,8 +221,10 @@ def pack(texts: Texts, shape: MicroBatchShape, device: torch.device) -> PackedBa
 
 
 def next_token_loss(model: Any, packed: PackedBatch) -> Tensor:
-    """Mean over the tokens of the answers. An update is one pack of texts as they come; sorted by length, short ones would
-    weigh more than their share."""
+    """Returns the mean loss over the tokens of the answers.
+
+    An update is one pack of texts in random order; sorted by length, short texts would get too much weight.
+    """
     hidden_TE = model.get_decoder()(
         packed.tokens_T[None], position_ids=packed.positions_T[None], use_cache=False, plan=packed.plan
     ).last_hidden_state[0]
@@ -230,70 +236,75 @@ def next_token_loss(model: Any, packed: PackedBatch) -> Tensor:
 def pretrain(
     *, steps: int, seconds: float, tokens: int, device: str, workers: int, seed: int, hidden: int, layers: int
 ) -> tuple[Any, Tokenizer, dict[str, Any]]:
-    """Train until either limit; the learning rate has then fallen to 0. Returns model, tokenizer and what was done."""
+    """Trains until `steps` or `seconds` is reached, when the learning rate is 0. Returns model, tokenizer and statistics."""
     started = time.monotonic()
     torch.manual_seed(seed)
     tokenizer = train_tokenizer(seed)
     model = make_model(hidden, layers).to(device).train()
-    optimizer = Masters(model)
+    optimizer = MasterWeights(model)
     if device == "cuda":
         from passus.engine import compile
 
-        for parameter in model.parameters():  # not model.to, which would round the frequencies of the positions as well
+        for parameter in model.parameters():  # not model.to, which would also round the rotary frequencies
             parameter.data = parameter.data.to(torch.bfloat16)
         compile.fuse_and_compile(model)
     shape = MicroBatchShape(tokens, max(8, tokens // 64), LONGEST)
     step = total = 0
-    done, seen, since = 0.0, 0, started
+    progress, seen, since = 0.0, 0, started
     with closing(packs_of_texts(tokenizer, seed, shape, workers)) as packs:
         for texts in packs:
             step += 1
             loss = next_token_loss(model, pack(texts, shape, model.device))
             loss.backward()
-            optimizer.step(LEARNING_RATE * min(1.0, step / WARM_UP, (1 - done) / COOL_DOWN))
+            optimizer.step(LEARNING_RATE * min(1.0, step / WARM_UP, (1 - progress) / COOL_DOWN))
             seen += sum(map(len, texts[0])) + sum(map(len, texts[1]))
-            done = max(step / steps, (time.monotonic() - started) / seconds)
-            if step % REPORT_EVERY == 0 or done >= 1:
+            progress = max(step / steps, (time.monotonic() - started) / seconds)
+            if step % REPORT_EVERY == 0 or progress >= 1:
                 value, now = loss.item(), time.monotonic()
                 print(f"step {step}  loss {value:.4f}  {seen / (now - since):.0f} tokens/s  {now - started:.0f} s", flush=True)
                 total, seen, since = total + seen, 0, now
-            if done >= 1:
+            if progress >= 1:
                 break
     return model, tokenizer, {"steps": step, "tokens": total, "loss": value, "seconds": round(time.monotonic() - started, 1)}
 
 
 def save(model: Any, tokenizer: Tokenizer, out: Path, recipe: dict[str, Any]) -> None:
-    """In Hugging Face layout, bf16, with the recipe beside it."""
+    """Saves the model in Hugging Face layout in bf16, with its recipe."""
     model.to(torch.bfloat16).save_pretrained(out)
-    for_transformers(tokenizer).save_pretrained(out)
+    transformers_tokenizer(tokenizer).save_pretrained(out)
     (out / "recipe.json").write_text(json.dumps(recipe, indent=2) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="a new folder for the model")
-    parser.add_argument("--steps", type=int, default=5000, help="updates at most (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=130, help="at most, from the start (default: %(default)s)")
-    parser.add_argument("--tokens", type=int, default=65536, help="of an update (default: %(default)s)")
+    parser.add_argument("--steps", type=int, default=5000, help="maximum number of updates (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=130, help="maximum training time (default: %(default)s)")
+    parser.add_argument("--tokens", type=int, default=65536, help="tokens per update (default: %(default)s)")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
     parser.add_argument(
-        "--workers", type=int, default=8, help="processes that write texts, each 0.4M tokens/s or more (default: %(default)s)"
+        "--workers", type=int, default=8, help="processes that write texts, each at least 0.4M tokens/s (default: %(default)s)"
     )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--hidden", type=int, default=512, help="width, a multiple of 64 (default: %(default)s)")
-    parser.add_argument("--layers", type=int, default=8, help="default: %(default)s")
-    given = vars(parser.parse_args())
-    out = given.pop("out")
+    parser.add_argument("--hidden", type=int, default=512, help="hidden width, a multiple of 64 (default: %(default)s)")
+    parser.add_argument("--layers", type=int, default=8, help="number of layers (default: %(default)s)")
+    options = vars(parser.parse_args())
+    out = options.pop("out")
     try:
         if out.exists() and any(out.iterdir()):
             raise UsageError(f"--out {out} is not empty", expected="a new folder")
-        given["device"] = choose_device(given["device"])
+        options["device"] = choose_device(options["device"])
     except UsageError as error:
         parser.error(str(error))
-    model, tokenizer, done = pretrain(**given)
+    model, tokenizer, statistics = pretrain(**options)
     mixture = {"styles": STYLES, "slip": SLIP, "careful_slip": CAREFUL_SLIP, "guess_right": GUESS_RIGHT}
     parameters = sum(p.numel() for p in model.parameters())
-    save(model, tokenizer, out, {"format": words.VERSION, "parameters": parameters} | mixture | {"asked": given, "done": done})
+    save(
+        model,
+        tokenizer,
+        out,
+        {"format": words.VERSION, "parameters": parameters} | mixture | {"asked": options, "done": statistics},
+    )
     print(f"model: {out}, {parameters / 1e6:.1f}M parameters")
     print_next_commands(f"passus eval {out} --suite words", "passus run real/words")
 

@@ -158,4 +158,4 @@ def test_the_experiment_fits_the_model(base, capsys):
     assert run("real/words", set_=[f"model.base={base}"], dry_run=True) == 0
     assert "32 prompts x 8 samples = 256 completions" in capsys.readouterr().out
     (arm,) = load_experiment("real/words", [f"model.base={base}"]).arms
-    loader.check_lengths(loader.load(str(base), "cpu", "float32"), arm.config, suite.load(arm.config.eval))
+    suite.check_lengths(loader.load(str(base), "cpu", "float32"), arm.config, suite.load_suite(arm.config.eval))

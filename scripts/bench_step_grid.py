@@ -1,8 +1,8 @@
-"""Seconds of a step against samples a prompt and tokens a completion, with the floor beside them: bench/<device>/step-grid.csv.
+"""Measures the seconds of a step by samples per prompt and tokens per completion, and the roofline of each.
 
-    python scripts/step_grid.py [--model shape:qwen3-0.6b]
+    python scripts/bench_step_grid.py [--model shape:qwen3-0.6b]
 
-Sixteen prompts; every completion has its full length.
+Each step has sixteen prompts, and every completion has its full length. The result is bench/<device>/step-grid.csv.
 """
 
 import argparse
@@ -11,7 +11,8 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
-from passus.bench import workloads
+from passus.bench.measure import measure, results_folder
+from passus.bench.workloads import Workload, random_model
 from passus.engine.device import choose_device
 
 SAMPLES, TOKENS = (2, 8, 32), (64, 256, 1024)
@@ -32,19 +33,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="shape:qwen3-0.6b")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent.parent / "bench")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     device = choose_device("auto")
-    work = workloads.Work("step", given.model, 16, SAMPLES[0], TOKENS[0], 2, device, 8)
+    work = Workload("step", arguments.model, 16, SAMPLES[0], TOKENS[0], 2, device, 8)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        base = workloads.random_model(work, Path(folder))  # once, for all
+        base = random_model(work, Path(folder))
         for samples in SAMPLES:
             for tokens in TOKENS:
-                result = workloads.run(dataclasses.replace(work, model=base, samples=samples, tokens=tokens), None)
-                found = result | result["phases"]
-                rows.append({name: found.get(name, "") for name in COLUMNS})
+                result = measure(dataclasses.replace(work, model=base, samples=samples, tokens=tokens), None)
+                values = result | result["phases"]
+                rows.append({name: values.get(name, "") for name in COLUMNS})
                 print(" ".join(f"{name} {value:.4g}" for name, value in rows[-1].items() if value != ""), flush=True)
-    path = given.out / workloads.folder_of(device) / "step-grid.csv"
+    path = arguments.out / results_folder(device) / "step-grid.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
