@@ -9,7 +9,7 @@ from cyclopts import Parameter
 def plot(
     *sources: Path,
     out: Path,
-    kind: Literal["curves", "grid", "heatmap", "solved", "readers", "choice", "pleasing"] = "curves",
+    kind: Literal["curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "reward-hacking"] = "curves",
     x: Literal["step", "tokens", "time", "progress"] | None = None,
     y: str = "accuracy",
     title: str | None = None,
@@ -30,8 +30,8 @@ def plot(
         heatmap: one row per line, training progress along x.
         solved: items by steps of one run.
         readers: accuracy of the CoT readers of a run.
-        choice: rm@k of reward models against k.
-        pleasing: score of the reward model beside the verifier's accuracy.
+        rm-at-k: rm@k of reward models against k.
+        reward-hacking: score of the reward model beside the verifier's accuracy.
     x
         Horizontal axis. Default: step, and progress for a heatmap.
     y

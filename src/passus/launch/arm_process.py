@@ -78,7 +78,7 @@ def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Call
     if config.kind == "reward_model":
         train_reward.train(config, folder, arm.needs, stop.check, say)
     elif config.kind == "candidates":
-        candidates.draw(config, folder, stop.check, say)
+        candidates.generate(config, folder, stop.check, say)
     else:
         loop.train(config, folder, stop.check, say)
 

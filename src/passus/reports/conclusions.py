@@ -14,7 +14,8 @@ OBSERVED = ("A3", "A4", "A9", "A12", "A16", "A19", "A20")
 
 
 def finding_sentence(finding: Finding) -> str:
-    return f"{finding.claim[:1].upper()}{finding.claim[1:]}: {finding.verdict} ({finding.sentence})."
+    """Returns the claim with its conclusion, then the result."""
+    return f"{finding.claim[:1].upper()}{finding.claim[1:]}: {finding.verdict}. {finding.sentence}"
 
 
 def overall_pairs(findings: list[Finding]) -> list[Finding]:
@@ -32,7 +33,7 @@ def size_sections(findings: list[Finding], benchmark_count: int) -> list[Documen
     for f in about_size:
         where = f"On {f.benchmark}: " if benchmark_count > 1 and f.benchmark != OVERALL else ""
         if not several or f.benchmark == OVERALL:
-            blocks.append(f"{where}{finding_sentence(f)} ({f.evidence}.)")
+            blocks.append(f"{where}{finding_sentence(f)} (Evidence: {f.evidence}.)")
     if any(f.level == "L2" for f in about_size):
         blocks.append("These findings are about these checkpoints. One run per size cannot show how much the seed matters.")
     by_benchmark = [f for f in about_size if several and f.benchmark != OVERALL]
@@ -63,9 +64,8 @@ def comparison_sections(findings: list[Finding], benchmark_count: int) -> list[D
         return []
     blocks: list[Block] = []
     if pairs:
-        difference = "the first less the second "
-        rows = [[f.claim.partition(" end at ")[0], str(f.verdict), f.sentence.removeprefix(difference)] for f in pairs]
-        blocks.append(Table(["end apart over all benchmarks", "", difference.strip()], rows))
+        rows = [[f.claim.partition(" end at ")[0], str(f.verdict), f.sentence] for f in pairs]
+        blocks.append(Table(["lines", "end at different accuracies over all benchmarks", "result"], rows))
     if tiers:
         blocks.append(Table(["on", "tiers"], [[f.benchmark, f.sentence] for f in tiers]))
     return [DocumentSection("Between lines", blocks)]
@@ -75,11 +75,11 @@ def observations_section(findings: list[Finding]) -> DocumentSection:
     """Returns the findings that hold after correction, within curves and between them."""
     several = len({f.benchmark for f in findings}) > 1
     observed = [f for f in findings if f.verdict is Conclusion.SUPPORTED and f.id in OBSERVED]
-    blocks: list[Block] = [f"{_subject(f, several)}{f.claim}: {f.sentence} ({f.evidence}, {f.name})." for f in observed]
+    blocks: list[Block] = [f"{_subject(f, several)}{f.sentence} (Finding: {f.name}; evidence: {f.evidence}.)" for f in observed]
     blocks += _pair_blocks([f for f in findings if f.id == "A6"], several)
     for f in findings:
         if f.id == "A15" and f.verdict is Conclusion.NOT_SUPPORTED:
-            blocks.append(f"{f'Line {f.line} of the text' if f.line else 'The text'}, “{f.claim}”: {f.sentence}.")
+            blocks.append(f"{f'Line {f.line} of the text' if f.line else 'The text'}, “{f.claim}”: {f.sentence.rstrip('.')}.")
     return DocumentSection("Key observations", blocks or ["Nothing stands out beyond noise."])
 
 
@@ -92,8 +92,7 @@ def _pair_blocks(pairs: list[Finding], several_benchmarks: bool) -> list[Block]:
         return [f"{sentence} distinguishable at the end."] if pairs else []
     where = " on a benchmark or over all" if several_benchmarks else ""
     sentence = (
-        f"These of the {count} pair{'s' * (count > 1)} of lines differ at the end{where} (first minus second, mean of the last "
-        "common eval points):"
+        f"These of the {count} pair{'s' * (count > 1)} of lines differ at the end{where} (mean of the last common eval points):"
     )
     rows = [[f.series, f.benchmark, f.sentence, f.evidence] for f in different]
     return [sentence, Table(["lines", "benchmark", "difference", "evidence"], rows)]

@@ -10,38 +10,19 @@ MAX_POINTS = 8
 """Eval points of a curve that a page shows unfolded."""
 S, N, U = Conclusion.SUPPORTED, Conclusion.NOT_SUPPORTED, Conclusion.UNDERPOWERED
 PARAGRAPHS = [
-    {
-        "A1": {S: "It rises: {}.", N: "It does not rise beyond noise: {}.", U: "Whether it rises is uncertain: {}."},
-        "A8": {S: "Speed: {}."},
-        "A13": {S: "It falls first: {}."},
-        "A2": {
-            S: "It reaches a plateau: {}.",
-            N: "It has not reached a plateau: {}.",
-            U: "Whether it has reached a plateau is uncertain: {}.",
-        },
-        "A3": {S: "It falls late: {}.", N: "It does not fall late: {}.", U: "Whether it falls late is uncertain: {}."},
-        "A4": {S: "Single eval points stand out: {}."},
-        "A5": {S: "It varies more between eval points than sampling explains: {}."},
-        "A16": {S: "Likely cause of the fall: {}.", N: "Cause of the fall: {}."},
-    },
-    {
-        "A10": {S: "Length and accuracy move together: {}.", N: "Length and accuracy: {}."},
-        "A17": {S: "Tokens: {}.", N: "Tokens: {}."},
-    },
-    {
-        "A14": {S: "An earlier checkpoint is better: {}.", N: "No earlier checkpoint is better: {}."},
-        "A18": {S: "Items: {}.", N: "Items: {}."},
-    },
+    {"A1": {S, N, U}, "A8": {S}, "A13": {S}, "A2": {S, N, U}, "A3": {S, N, U}, "A4": {S}, "A5": {S}, "A16": {S, N}},
+    {"A10": {S, N}, "A17": {S, N}},
+    {"A14": {S, N}, "A18": {S, N}},
 ]
-"""Sentences for findings about one curve, by paragraph, analysis and verdict. A finding without a sentence is left out."""
+"""Analyses that a curve's paragraphs report, and the conclusions they report."""
 
 
 def curve_sections(curves: Curves, findings: list[Finding]) -> list[DocumentSection]:
     sections = [DocumentSection("Lines", [])]
-    for measured in analyse.measure(curves):
+    for measured in analyse.measure_curves(curves):
         benchmark = measured.curve.benchmark
         own = {f.id: f for f in findings if (f.series, f.benchmark) == (measured.name, benchmark)}
-        paragraphs = [_paragraph(sentences, own) for sentences in PARAGRAPHS]
+        paragraphs = [_paragraph(shown, own) for shown in PARAGRAPHS]
         title = f"{measured.name}, {benchmark}" if benchmark and benchmark != measured.name else measured.name
         blocks: list[Block] = [*filter(None, paragraphs), _points(measured.curve)]
         sections.append(DocumentSection(title, blocks, level=3))
@@ -51,11 +32,9 @@ def curve_sections(curves: Curves, findings: list[Finding]) -> list[DocumentSect
     return sections
 
 
-def _paragraph(sentences: dict[str, dict[Conclusion, str]], findings: dict[str, Finding]) -> str:
+def _paragraph(shown: dict[str, set[Conclusion]], findings: dict[str, Finding]) -> str:
     return " ".join(
-        by_verdict[finding.verdict].format(finding.sentence)
-        for id, by_verdict in sentences.items()
-        if (finding := findings.get(id)) and finding.verdict in by_verdict
+        findings[id].sentence for id, verdicts in shown.items() if id in findings and findings[id].verdict in verdicts
     )
 
 
