@@ -1,4 +1,4 @@
-"""The shipped models: present, of this format, able enough to learn from and not yet good."""
+"""The shipped models: complete, in the current format, and able to learn from RL."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ from passus.nano import pretrain
 from passus.nano.probe import style_of
 from passus.tasks import abacus
 
-FAMILIES = list(pretrain.MINDS)
+FAMILIES = list(pretrain.MISCONCEPTION_SEEDS)
 SIZES = ["qwen3-26k", "qwen3-83k", "qwen3-0.2m", "qwen3-0.4m", "qwen3-1.2m", "qwen3-3.2m"]
 
 
@@ -32,32 +32,32 @@ def test_six_families_and_six_sizes_are_shipped_in_this_format_and_fit_the_repos
     for name in [*FAMILIES, *SIZES]:
         folder = Path(locate_model(f"nano/{name}"))
         recipe = json.loads((folder / "recipe.json").read_text())
-        assert (recipe["format"], recipe["mind"]) == (abacus.VERSION, pretrain.MINDS[recipe["family"]])
+        assert (recipe["format"], recipe["mind"]) == (abacus.VERSION, pretrain.MISCONCEPTION_SEEDS[recipe["family"]])
         total += sum(path.stat().st_size for path in folder.iterdir())
-    assert total < 30e6 and len(set(pretrain.MINDS.values())) == len(FAMILIES)
+    assert total < 30e6 and len(set(pretrain.MISCONCEPTION_SEEDS.values())) == len(FAMILIES)
 
 
 def test_labels_give_shape_and_size(shipped):
     name, policy = shipped
-    said = policy.describe(f"nano/{name}")
-    assert said["label"] == f"{said['family']}-shaped, 0.8M" and said["family"].lower() == name
+    description = policy.describe(f"nano/{name}")
+    assert description["label"] == f"{description['family']}-shaped, 0.8M" and description["family"].lower() == name
 
 
-def test_the_sizes_are_called_by_their_true_counts_and_by_one_recipe():
-    """The same texts for all, and every one has its table of what it can do before RL."""
+def test_sizes_are_named_by_their_parameters_and_share_one_recipe():
+    """All were trained on the same texts, and each has its probe table."""
     stages = []
     for name in SIZES:
         folder = Path(locate_model(f"nano/{name}"))
         count = loader.load(f"nano/{name}", "cpu", "float32").describe(f"nano/{name}")["parameters"]
-        said = f"{round(count / 1e3)}k" if count < 1e5 else f"{count / 1e6:.1f}m"
-        assert name == f"qwen3-{said}" and (folder / "probe.md").exists()
+        size = f"{round(count / 1e3)}k" if count < 1e5 else f"{count / 1e6:.1f}m"
+        assert name == f"qwen3-{size}" and (folder / "probe.md").exists()
         recipe = json.loads((folder / "recipe.json").read_text())
         stages.append([(stage["steps"], stage["texts"], stage["seed"]) for stage in recipe["stages"]])
     assert all(stage == stages[0] for stage in stages)
 
 
-def test_the_right_behaviour_is_there_and_not_dominant(shipped):
-    """What `families` and `live-frozen` start from, and a task with four options, where chance is .25."""
+def test_the_right_behaviour_is_present_and_not_dominant(shipped):
+    """On the task of `families` and `live-frozen`, and on a task with four options, where chance is .25."""
     _, policy = shipped
     table = EvalTable(suite=["abacus/add2", "abacus/choice"], samples=2, limit=80)
     points, rows = evaluate(policy, EagerEngine(policy.model, policy.end_tokens), table, 100, seed=0, step=0)
@@ -69,12 +69,12 @@ def test_the_right_behaviour_is_there_and_not_dominant(shipped):
         if benchmark == "abacus/choice" and style_of(completion) in right:
             right[style_of(completion)].append(verdict == "correct")
     shares = {style: sum(values) / len(values) for style, values in right.items()}
-    assert shares["direct"] < 0.45 < shares["steps"]  # options can be told apart, by those who work
+    assert shares["direct"] < 0.45 < shares["steps"]  # answers with steps distinguish the options
 
 
 @pytest.mark.slow
 def test_checked_solutions_are_more_reliable_than_unchecked_ones():
-    """What long-cot stands on: length can pay. By what the base writes, on problems it has never seen."""
+    """Experiment long-cot relies on this: longer solutions are more often right, on unseen problems."""
     policy = loader.load("nano/qwen3", "cpu", "float32")
     items = [item for task in ("add2", "sub", "borrow") for item in abacus.eval_items(task)]
     params = SamplingParams(4, 96, 0, "eval/checks")

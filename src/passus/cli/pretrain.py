@@ -38,7 +38,7 @@ def pretrain(
     """
     from passus.nano import pretrain as nano
 
-    nano.make(
+    nano.make_shipped_model(
         family, out, start=start, width=width, layers=layers, steps=steps, size=texts, learning_rate=learning_rate, seed=seed,
         device=device, workers=workers,
     )  # fmt: skip

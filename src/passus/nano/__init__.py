@@ -1,1 +1,1 @@
-"""The nano world: the models that passus ships, the minds they were pretrained on, and how to make them again."""
+"""The nano world: the models that passus ships, and how they are pretrained and probed."""

@@ -1,7 +1,7 @@
-"""Making the shipped models: next-token training on the texts of a mind.
+"""Pretraining of the shipped models: next-token training on texts with a family's misconceptions.
 
-A model is remade by `passus pretrain`: some minutes on a GPU, an hour or two on a laptop. The same seed on another device
-or library version gives another model of the same kind, not the same bits.
+`passus pretrain` makes such a model in some minutes on a GPU, or in one to two hours on a laptop. The same seed on another
+device or library version gives a model of the same quality, not the same bits.
 """
 
 import json
@@ -32,24 +32,25 @@ from passus.engine.device import choose_device
 from passus.errors import UsageError, nearest
 from passus.models import loader
 from passus.models.locate import SHIPPED_PREFIX
-from passus.nano.probe import Probe, table
+from passus.nano.probe import Probe, markdown_table
 from passus.nano.tokenizer import make_tokenizer
 from passus.tasks import abacus, misconceptions
 
-MINDS = {"qwen3": 1, "llama3.2": 2, "smollm3": 3, "gemma3": 4, "qwen2.5": 5, "mistral": 6}
-"""The seed of each family's misconceptions."""
+MISCONCEPTION_SEEDS = {"qwen3": 1, "llama3.2": 2, "smollm3": 3, "gemma3": 4, "qwen2.5": 5, "mistral": 6}
+"""Seed of each family's misconceptions."""
 TEXTS_PER_CHUNK = 20_000
 TOKENS_PER_TEXT = 25
-"""A typical completion; keeps the loss near nats a token."""
+"""Length of a typical completion, by which the loss is divided so that it is close to nats per token."""
 
 
-def make(
+def make_shipped_model(
     family: str, out: Path, *, start: Path | None, width: int, layers: int, steps: int, size: int, learning_rate: float,
     seed: int, device: str, workers: int,
 ) -> None:  # fmt: skip
-    """Pretrain one model, or go on from one, save it with its recipe, and write the probe's table beside it."""
-    if family not in MINDS:
-        raise UsageError(f"--family {family}", expected=", ".join(MINDS), write=nearest(family, MINDS))
+    """Pretrains a model, from scratch or from `start`, and saves it with its recipe and the table of the probe."""
+    if family not in MISCONCEPTION_SEEDS:
+        known = list(MISCONCEPTION_SEEDS)
+        raise UsageError(f"--family {family}", expected=", ".join(known), write=nearest(family, known))
     if out.exists() and any(out.iterdir()):
         raise UsageError(f"{out} is not empty", expected="a new folder")
     if width % 16 or not 16 <= width <= 1024 or not 1 <= layers <= 64:
@@ -62,18 +63,19 @@ def make(
     )  # fmt: skip
     stage = {"steps": steps, "texts": size, "learning_rate": learning_rate, "seed": seed, "device": device}
     stage["seconds"] = round(time.monotonic() - started)
-    before = json.loads((start / "recipe.json").read_text())["stages"] if start else []
-    recipe = {"family": family, "format": abacus.VERSION, "mind": MINDS[family]}
-    recipe |= {"width": model.config.hidden_size, "layers": model.config.num_hidden_layers, "stages": [*before, stage]}
+    earlier_stages = json.loads((start / "recipe.json").read_text())["stages"] if start else []
+    recipe = {"family": family, "format": abacus.VERSION, "mind": MISCONCEPTION_SEEDS[family]}
+    recipe |= {"width": model.config.hidden_size, "layers": model.config.num_hidden_layers, "stages": [*earlier_stages, stage]}
     save(model, tokenizer, out, recipe)
-    probe = Probe(model.float(), tokenizer, misconceptions.Mind(MINDS[family]))
-    text = table(probe.tasks(), probe.lessons())
+    probe = Probe(model.float(), tokenizer, misconceptions.Mind(MISCONCEPTION_SEEDS[family]))
+    text = markdown_table(probe.tasks(), probe.lessons())
     (out / "probe.md").write_text(f"# What {SHIPPED_PREFIX}{out.name} can do before RL\n\n{text}")
     print(text + f"\nmodel: {out}")
     print_next_commands(f"passus eval {out} --suite abacus/add2")
 
 
 def make_model(family: str, vocabulary: int, width: int = 128, layers: int = 4):
+    """Builds an untrained model of a family."""
     head = 32 if width % 32 == 0 and width >= 96 else 16
     heads = width // head
     sizes: dict[str, Any] = dict(
@@ -81,7 +83,7 @@ def make_model(family: str, vocabulary: int, width: int = 128, layers: int = 4):
         num_attention_heads=heads, num_key_value_heads=1 if heads % 2 else heads // 2, head_dim=head,
         max_position_embeddings=512, tie_word_embeddings=True, pad_token_id=0, eos_token_id=1, bos_token_id=None,
     )  # fmt: skip
-    # What is a family's own at this size too: Gemma's and Mistral's windows, SmolLM's layer without positions.
+    # Features that set a family apart at this size too: Gemma's and Mistral's windows, SmolLM's layer without positions.
     windows = ["full_attention" if layer % 4 == 3 else "sliding_attention" for layer in range(layers)]
     configs: dict[str, Callable[[], Any]] = {
         "qwen3": lambda: Qwen3Config(**sizes),
@@ -95,11 +97,11 @@ def make_model(family: str, vocabulary: int, width: int = 128, layers: int = 4):
 
 
 def _texts(job: tuple[str, int, int]) -> list[tuple[list[int], list[int]]]:
-    """Token ids of one chunk of the mixture; a function of (family, seed, chunk)."""
+    """Returns the token ids of one chunk of texts, as a function of family, seed and chunk."""
     family, seed, chunk = job
     rng = random.Random(f"pretrain/{abacus.VERSION}/{family}/{seed}/{chunk}")
-    believer = misconceptions.Mind(MINDS[family])
-    pairs = [misconceptions.text(believer, rng) for _ in range(TEXTS_PER_CHUNK)]
+    mind = misconceptions.Mind(MISCONCEPTION_SEEDS[family])
+    pairs = [misconceptions.text(mind, rng) for _ in range(TEXTS_PER_CHUNK)]
     tokenizer = make_tokenizer()
     prompts = tokenizer([p for p, _ in pairs], add_special_tokens=False)["input_ids"]
     completions = tokenizer([c for _, c in pairs], add_special_tokens=False)["input_ids"]
@@ -107,7 +109,7 @@ def _texts(job: tuple[str, int, int]) -> list[tuple[list[int], list[int]]]:
 
 
 def batches(family: str, seed: int, steps: int, size: int, workers: int) -> Iterator[list[tuple[list[int], list[int]]]]:
-    """Batches of texts of like length, never the same text twice but by chance."""
+    """Yields batches of texts of similar length. A text comes twice only by chance."""
     chunks = math.ceil(steps * size / (TEXTS_PER_CHUNK // size * size))
     with get_context("spawn").Pool(workers) as pool:
         done = 0
@@ -126,7 +128,7 @@ def pretrain(
     family: str, *, steps: int, size: int, learning_rate: float, device: str, workers: int, seed: int = 0,
     start: Path | None = None, width: int = 128, layers: int = 4, report: Callable[[str], None] = print,
 ):  # fmt: skip
-    """Train one nano model. Returns (model, tokenizer)."""
+    """Pretrains a model, and returns model and tokenizer."""
     torch.manual_seed(seed)
     tokenizer = make_tokenizer()
     if start is None:
@@ -152,19 +154,20 @@ def pretrain(
 
 
 def next_token_loss(model, texts: list[tuple[list[int], list[int]]]) -> Tensor:
+    """Computes the loss of the completions of a batch."""
     prompts, completions = [p for p, _ in texts], [c for _, c in texts]
     packed = packing.pack(list(range(len(texts))), prompts, completions, model.device)
     hidden = model.model(
         packed.tokens_T[None], position_ids=packed.positions_T[None], use_cache=False, plan=packed.plan
     ).last_hidden_state[0]
     logp_C, _ = logprob.token_logprobs(model.lm_head, hidden[packed.predicts_C], packed.targets_C, chunk=1 << 16)
-    # Divided by the texts, not by the tokens: batches hold texts of like length, and a mean over tokens would teach short
-    # answers far beyond their share.
+    # Divided by the number of texts, not of tokens: batches hold texts of similar length, and a mean over tokens would give
+    # short answers far too much weight.
     return -logp_C.sum() / (TOKENS_PER_TEXT * len(texts))
 
 
 def save(model, tokenizer: PreTrainedTokenizerFast, folder: Path, recipe: dict) -> None:
-    """In Hugging Face layout, bf16, with the recipe beside it."""
+    """Saves the model in Hugging Face layout in bf16, with its recipe."""
     model.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     (folder / "recipe.json").write_text(json.dumps(recipe, indent=2) + "\n")

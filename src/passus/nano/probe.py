@@ -1,4 +1,4 @@
-"""What a nano model can do before any RL: the table that decides whether experiments can stand on it."""
+"""Probe of a nano model before RL: accuracy and styles per task, and the effect of lessons."""
 
 import random
 from collections.abc import Sequence
@@ -10,13 +10,15 @@ from passus.engine.interface import Prompt, SamplingParams
 from passus.grading.grade import Verdict, grade
 from passus.tasks import abacus, misconceptions
 
-MAX_TOKENS = 320  # the longest checked solution of `hard`
+MAX_TOKENS = 320  # length of the longest checked solution of `hard`
 SAMPLES = 4
 
 
 class Probe:
-    def __init__(self, model, tokenizer, believer: misconceptions.Mind):
-        self.tokenizer, self.mind = tokenizer, believer
+    """A model and the misconceptions it was pretrained with."""
+
+    def __init__(self, model, tokenizer, mind: misconceptions.Mind):
+        self.tokenizer, self.mind = tokenizer, mind
         self.engine = EagerEngine(model.eval(), [tokenizer.eos_token_id], max_rows=8192)
 
     def complete(self, prompts: Sequence[str], *, temperature: float = 1.0, samples: int = 1) -> list[str]:
@@ -26,10 +28,10 @@ class Probe:
         return self.tokenizer.batch_decode(rollout.tokens, skip_special_tokens=True)
 
     def accuracy(self, prompts: Sequence[str], golds: Sequence[str]) -> float:
-        return _mean(_right(self.complete(prompts), golds))
+        return _mean(_is_right(self.complete(prompts), golds))
 
     def tasks(self) -> list[dict]:
-        """Per task: sampled and greedy accuracy, tokens, and share, accuracy and length of each style."""
+        """Measures, per task, sampled and greedy accuracy, tokens, and share, accuracy and length of each style."""
         items = [item for task in abacus.TASKS for item in abacus.eval_items(task)]
         prompts = [f"<q>{item.question}<a>" for item in items]
         sampled = self.complete(prompts, samples=SAMPLES)
@@ -37,17 +39,20 @@ class Probe:
         lengths = [len(t) + 1 for t in self.tokenizer(sampled, add_special_tokens=False)["input_ids"]]
         rows, first = [], 0
         for task in abacus.TASKS:
-            few = slice(first, first + len(abacus.eval_items(task)))
-            many = slice(SAMPLES * few.start, SAMPLES * few.stop)
-            golds = [item.gold for item in items[few]]
-            right = _right(sampled[many], [gold for gold in golds for _ in range(SAMPLES)])
-            row = {"task": task, "sampled": _mean(right), "greedy": _mean(_right(greedy[few], golds))}
-            rows.append(row | _styles(sampled[many], right, lengths[many]))
-            first = few.stop
+            item_range = slice(first, first + len(abacus.eval_items(task)))
+            sample_range = slice(SAMPLES * item_range.start, SAMPLES * item_range.stop)
+            golds = [item.gold for item in items[item_range]]
+            right = _is_right(sampled[sample_range], [gold for gold in golds for _ in range(SAMPLES)])
+            row = {"task": task, "sampled": _mean(right), "greedy": _mean(_is_right(greedy[item_range], golds))}
+            rows.append(row | _styles(sampled[sample_range], right, lengths[sample_range]))
+            first = item_range.stop
         return rows
 
     def lessons(self, n: int = 600) -> dict:
-        """On problems with a misconception: accuracy plain, with the right lesson, with another; lessons written right."""
+        """Measures accuracy on problems with a misconception: without a lesson, with the right one, and with another one.
+
+        It also measures how many lessons the model writes correctly.
+        """
         rng = random.Random(5)
         problems: list[abacus.Problem] = []
         facts: list[misconceptions.Fact] = []
@@ -84,25 +89,27 @@ class Probe:
 
 
 def _styles(outputs: Sequence[str], right: Sequence[bool], lengths: Sequence[int]) -> dict:
-    found: dict = {"tokens": _mean(lengths)}
+    """Returns share, accuracy and length of each style among the outputs."""
+    row: dict = {"tokens": _mean(lengths)}
     for style in misconceptions.STYLES:
         chosen = [i for i, output in enumerate(outputs) if style_of(output) == style]
-        found[style] = {
+        row[style] = {
             "share": len(chosen) / len(outputs),
             "accuracy": _mean([right[i] for i in chosen]),
             "tokens": _mean([lengths[i] for i in chosen]),
         }
-    return found
+    return row
 
 
 def style_of(output: str) -> str:
+    """Returns the style of an output: direct, steps or check."""
     if output.startswith("\\boxed{"):
         return "direct"
     return "check" if "?" in output else "steps"
 
 
-def table(tasks: list[dict], lessons: dict) -> str:
-    """The probe as Markdown."""
+def markdown_table(tasks: list[dict], lessons: dict) -> str:
+    """Formats the results of a probe as Markdown."""
     lines = [
         "| task | sampled | greedy | tokens | direct: share, right, tokens | steps | check |",
         "|---|---|---|---|---|---|---|",
@@ -120,13 +127,13 @@ def table(tasks: list[dict], lessons: dict) -> str:
 
 
 def _other(fact: misconceptions.Fact) -> misconceptions.Fact:
-    """A fact of the same kind about other digits."""
+    """Returns a fact with the same operator about other digits."""
     op, x, y = fact
     x, y = (x + 3) % 10, (y + 5) % 10
     return (op, max(x, y), min(x, y)) if op == "-" else (op, x, y)
 
 
-def _right(outputs: Sequence[str], golds: Sequence[str]) -> list[bool]:
+def _is_right(outputs: Sequence[str], golds: Sequence[str]) -> list[bool]:
     return [grade(o, g, truncated=False).verdict is Verdict.CORRECT for o, g in zip(outputs, golds, strict=True)]
 
 

@@ -1,7 +1,7 @@
-"""The nano world's tokenizer: one token a character, and one for each marker of a text.
+"""Tokenizer of the nano world: one token per character, and one for each marker.
 
-`\\boxed{` and `}` are single tokens, so that one extractor serves nano and real models without lengthening answers. The chat
-template makes the usual messages into the nano world's markers, so nano and real models take the same road.
+`\\boxed{` and `}` are single tokens, so that the same extractor works for nano and real models without longer answers. The chat
+template turns the usual messages into markers, so that nano and real models share the same code.
 """
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
@@ -19,6 +19,7 @@ TEMPLATE = (
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:
+    """Builds the tokenizer with its chat template."""
     words = [PAD, EOS, *MARKERS, *CHARACTERS]
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=PAD))
     # Markers are plain added tokens, so that decoding with skip_special_tokens keeps \boxed{ and drops only <pad> and <eos>.
