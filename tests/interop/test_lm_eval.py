@@ -1,4 +1,4 @@
-"""lm-eval: its scores of GSM8K on the same outputs, by its own filters where it is installed, and its files by their keys."""
+"""lm-eval: scores of GSM8K against its own filters, where it is installed, and the keys of its files."""
 
 import json
 import random
@@ -10,7 +10,7 @@ from passus.config import resolve
 from passus.evaluation import suite
 from passus.evaluation.evaluate import evaluate
 from passus.interop import lm_eval, lm_eval_gsm8k
-from passus.interop.lm_eval import Evaluated
+from passus.interop.lm_eval import EvaluationResult
 from passus.tasks import benchmarks, dataset
 
 CASES = [
@@ -39,31 +39,17 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0][:20])
 def test_strict_and_flexible_match(case):
     output, gold, *expected = case
-    assert lm_eval_gsm8k.strict(output) == expected[0] and lm_eval_gsm8k.flexible(output) == expected[2]
-    found = lm_eval_gsm8k.scores(output, gold)
-    assert [found[name][1] for name in lm_eval_gsm8k.FILTERS] == [expected[1], expected[3]]
+    assert lm_eval_gsm8k.extract_strict(output) == expected[0] and lm_eval_gsm8k.extract_flexible(output) == expected[2]
+    scores = lm_eval_gsm8k.scores(output, gold)
+    assert [scores[name][1] for name in lm_eval_gsm8k.FILTERS] == [expected[1], expected[3]]
 
 
 def outputs(count: int) -> list[tuple[str, str]]:
-    """Texts of the pieces that answers to GSM8K are made of, in every order, with golds as GSM8K has them."""
+    """Returns random sequences of the pieces that answers to GSM8K consist of, with golds as GSM8K has them."""
     rng = random.Random(0)
     pieces = [
-        "#### ",
-        "#### 18",
-        "#### 1,800",
-        "18",
-        "1,800",
-        "$",
-        ".",
-        ",",
-        "-",
-        " is ",
-        "\n",
-        "\\boxed{18}",
-        "7",
-        "18.00",
-        "#",
-    ]
+        "#### ", "#### 18", "#### 1,800", "18", "1,800", "$", ".", ",", "-", " is ", "\n", "\\boxed{18}", "7", "18.00", "#",
+    ]  # fmt: skip
     return [
         ("".join(rng.choices(pieces, k=rng.randrange(0, 9))), rng.choice(["18", "1800", "worked\n#### 1,800"]))
         for _ in range(count)
@@ -97,18 +83,18 @@ def evaluated(tmp_path_factory, nano):
         "".join(json.dumps({"id": f"m{n}", "problem": f"{n}+{n}", "answer": str(2 * n)}) + "\n" for n in range(10, 14))
     )
     asked = resolve.eval_config(f"{mine},abacus/sub", 2, 1.0, 16, 4, {"base": "nano/qwen3", "prompt": "{question}"}, {})
-    loaded = suite.load(asked.eval)
+    loaded = suite.load_suite(asked.eval)
     renamed = {
         "gsm8k": [replace(item, benchmark="gsm8k") for item in loaded.items[str(mine)]],
         "abacus/sub": loaded.items["abacus/sub"],
     }
-    loaded = suite.Loaded(renamed, {"gpqa": "no access"})
+    loaded = suite.LoadedSuite(renamed, {"gpqa": "no access"})
     points, columns = evaluate(nano, nano.sampler(), asked.eval, 16, 0, 0, loaded)
-    return Evaluated("nano/qwen3", nano, asked, 0, loaded, points, [], columns, 1.5)
+    return EvaluationResult("nano/qwen3", nano, asked, 0, loaded, points, [], columns, 1.5)
 
 
 def test_results_have_lm_evals_keys(evaluated, tmp_path):
-    results_path, *samples = lm_eval.write(tmp_path, evaluated)
+    results_path, *samples = lm_eval.write_files(tmp_path, evaluated)
     assert results_path.parent.name == "nano__qwen3" and results_path.name.startswith("results_20")
     assert sorted(path.name.rpartition("_")[0] for path in samples) == ["samples_abacus_sub", "samples_gsm8k"]
     results = json.loads(results_path.read_text())
@@ -133,7 +119,7 @@ def test_results_have_lm_evals_keys(evaluated, tmp_path):
 
 
 def test_samples_have_a_line_for_each_item_and_filter(evaluated, tmp_path):
-    paths = lm_eval.write(tmp_path, evaluated)
+    paths = lm_eval.write_files(tmp_path, evaluated)
     lines = [json.loads(line) for line in next(p for p in paths if "gsm8k" in p.name).read_text().splitlines()]
     assert [(line["doc_id"], line["filter"]) for line in lines[:3]] == [
         (0, "none"),
@@ -155,7 +141,7 @@ def test_samples_have_a_line_for_each_item_and_filter(evaluated, tmp_path):
 def test_the_written_scores_are_lm_evals_on_the_written_outputs(evaluated, tmp_path):
     extraction = pytest.importorskip("lm_eval.filters.extraction", reason="lm-eval is not installed")
     metrics = pytest.importorskip("lm_eval.api.metrics", reason="lm-eval is not installed with all it needs")
-    results, samples, *_ = lm_eval.write(tmp_path, evaluated)
+    results, samples, *_ = lm_eval.write_files(tmp_path, evaluated)
     lines = [json.loads(line) for line in samples.read_text().splitlines()]
     firsts = [(line["resps"][0][:1], line["target"]) for line in lines if line["filter"] == "none"]
     found = extraction.RegexFilter(r"(-?[$0-9.,]{2,})|(-?[0-9]+)", group_select=-1).apply([resps for resps, _ in firsts], [])
@@ -164,16 +150,16 @@ def test_the_written_scores_are_lm_evals_on_the_written_outputs(evaluated, tmp_p
 
 
 def test_private_items_are_written_nowhere(evaluated, tmp_path):
-    secret = [replace(item, benchmark="gpqa", question="What is it?") for item in evaluated.loaded.items["gsm8k"]]
+    secret = [replace(item, benchmark="gpqa", question="What is it?") for item in evaluated.suite.items["gsm8k"]]
     columns = evaluated.columns | {"benchmark": ["gpqa" if b == "gsm8k" else b for b in evaluated.columns["benchmark"]]}
     points = [replace(p, benchmark="gpqa") if p.benchmark == "gsm8k" else p for p in evaluated.points]
-    loaded = suite.Loaded({"gpqa": secret, "abacus/sub": evaluated.loaded.items["abacus/sub"]})
-    paths = lm_eval.write(tmp_path, replace(evaluated, loaded=loaded, points=points, columns=columns))
+    loaded = suite.LoadedSuite({"gpqa": secret, "abacus/sub": evaluated.suite.items["abacus/sub"]})
+    paths = lm_eval.write_files(tmp_path, replace(evaluated, suite=loaded, points=points, columns=columns))
     text = next(p for p in paths if "gpqa" in p.name).read_text()
     assert benchmarks.benchmark("gpqa").private and "What is it" not in text and '"id": "m10"' in text
 
 
 def test_gsm8k_golds_are_what_lm_eval_compares_with(real_data):
-    """Its target is the whole solution: what is left of it after its own rules is our gold."""
+    """lm-eval's target is the whole solution. Its own rules reduce it to the gold of passus."""
     for item in dataset.items_of(benchmarks.training_set("gsm8k")):
-        assert lm_eval_gsm8k._plain(f"worked\n#### {item.gold}") == item.gold
+        assert lm_eval_gsm8k._normalise(f"worked\n#### {item.gold}") == item.gold

@@ -12,7 +12,7 @@ from passus.errors import UsageError
 
 if TYPE_CHECKING:
     from passus.config.tables import Config
-    from passus.interop.lm_eval import Evaluated
+    from passus.interop.lm_eval import EvaluationResult
 
 
 def eval(
@@ -87,7 +87,7 @@ def eval(
         print(f"rows: {out / 'items'}")
     elif not json_:
         print_next_commands(f"passus eval {model} --suite {suite} --out scores   # keeps every completion")
-    for remark in evaluated.loaded.remarks():
+    for remark in evaluated.suite.remarks():
         print(remark, file=sys.stderr)
     return 0
 
@@ -102,13 +102,13 @@ def _create_folder(out: Path) -> None:
         raise UsageError(f"--out {out}: {error.strerror}", expected="a folder that can be created") from None
 
 
-def evaluate_model(config: "Config", seed: int, device: str, selector: str = "") -> "Evaluated":
+def evaluate_model(config: "Config", seed: int, device: str, selector: str = "") -> "EvaluationResult":
     """Evaluates a model. Loads the data before the model, so that missing data is reported at once."""
     from passus.engine.device import choose_device, choose_dtype
     from passus.evaluation import suite
     from passus.evaluation.best_of_n import add_rm_at_k
     from passus.evaluation.evaluate import evaluate
-    from passus.interop.lm_eval import Evaluated
+    from passus.interop.lm_eval import EvaluationResult
     from passus.launch import arm_process
     from passus.models import loader, reward_head
     from passus.tasks.llm_judge import judge_of
@@ -132,10 +132,10 @@ def evaluate_model(config: "Config", seed: int, device: str, selector: str = "")
         points = add_rm_at_k(
             points, columns, reward_head.score_item_rows(scorer, loaded.items, columns, config.train.micro_tokens)
         )
-    return Evaluated(model.base, policy, config, seed, loaded, points, totals, columns, time.monotonic() - started)
+    return EvaluationResult(model.base, policy, config, seed, loaded, points, totals, columns, time.monotonic() - started)
 
 
-def write_results(evaluated: "Evaluated", out: Path) -> None:
+def write_results(evaluated: "EvaluationResult", out: Path) -> None:
     """Writes item rows and eval points in the layout of a run folder, and lm-eval's files beside them."""
     from passus.interop import lm_eval
     from passus.runs.run_folder import RunFolder
@@ -145,10 +145,10 @@ def write_results(evaluated: "Evaluated", out: Path) -> None:
     folder.write_rows("items", 0, evaluated.columns)
     folder.append_totals(evaluated.totals)
     folder.append_evals(evaluated.points)
-    lm_eval.write(out, evaluated)
+    lm_eval.write_files(out, evaluated)
 
 
-def result_lines(evaluated: "Evaluated", *, as_json: bool) -> Iterator[str]:
+def result_lines(evaluated: "EvaluationResult", *, as_json: bool) -> Iterator[str]:
     """Yields the lines to print: eval points, then totals; in JSON, last the benchmarks that were left out."""
     rows = [*(point.to_row() for point in evaluated.points), *evaluated.totals]
     if not as_json:
@@ -156,7 +156,7 @@ def result_lines(evaluated: "Evaluated", *, as_json: bool) -> Iterator[str]:
             yield from _row_lines(row)
         return
     yield from (json.dumps(row) for row in rows)
-    loaded = evaluated.loaded
+    loaded = evaluated.suite
     if loaded.left_out or loaded.unjudged:
         yield json.dumps({"left_out": loaded.left_out, "unjudged": loaded.unjudged})
 

@@ -1,7 +1,7 @@
-"""lm-eval's files of an evaluation: the results as JSON and every sample as JSON lines, under the names that it gives them.
+"""Output files of lm-eval for an evaluation of passus: results as JSON and samples as JSON lines, under lm-eval's names.
 
-What reads lm-eval's output reads ours. Scores are ours, as `acc` under the filter `none`; on GSM8K lm-eval's own two filters
-stand beside them, taken from the first sample of an item, as lm-eval takes it.
+Tools that read lm-eval's output can read these files. Scores are those of passus, as `acc` under the filter `none`. GSM8K also
+has the scores of lm-eval's own two filters, computed from the first sample of an item, as lm-eval does.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ import numpy as np
 import passus
 from passus.atomic_io import to_json, write_text
 from passus.config.tables import Config
-from passus.evaluation.suite import Loaded
+from passus.evaluation.suite import LoadedSuite
 from passus.grading.grade import Verdict
 from passus.interop import lm_eval_gsm8k
 from passus.models.policy import Policy
@@ -33,29 +33,29 @@ GSM8K = "gsm8k"
 
 
 @dataclass(frozen=True)
-class Evaluated:
-    """All that the files tell of."""
+class EvaluationResult:
+    """An evaluation with everything that the files report."""
 
     model: str
     policy: Policy
     config: Config
     seed: int
-    loaded: Loaded
+    suite: LoadedSuite
     points: list[EvalPoint]
     totals: list[dict]
     columns: dict[str, list]
     seconds: float
 
 
-def write(out: Path, done: Evaluated) -> list[Path]:
-    """Into a folder named after the model, as lm-eval does under its --output_path."""
-    folder = out / re.sub(r"[\"<>:/|\\?*\[\]]+", "__", done.model)
+def write_files(out: Path, result: EvaluationResult) -> list[Path]:
+    """Writes the files into a folder named after the model, as lm-eval does under its --output_path."""
+    folder = out / re.sub(r"[\"<>:/|\\?*\[\]]+", "__", result.model)
     folder.mkdir(parents=True, exist_ok=True)
     date = datetime.now().isoformat().replace(":", "-")
-    samples = {point.benchmark: _samples(done, point) for point in done.points}
-    results = folder / f"results_{date}.json"
-    write_text(results, json.dumps(_results(done, samples), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    written = [results]
+    samples = {point.benchmark: _samples(result, point) for point in result.points}
+    results_path = folder / f"results_{date}.json"
+    write_text(results_path, json.dumps(_results(result, samples), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    written = [results_path]
     for name, lines in samples.items():
         task = re.sub(r"\W", "_", name)
         written.append(folder / f"samples_{task}_{date}.jsonl")
@@ -63,29 +63,29 @@ def write(out: Path, done: Evaluated) -> list[Path]:
     return written
 
 
-def _results(done: Evaluated, samples: dict[str, list[dict]]) -> dict[str, Any]:
-    names = [point.benchmark for point in done.points]
-    repeats, shots = done.points[0].k, {name: len(done.loaded.items[name][0].style.shots) for name in names}
-    template = done.policy.chat.chat_template
+def _results(result: EvaluationResult, samples: dict[str, list[dict]]) -> dict[str, Any]:
+    names = [point.benchmark for point in result.points]
+    repeats, shots = result.points[0].k, {name: len(result.suite.items[name][0].style.shots) for name in names}
+    template = result.policy.chat.chat_template
     return {
-        "results": {point.benchmark: _scores(point, samples[point.benchmark]) for point in done.points},
-        "groups": {t["suite"]: {"alias": t["suite"], "acc,none": t["acc"], "acc_stderr,none": "N/A"} for t in done.totals},
-        "group_subtasks": {total["suite"]: total["of"] for total in done.totals},
-        "configs": {name: _task(done, name, repeats, shots[name]) for name in names},
+        "results": {point.benchmark: _scores(point, samples[point.benchmark]) for point in result.points},
+        "groups": {t["suite"]: {"alias": t["suite"], "acc,none": t["acc"], "acc_stderr,none": "N/A"} for t in result.totals},
+        "group_subtasks": {total["suite"]: total["of"] for total in result.totals},
+        "configs": {name: _task(result, name, repeats, shots[name]) for name in names},
         "versions": dict.fromkeys(names, 1),
         "n-shot": shots,
         "higher_is_better": {name: {"acc": True} for name in names},
-        "n-samples": {name: _counts(done, name) for name in names},
-        "config": _config(done),
+        "n-samples": {name: _counts(result, name) for name in names},
+        "config": _config(result),
         "git_hash": None,
         "date": time.time(),
         "pretty_env_info": f"passus {passus.__version__}, Python {platform.python_version()}, {platform.platform()}",
         "lm_eval_version": f"written by passus {passus.__version__}",
         "task_hashes": {name: _hash("".join(_hashes(line) for line in lines)) for name, lines in samples.items()},
-        "model_name": done.model,
+        "model_name": result.model,
         "chat_template_sha": _hash(template) if template else None,
-        "total_evaluation_time_seconds": str(done.seconds),
-        "passus": {"left_out": done.loaded.left_out, "unjudged": done.loaded.unjudged, "totals": done.totals},
+        "total_evaluation_time_seconds": str(result.seconds),
+        "passus": {"left_out": result.suite.left_out, "unjudged": result.suite.unjudged, "totals": result.totals},
     }
 
 
@@ -104,58 +104,62 @@ def _stderr(values: Sequence[float]) -> float | str:
     return intervals.population_se(np.array(values)[:, None]) if len(values) > 1 else "N/A"
 
 
-def _task(done: Evaluated, name: str, repeats: int, shots: int) -> dict[str, Any]:
+def _task(result: EvaluationResult, name: str, repeats: int, shots: int) -> dict[str, Any]:
     row = benchmarks.benchmark(name)
     hub = row.hub if row else None
     return {
         "task": name, "dataset_path": hub.dataset if hub else None, "dataset_name": hub.configs[0] or None if hub else None,
         "test_split": hub.split if hub else None, "output_type": "generate_until", "num_fewshot": shots, "repeats": repeats,
-        "generation_kwargs": _generation(done), "doc_to_text": done.policy.chat.question_template, "metadata": {"version": 1},
+        "generation_kwargs": _generation(result), "doc_to_text": result.policy.chat.question_template,
+        "metadata": {"version": 1},
     }  # fmt: skip
 
 
-def _generation(done: Evaluated) -> dict[str, Any]:
-    temperature = done.config.eval.temperatures[0]
-    return {"do_sample": temperature > 0, "temperature": temperature, "max_gen_toks": done.config.eval_tokens, "until": []}
+def _generation(result: EvaluationResult) -> dict[str, Any]:
+    temperature = result.config.eval.temperatures[0]
+    return {"do_sample": temperature > 0, "temperature": temperature, "max_gen_toks": result.config.eval_tokens, "until": []}
 
 
-def _counts(done: Evaluated, name: str) -> dict[str, int]:
+def _counts(result: EvaluationResult, name: str) -> dict[str, int]:
     row = benchmarks.benchmark(name)
-    effective = len(done.loaded.items[name])
+    effective = len(result.suite.items[name])
     return {"original": (row.items if row else 0) or effective, "effective": effective}
 
 
-def _config(done: Evaluated) -> dict[str, Any]:
+def _config(result: EvaluationResult) -> dict[str, Any]:
     return {
-        "model": "passus", "model_args": {"pretrained": done.model, "thinking": done.policy.chat.thinking}, "batch_size": None,
-        "device": str(done.policy.model.device), "limit": done.config.eval.limit or None, "gen_kwargs": _generation(done),
-        "random_seed": done.seed, "numpy_seed": done.seed, "torch_seed": done.seed, "fewshot_seed": done.seed,
+        "model": "passus", "model_args": {"pretrained": result.model, "thinking": result.policy.chat.thinking},
+        "batch_size": None, "device": str(result.policy.model.device), "limit": result.config.eval.limit or None,
+        "gen_kwargs": _generation(result),
+        "random_seed": result.seed, "numpy_seed": result.seed, "torch_seed": result.seed, "fewshot_seed": result.seed,
     }  # fmt: skip
 
 
-def _samples(done: Evaluated, point: EvalPoint) -> list[dict]:
-    """A line for each item and filter."""
-    columns = zip(*(done.columns[key] for key in ("benchmark", "completion", "extracted", "verdict")), strict=True)
+def _samples(result: EvaluationResult, point: EvalPoint) -> list[dict]:
+    """Returns one line per item and filter."""
+    columns = zip(*(result.columns[key] for key in ("benchmark", "completion", "extracted", "verdict")), strict=True)
     rows = [row[1:] for row in columns if row[0] == point.benchmark]
     lines = []
-    for n, item in enumerate(done.loaded.items[point.benchmark]):
-        own = rows[n * point.k : (n + 1) * point.k]
-        outputs, extracted = [text for text, _, _ in own], [found or "" for _, found, _ in own]
-        accuracy = float(np.mean([verdict == Verdict.CORRECT for _, _, verdict in own]))
-        lines.append(_line(done, item, outputs, "none", extracted, {"acc": accuracy}))
+    for n, item in enumerate(result.suite.items[point.benchmark]):
+        item_rows = rows[n * point.k : (n + 1) * point.k]
+        outputs, extracted = [text for text, _, _ in item_rows], [answer or "" for _, answer, _ in item_rows]
+        accuracy = float(np.mean([verdict == Verdict.CORRECT for _, _, verdict in item_rows]))
+        lines.append(_line(result, item, outputs, "none", extracted, {"acc": accuracy}))
         if item.benchmark == GSM8K:
             for name, (text, right) in lm_eval_gsm8k.scores(outputs[0], item.gold).items():
-                lines.append(_line(done, item, outputs, name, [text], {"exact_match": float(right)}))
+                lines.append(_line(result, item, outputs, name, [text], {"exact_match": float(right)}))
     return lines
 
 
-def _line(done: Evaluated, item: Item, outputs: list[str], name: str, filtered: list[str], metrics: dict[str, float]) -> dict:
+def _line(
+    result: EvaluationResult, item: Item, outputs: list[str], name: str, filtered: list[str], metrics: dict[str, float]
+) -> dict:
     private = is_private(item.benchmark)
     doc = {"id": item.id} if private else {"id": item.id, "problem": item.question, "answer": item.gold}
-    prompt = "" if private else done.policy.chat.render(item)
+    prompt = "" if private else result.policy.chat.render(item)
     return {
         "doc_id": item.index, "doc": doc, "target": item.gold,
-        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": _generation(done)}},
+        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": _generation(result)}},
         "resps": [outputs], "filtered_resps": filtered, "filter": name, "metrics": list(metrics),
         "doc_hash": _hash(json.dumps(doc, indent=2, ensure_ascii=False)), "prompt_hash": _hash(prompt),
         "target_hash": _hash(item.gold),

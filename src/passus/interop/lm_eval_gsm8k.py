@@ -1,7 +1,7 @@
-"""GSM8K's strict and flexible match, as lm-eval counts them, so that its figures and ours can stand side by side.
+"""Strict and flexible match of GSM8K as lm-eval computes them, so that its scores and those of passus can be compared.
 
-strict: the number after `#### `. flexible: the last thing in the text that looks like a number. Either is then compared as text
-with the gold, letter by letter, without commas, dollar signs and a dot at the end.
+Strict match extracts the number after `#### `; flexible match extracts the last text that looks like a number. Both are then
+compared with the gold as text, without commas, dollar signs and a final dot.
 """
 
 import re
@@ -9,33 +9,33 @@ import re
 STRICT = re.compile(r"#### (\-?[0-9\.\,]+)")
 FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
 INVALID = "[invalid]"
-"""What lm-eval writes where nothing was found."""
+"""Text that lm-eval writes if nothing matches."""
 FILTERS = ("strict-match", "flexible-extract")
 
 
-def strict(output: str) -> str:
-    """The first such number."""
-    found = STRICT.search(output)
-    return found[1].strip() if found else INVALID
+def extract_strict(output: str) -> str:
+    """Returns the first match of STRICT."""
+    match = STRICT.search(output)
+    return match[1].strip() if match else INVALID
 
 
-def flexible(output: str) -> str:
-    """The last one; a dot or comma at its end belongs to it."""
-    found = FLEXIBLE.findall(output)
-    return next(group for group in found[-1] if group).strip() if found else INVALID
+def extract_flexible(output: str) -> str:
+    """Returns the last match of FLEXIBLE, including a dot or comma at its end."""
+    matches = FLEXIBLE.findall(output)
+    return next(group for group in matches[-1] if group).strip() if matches else INVALID
 
 
-def matches(extracted: str, gold: str) -> bool:
-    return _plain(extracted) == _plain(gold)
+def is_match(extracted: str, gold: str) -> bool:
+    return _normalise(extracted) == _normalise(gold)
 
 
-def _plain(text: str) -> str:
-    """Case is ignored, and so is all that stands before the last `#### `."""
+def _normalise(text: str) -> str:
+    """Removes everything up to the last `#### `, and ignores case."""
     bare = text.replace(",", "").replace("$", "").rpartition("#### ")[2]
     return re.sub(r"\.$", "", bare).lower()
 
 
 def scores(output: str, gold: str) -> dict[str, tuple[str, bool]]:
-    """By filter: what was extracted, and whether it matches."""
-    extracted = (strict(output), flexible(output))
-    return {name: (text, matches(text, gold)) for name, text in zip(FILTERS, extracted, strict=True)}
+    """Returns, for each filter, the extracted text and whether it matches the gold."""
+    extracted = (extract_strict(output), extract_flexible(output))
+    return {name: (text, is_match(text, gold)) for name, text in zip(FILTERS, extracted, strict=True)}

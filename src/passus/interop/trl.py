@@ -1,6 +1,6 @@
-"""A passus task in TRL: its rows as a dataset, and its verifier as a reward function.
+"""Tasks of passus in TRL: rows for a dataset, and the verifier as a reward function.
 
-from passus.trl_reward import reward_function, training_rows
+from passus.interop.trl import reward_function, training_rows
 
 data = Dataset.from_list(training_rows("gsm8k", 1000))
 trainer = GRPOTrainer(model, reward_funcs=reward_function(), train_dataset=data, ...)
@@ -14,12 +14,12 @@ from passus.grading.grade import Rule, Verdict, grade_all
 from passus.tasks.lookup import training_items
 from passus.tasks.prompt import AUTO, messages
 
-THINKING_BEGINS, THINKING_ENDS = "<think>", "</think>"
+THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
 RewardFunction = Callable[..., list[float | None]]
 
 
 def training_rows(task: str, count: int, *, seed: int = 0, prompt: str = AUTO, system: str = "") -> list[dict[str, Any]]:
-    """The first items of a task's training stream: messages for the chat template, and the columns that the reward reads."""
+    """Returns the first items of a task's training stream, with messages and the columns that the reward function reads."""
     return [
         {
             "prompt": messages(item, prompt, system),
@@ -33,14 +33,14 @@ def training_rows(task: str, count: int, *, seed: int = 0, prompt: str = AUTO, s
     ]
 
 
-def reward_function(worth: Mapping[str, float] | None = None) -> RewardFunction:
-    """What a verdict is worth, as in [reward]: 1 for a right answer and 0 else, unless said otherwise.
+def reward_function(values: Mapping[str, float] | None = None) -> RewardFunction:
+    """Returns a reward function with a value for each verdict, as in [reward.values]: by default 1 if correct and 0 otherwise.
 
-    The function reads the column `answer`, and `kind`, `choices` and `tolerance` where the data has them. Where the verifier
-    itself fails the reward is None, which TRL takes for "does not apply". TRL does not say which completions were cut off:
-    they count by what stands in them, which is mostly no answer.
+    The function reads the column `answer`, and `kind`, `choices` and `tolerance` if the data has them. If the verifier itself
+    fails, the reward is None, which TRL treats as not applicable. TRL does not report which completions were truncated; they
+    are graded like others, mostly as unparseable.
     """
-    table = RewardValues.model_validate(dict(worth or {}))
+    table = RewardValues.model_validate(dict(values or {}))
 
     def passus_reward(completions: Sequence[Any], answer: Sequence[str], **columns: Any) -> list[float | None]:
         outputs = [_answer(completion) for completion in completions]
@@ -58,10 +58,10 @@ def reward_function(worth: Mapping[str, float] | None = None) -> RewardFunction:
 
 
 def _answer(completion: Any) -> str:
-    """Plain text, or the messages of a chat; what comes after the thinking."""
+    """Returns the text after the thinking, of plain text or of the last message of a chat."""
     text = completion if isinstance(completion, str) else completion[-1]["content"]
-    said = text.rpartition(THINKING_ENDS)[2]
-    return "" if THINKING_BEGINS in said else said  # thinking that never ended says nothing
+    answer = text.rpartition(THINK_CLOSE)[2]
+    return "" if THINK_OPEN in answer else answer  # thinking that never ended has no answer
 
 
 def _rules(columns: Mapping[str, Any], count: int) -> list[Rule]:
