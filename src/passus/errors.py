@@ -2,6 +2,10 @@
 
 import difflib
 from collections.abc import Iterable
+from importlib.util import find_spec
+
+TRAIN_PACKAGES = ("torch", "transformers", "peft", "accelerate", "datasets", "tokenizers", "safetensors", "huggingface_hub")
+"""The extra `train` of pyproject.toml. Commands that only read runs work without it."""
 
 
 class PassusError(Exception):
@@ -32,3 +36,18 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word closest to a misspelt one, if any is close."""
     found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return found[0] if found else None
+
+
+def missing_package_error(name: str) -> UsageError:
+    return UsageError(
+        f"{name} is not installed",
+        expected="the packages that training and evaluation need",
+        write="pip install 'passus[train]'",
+    )
+
+
+def check_train_packages() -> None:
+    """Raises an error that says what to install, before a run folder is created."""
+    for name in TRAIN_PACKAGES:
+        if find_spec(name) is None:
+            raise missing_package_error(name)

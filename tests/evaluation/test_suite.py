@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from helpers.command import passus
+from helpers.command import passus_in_process
 from helpers.small_run import EXPERIMENT, run_small, small_config, write_experiment
 from passus.cli.run import run
 from passus.config import resolve, tables
@@ -36,7 +36,7 @@ def offline(*_, **__):
 
 
 def test_what_is_missing_or_broken_is_left_out_and_the_rest_goes_on(folder):
-    loaded = suite.load_suite(config.EvalTable(suite=["mel5"]))
+    loaded = suite.load_suite(tables.EvalTable(suite=["mel5"]))
     assert list(loaded.items) == ["aime24"] and list(loaded.left_out) == ["aime25", "amc23", "math500", "olympiadbench"]
     assert "line 2 is not JSON" in loaded.left_out["amc23"] and "no hub here" in loaded.left_out["aime25"]
     assert (
@@ -47,9 +47,9 @@ def test_what_is_missing_or_broken_is_left_out_and_the_rest_goes_on(folder):
 
 def test_a_suite_without_any_data_is_refused(folder):
     with pytest.raises(UsageError, match="no benchmark of the suite"):
-        suite.load_suite(config.EvalTable(suite=["amc23", "olympiadbench"]))
+        suite.load_suite(tables.EvalTable(suite=["amc23", "olympiadbench"]))
     with pytest.raises(UsageError, match="line 2"):
-        suite.load_suite(config.EvalTable(suite=["amc23"]))
+        suite.load_suite(tables.EvalTable(suite=["amc23"]))
 
 
 def test_totals_of_both_rules():
@@ -79,7 +79,9 @@ def test_totals_of_both_rules():
         for right in correct_QK.flatten():
             columns["benchmark"].append(name), columns["temperature"].append(1.0)
             columns["verdict"].append("correct" if right else "wrong")
-    (macro,) = suite.suite_totals(config.EvalTable(suite=["abacus"]), suite.LoadedSuite({}, {"abacus/mul": "gone"}), points, columns)
+    (macro,) = suite.suite_totals(
+        tables.EvalTable(suite=["abacus"]), suite.LoadedSuite({}, {"abacus/mul": "gone"}), points, columns
+    )
     assert macro["acc"] == pytest.approx((8 / 12 + 1 / 4) / 2) and macro["tokens_mean"] == 10.5 and macro["q"] == 8
     assert macro["suite"] == "abacus" and macro["left_out"] == {"abacus/mul": "gone"} and macro["of"] == list(correct)
     micro = suite._total("s", "items", points, columns)
@@ -96,13 +98,15 @@ def test_the_interval_of_a_mean_over_benchmarks_covers():
     rng, hits = np.random.default_rng(0), 0
     chances = np.linspace(0.2, 0.9, 7)
     for _ in range(400):
-        found = intervals.macro_interval([intervals.accuracy_interval((rng.random((40, 1)) < p).astype(float)) for p in chances])
+        found = intervals.macro_interval(
+            [intervals.accuracy_interval((rng.random((40, 1)) < p).astype(float)) for p in chances]
+        )
         hits += found.low <= chances.mean() <= found.high
     assert 0.92 <= hits / 400 <= 0.98
 
 
 def test_eval_says_what_was_left_out(folder, tmp_path):
-    done = passus(
+    done = passus_in_process(
         "eval", "nano/qwen3", "--suite", "aime24,amc23,abacus", "--limit", "2", "--samples", "1", "--max-tokens", "8",
         "--prompt", "{question}", "--data", str(folder), "--out", "scores", "--json", cwd=tmp_path, env={"HF_HUB_OFFLINE": "1"},
     )  # fmt: skip
@@ -162,15 +166,15 @@ def test_training_problems_in_the_suite_are_found_by_their_text(folder):
     test = folder / "test.jsonl"
     asked = ["what is the sum of the first ten primes", "x^2 = 9", "x^2=4", "Something else that was never seen"]
     test.write_text("".join(json.dumps({"problem": text, "answer": "1"}) + "\n" for text in asked))
-    (found,) = contamination.find(config.TaskTable(name=str(loop)), suite.load_suite(config.EvalTable(suite=[str(test)])))
+    (found,) = contamination.find(tables.TaskTable(name=str(loop)), suite.load_suite(tables.EvalTable(suite=[str(test)])))
     assert found.items == [0, 2] and "2 of 4 items" in str(found)
-    assert contamination.find(config.TaskTable(name="abacus"), suite.load_suite(config.EvalTable(suite=[str(test)]))) == []
+    assert contamination.find(tables.TaskTable(name="abacus"), suite.load_suite(tables.EvalTable(suite=[str(test)]))) == []
 
 
 def test_the_real_training_sets_and_suites(real_data):
-    mel5 = suite.load_suite(config.EvalTable(suite=["mel5"]))
-    assert not mel5.left_out and contamination.find(config.TaskTable(name="gsm8k"), mel5) == []
-    found = {one.benchmark: len(one.items) for one in contamination.find(config.TaskTable(name="math"), mel5)}
+    mel5 = suite.load_suite(tables.EvalTable(suite=["mel5"]))
+    assert not mel5.left_out and contamination.find(tables.TaskTable(name="gsm8k"), mel5) == []
+    found = {one.benchmark: len(one.items) for one in contamination.find(tables.TaskTable(name="math"), mel5)}
     assert found == {}, found
 
 

@@ -28,7 +28,7 @@ from passus.cli.read import read
 from passus.cli.report import report
 from passus.cli.run import run
 from passus.cli.show import show
-from passus.errors import PassusError, UsageError
+from passus.errors import TRAIN_PACKAGES, PassusError, missing_package_error
 
 app = App(
     name="passus",
@@ -42,9 +42,6 @@ for command in (
 ):  # fmt: skip
     app.command(command)
 
-TRAIN_PACKAGES = ("torch", "transformers", "peft", "accelerate", "datasets", "tokenizers", "safetensors", "huggingface_hub")
-"""The extra `train` of pyproject.toml; commands that only read runs work without it."""
-
 
 def main() -> NoReturn:
     try:
@@ -56,11 +53,7 @@ def main() -> NoReturn:
         package = (error.name or "").partition(".")[0]
         if package not in TRAIN_PACKAGES:
             raise
-        missing = UsageError(
-            f"{package} is not installed",
-            expected="the packages that training and evaluation need",
-            write="pip install 'passus[train]'",
-        )
+        missing = missing_package_error(package)
         print(f"error: {missing}", file=sys.stderr)
         sys.exit(missing.exit_code)
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from passus.atomic_io import is_disk_full
 from passus.config import resolve
 from passus.config.experiment import Arm
 from passus.config.tables import Config
-from passus.errors import PassusError, Stop, UsageError
+from passus.errors import PassusError, Stop, UsageError, check_train_packages
 from passus.evaluation.candidates import is_drawn
 from passus.runs.lock import ArmLock
 from passus.runs.run_folder import RunFolder
@@ -26,6 +26,7 @@ def run_arm(arm: Arm, path: Path, print_line: Callable[[str], None]) -> int:
     """Runs an arm to its last step. Returns the exit code."""
     stop = StopRequest()
     die_with_parent()
+    check_train_packages()
     folder = RunFolder(path)
     check_resumable(folder, arm.config)  # before the lock, so that a refused config leaves no trace
     lock = ArmLock(folder)

@@ -18,6 +18,7 @@ from passus.atomic_io import write_text
 from passus.config import resolve
 from passus.config.experiment import Arm, Experiment
 from passus.console import print_line
+from passus.errors import check_train_packages
 from passus.launch import arm_process as arms
 from passus.launch.progress import ProgressDisplay
 from passus.runs.lock import is_held, state_of
@@ -51,6 +52,7 @@ class Runner:
                 waiting.append(arm)
         if not waiting:
             return 0
+        check_train_packages()
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self.gpu_of: dict[str, str] = {}
         self.stopped_by: int | None = None
