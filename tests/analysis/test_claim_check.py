@@ -1,11 +1,11 @@
-"""A text against its own numbers."""
+"""Claims of a text against its own numbers."""
 
 from pathlib import Path
 
 import pytest
 
 from passus.analysis import claim_check
-from passus.analysis.finding import Verdict
+from passus.analysis.finding import Conclusion
 from passus.descriptions import chart_text
 
 SEEDS = Path(__file__).parents[3] / "shared" / "seeds"
@@ -36,30 +36,28 @@ A line chart of two different language models.
 * Beta shows a significant drop in accuracy.
 * This is due to overfitting.
 """
-EXPECTED = {
-    3: Verdict.SUPPORTED, 5: Verdict.SUPPORTED, 6: Verdict.NOT_SUPPORTED, 8: Verdict.SUPPORTED, 14: Verdict.NOT_SUPPORTED,
-    21: Verdict.NOT_SUPPORTED, 22: Verdict.SUPPORTED, 23: Verdict.SUPPORTED, 24: Verdict.SUPPORTED, 25: Verdict.NOT_SUPPORTED,
-    26: Verdict.UNTESTABLE,
-}  # fmt: skip
+S, N, U = Conclusion.SUPPORTED, Conclusion.NOT_SUPPORTED, Conclusion.UNTESTABLE
+EXPECTED = {3: S, 5: S, 6: N, 8: S, 14: N, 21: N, 22: S, 23: S, 24: S, 25: N, 26: U}
+"""Conclusion by line of the text."""
 
 
-def test_each_sentence_is_held_against_the_numbers():
-    found = {one.line: one for one in claim_check.findings(chart_text.read(TEXT)) if one.line}
-    assert {line: found[line].verdict for line in EXPECTED} == EXPECTED
-    assert "contradicted" in found[21].said and "Alpha .400, Beta .300" in found[21].said
-    assert "0.7" in found[6].said and all(one.level == "L0" for one in found.values())
+def test_each_claim_is_checked_against_the_numbers():
+    by_line = {finding.line: finding for finding in claim_check.findings(chart_text.read(TEXT)) if finding.line}
+    assert {line: by_line[line].verdict for line in EXPECTED} == EXPECTED
+    assert "Contradicted by" in by_line[21].sentence and "Alpha .400, Beta .300" in by_line[21].sentence
+    assert "0.7" in by_line[6].sentence and all(finding.level == "L0" for finding in by_line.values())
 
 
-def test_curves_without_a_text_have_nothing_to_audit():
-    given = chart_text.read(TEXT)
-    given.claims = []
-    assert claim_check.findings(given) == []
+def test_curves_without_a_text_have_no_claims_to_check():
+    curves = chart_text.read(TEXT)
+    curves.claims = []
+    assert claim_check.findings(curves) == []
 
 
 @pytest.mark.skipif(not SEEDS.is_dir(), reason="the seed texts are not here")
 @pytest.mark.parametrize("seed, contradicted", [("000", {16, 53}), ("001", set()), ("002", {4}), ("003", set()), ("004", {39})])
-def test_what_the_seeds_say_against_themselves(seed, contradicted):
+def test_contradictions_in_the_seed_texts(seed, contradicted):
     (path,) = SEEDS.glob(f"{seed}_*.txt")
-    found = claim_check.findings(chart_text.read(path.read_text(encoding="utf-8")))
-    assert {one.line for one in found if one.verdict is Verdict.NOT_SUPPORTED} == contradicted
-    assert (sum(one.verdict is Verdict.SUPPORTED for one in found) > 5) is (seed != "003")
+    findings = claim_check.findings(chart_text.read(path.read_text(encoding="utf-8")))
+    assert {finding.line for finding in findings if finding.verdict is Conclusion.NOT_SUPPORTED} == contradicted
+    assert (sum(finding.verdict is Conclusion.SUPPORTED for finding in findings) > 5) is (seed != "003")

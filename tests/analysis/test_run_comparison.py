@@ -17,22 +17,22 @@ def test_a_difference_is_found_on_each_benchmark_and_over_all(tmp_path):
     x, y, both = run_comparison.compare(tmp_path / "a", tmp_path / "b")
     assert (x.benchmark, y.benchmark, both.benchmark) == ("x", "y", finding.OVERALL)
     assert x.steps == [30, 40, 50] and both.items == 2 * ITEMS
-    for one in (x, y, both):
-        assert one.p < 0.01 and one.low < 0.15 < one.high
-    assert not run_comparison.regressed([x, y, both])
+    for comparison in (x, y, both):
+        assert comparison.p < 0.01 and comparison.low < 0.15 < comparison.high
+    assert not run_comparison.has_regressed([x, y, both])
     assert both.high - both.low < x.high - x.low
     assert x.difference == pytest.approx((both.difference * 2) - y.difference, abs=0.02)
     assert len(x.gained) > len(x.lost)
 
 
-def test_the_words_are_those_of_a_careful_colleague(tmp_path, capsys, monkeypatch):
+def test_the_terminal_shows_the_difference_and_the_items_behind_it(tmp_path, capsys, monkeypatch):
     make_run(tmp_path / "a", {"x": 0.15}, seed=1)
     make_run(tmp_path / "b", {"x": 0.0}, seed=2)
     monkeypatch.chdir(tmp_path)
     assert passus_compare(tmp_path / "a", tmp_path / "b", fail_on_regression=True) == 0
-    said = capsys.readouterr().out
-    assert "A - B = +1" in said and "60 items x 4" in said and "items that only A solves" in said
-    assert "\x1b[31m" not in said and "\\x1b[31mred" in said
+    output = capsys.readouterr().out
+    assert "A minus B is +1" in output and "paired over 60 items x 4 samples" in output and "items that only A solves" in output
+    assert "\x1b[31m" not in output and "\\x1b[31mred" in output
     assert passus_compare(tmp_path / "b", tmp_path / "a", fail_on_regression=True, json_=True) == 3
     assert json.loads(capsys.readouterr().out)["difference"] < 0
 
@@ -40,8 +40,9 @@ def test_the_words_are_those_of_a_careful_colleague(tmp_path, capsys, monkeypatc
 def test_equal_runs_do_not_differ(tmp_path):
     make_run(tmp_path / "a", {"x": 0.0})
     make_run(tmp_path / "b", {"x": 0.0})
-    (found,) = run_comparison.compare(tmp_path / "a", tmp_path / "b", summary="area")
-    assert (found.difference, found.p, found.gained, found.lost) == (0.0, 1.0, [], []) and found.steps == list(STEPS)
+    (comparison,) = run_comparison.compare(tmp_path / "a", tmp_path / "b", summary="area")
+    assert (comparison.difference, comparison.p, comparison.gained, comparison.lost) == (0.0, 1.0, [], [])
+    assert comparison.steps == list(STEPS)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +63,10 @@ def test_an_area_counts_eval_points_by_their_distance():
 
 
 def test_one_bad_benchmark_of_many_is_no_regression(tmp_path):
-    found = [run_comparison.Compared(str(i), -0.02, -0.04, 0.0, 0.03, 100, "4", [1.0], 0.05) for i in range(12)]
-    assert not run_comparison.regressed(found) and run_comparison.regressed(found[:1])
+    comparisons = [
+        run_comparison.BenchmarkComparison(str(i), -0.02, -0.04, 0.0, 0.03, 100, "4", [1.0], 0.05) for i in range(12)
+    ]
+    assert not run_comparison.has_regressed(comparisons) and run_comparison.has_regressed(comparisons[:1])
 
 
 def test_runs_at_other_temperatures_are_not_compared(tmp_path):

@@ -1,7 +1,7 @@
-"""What an analysis finds: a claim about curves with its numbers, what it rests on, and whether it holds.
+"""A finding: a claim about curves with its numbers, its evidence and a conclusion.
 
-Evidence levels: L0 points alone; L1 also how many items and samples are behind a point; L2 every item; L3 several seeds. One
-run an arm says something of these checkpoints; only L3 says something of the method.
+Evidence levels: L0 has points only, L1 also the number of items and samples behind a point, L2 every item and sample, L3
+several seeds. One run per arm compares checkpoints; only L3 compares methods.
 """
 
 import math
@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-PLAUSIBLE = 0.10
-"""A larger change than this is not to be expected of a late drop or of a method: who cannot see less, cannot see."""
+PLAUSIBLE_EFFECT = 0.10
+"""The largest change to be expected of a late fall or of a method. A test that detects only larger ones is underpowered."""
+CLEAR_P = 0.001
 OVERALL = "mean of the benchmarks"
-"""In a benchmark's place: each counts the same."""
+"""Stands in place of a benchmark's name: the mean in which each benchmark counts the same."""
 QUESTIONS = {
     "A1": "improvement", "A2": "plateau", "A3": "late degradation", "A4": "dips and spikes", "A5": "scatter",
     "A6": "comparison", "A7": "tiers", "A8": "speed", "A9": "common start", "A10": "length and accuracy",
@@ -20,44 +21,63 @@ QUESTIONS = {
     "A16": "cause of a drop", "A17": "token budget", "A18": "items solved and forgotten", "A19": "sensitivity",
     "A20": "legibility",
 }  # fmt: skip
+EVIDENCE = {"L0": "points only", "L1": "counts", "L2": "items + samples", "L3": "several seeds"}
 
 
-class Verdict(StrEnum):
+class Conclusion(StrEnum):
     SUPPORTED = "supported"
     NOT_SUPPORTED = "not supported"
     UNDERPOWERED = "underpowered"
-    """The data could not have shown it if it were so."""
+    """The data could not have shown the claim if it were true."""
     UNTESTABLE = "untestable"
-    """The data do not bear on it."""
+    """The data do not bear on the claim."""
 
 
 @dataclass
 class Finding:
     id: str
+    """Code of the question, for JSON and docs/analysis.md; people read `name`."""
     series: str
-    """Line, or lines, it is about."""
+    """The line, or lines, that it is about."""
     benchmark: str
     claim: str
-    """A statement that the verdict is on."""
-    verdict: Verdict
+    verdict: Conclusion
+    """Whether the data support the claim."""
     level: str
-    said: str
-    """What the data say, in a sentence with its numbers."""
+    """Code of the evidence level, for JSON and docs/analysis.md; people read `evidence`."""
+    sentence: str
+    """The result in words: the number, its meaning, and how sure it is."""
     numbers: dict[str, float] = field(default_factory=dict)
     low: float | None = None
     high: float | None = None
-    """95 % interval of the effect, not adjusted for multiplicity."""
+    """95 % CI of the effect, not adjusted for multiplicity."""
     p: float | None = None
     q: float | None = None
     """p after Benjamini and Hochberg over all tests of the report."""
     line: int | None = None
-    """Of the text that makes the claim."""
+    """Line of the chart description that makes the claim."""
 
     @property
-    def question(self) -> str:
+    def name(self) -> str:
         return QUESTIONS[self.id]
 
+    @property
+    def evidence(self) -> str:
+        return EVIDENCE[self.level]
+
     def to_json(self) -> dict[str, Any]:
-        given = asdict(self) | {"question": self.question, "verdict": str(self.verdict)}
-        given["numbers"] = {key: value for key, value in self.numbers.items() if math.isfinite(value)}
-        return {key: v for key, v in given.items() if v is not None and not (isinstance(v, float) and not math.isfinite(v))}
+        """Returns the finding without missing and non-finite values."""
+        fields = asdict(self) | {"question": self.name, "verdict": str(self.verdict)}
+        fields["said"] = fields.pop("sentence")
+        fields["numbers"] = {key: value for key, value in self.numbers.items() if math.isfinite(value)}
+        return {key: v for key, v in fields.items() if v is not None and not (isinstance(v, float) and not math.isfinite(v))}
+
+
+def conclude(p: float, effect: float, detectable: float) -> Conclusion:
+    """Decides on the claim that an effect is above 0; `detectable` is the smallest effect found in four of five cases.
+
+    A test that detects only large effects and finds one has mostly found luck, unless the effect is very clear.
+    """
+    if detectable <= PLAUSIBLE_EFFECT:
+        return Conclusion.SUPPORTED if p < 0.05 and effect > 0 else Conclusion.NOT_SUPPORTED
+    return Conclusion.SUPPORTED if p < CLEAR_P and effect >= detectable else Conclusion.UNDERPOWERED

@@ -1,7 +1,7 @@
-"""Readers of one writer (A20): is the answer in the text, who can read it, and does that drift apart as training goes on?
+"""CoT readers of one writer (A20): is the answer in the text, who can read it, and do readers drift apart during training?
 
-A frozen reader that falls behind the live one, after a plateau, is what drift to a private way of writing would look like.
-All of it is about the texts of these checkpoints, as these readers read them.
+A frozen reader that falls behind the live one after a plateau is the sign of drift towards a private way of writing. All of it
+is about the texts of these checkpoints, as these readers read them.
 
 Shapes: R readers, T eval points, S of them that stand for the end, Q items.
 """
@@ -11,54 +11,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from passus.analysis.curve_comparison import Line, same_items
-from passus.analysis.finding import OVERALL, Finding, Verdict
-from passus.analysis.single_curve import FEWEST, decide
-from passus.formatting import between, p_value, points, share, step
-from passus.runs.curves import NO_TEXT, OTHER_TEXT, Curve
-from passus.stats import curve_tests, intervals
-from passus.stats.curve_tests import MARGIN
+from passus.analysis.end_difference import macro_difference
+from passus.analysis.finding import OVERALL, Conclusion, Finding, conclude
+from passus.analysis.line import Line, common_points, same_items
+from passus.analysis.measured_curve import MIN_POINTS
+from passus.analysis.wording import ci
+from passus.formatting import p_value, points, share
+from passus.runs.curve import Curve
+from passus.runs.eval_point import NO_TEXT, OTHER_TEXT
+from passus.stats import curve_fits
+from passus.stats.falls import MARGIN
 
-CARRIED, GAP = "the answer is in the text", "the policy reads its own text better than frozen readers do"
-FAMILY, DRIFT = (
-    "a frozen reader of the writer's family reads it better than others",
-    "frozen readers fall behind after the plateau",
-)
-
-
-def findings(benchmarks: Sequence[list[Line]]) -> list[Finding]:
-    """Of each writer, over all its benchmarks: they weigh the same."""
-    writers: dict[str, list[list[Line]]] = {}
-    for lines in benchmarks:
-        writers.setdefault(lines[0].benchmark.partition(", written by ")[2], []).append(lines)
-    return [one for writer, of in writers.items() for one in _of_writer(writer, of)]
-
-
-def _of_writer(writer: str, benchmarks: list[list[Line]]) -> list[Finding]:
-    where = benchmarks[0][0].benchmark if len(benchmarks) == 1 else f"{OVERALL}, read" + f", written by {writer}" * bool(writer)
-    parts = [part for lines in benchmarks if (part := _read(lines)) is not None]
-    if len(parts) < len(benchmarks):
-        return [Finding("A20", "readers", where, GAP, Verdict.UNTESTABLE, "L0", "readers were not measured on the same items")]
-    itself, live = [part.of("self") for part in parts], [part.of("live") for part in parts]
-    carried = [
-        _difference(where, CARRIED, parts, itself, control, f"the frozen policy with the text less {name.lower()}")
-        for name in (NO_TEXT, OTHER_TEXT)
-        if all(itself) and all(control := [part.called(name) for part in parts])
-    ]
-    # The better of its controls: another item's text misleads, and beating that alone says little.
-    found = [min(carried, key=lambda one: one.numbers["difference"])] if carried else []
-    frozen = [part.of("self", "frozen") for part in parts]
-    if all(live) and all(frozen):
-        found.append(_difference(where, GAP, parts, live, frozen, "live less the mean of frozen readers"))
-        found.append(_drift(where, parts, live, frozen))
-    own, others = [part.of_family(True) for part in parts], [part.of_family(False) for part in parts]
-    if all(own) and all(others):
-        found.append(_difference(where, FAMILY, parts, own, others, "own family less the mean of others"))
-    return found
+IN_TEXT = "the answer is in the text"
+SELF_READING = "the policy reads its own text better than frozen readers do"
+FAMILY = "a frozen reader of the writer's family reads it better than others"
+DRIFT = "frozen readers fall behind after the plateau"
+Readers = list[list[int]]
+"""Indices of readers, per benchmark."""
 
 
 @dataclass
-class Read:
+class ReaderPanel:
     """The readers of one writer on one benchmark."""
 
     lines: list[Line]
@@ -69,71 +42,108 @@ class Read:
     def curves(self) -> list[Curve]:
         return [line.curves[0].curve for line in self.lines]
 
-    def of(self, *kinds: str) -> list[int]:
+    def of_kind(self, *kinds: str) -> list[int]:
         return [r for r, curve in enumerate(self.curves) if curve.reader in kinds]
 
-    def called(self, name: str) -> list[int]:
+    def named(self, name: str) -> list[int]:
         return [r for r, curve in enumerate(self.curves) if curve.name == name]
 
-    def of_family(self, own: bool) -> list[int]:
-        """Frozen readers of the writer's family, or of others."""
-        writer = next((curve.family for curve in self.curves if curve.reader in ("live", "self", "control")), None)
-        return [r for r in self.of("self", "frozen") if writer and (self.curves[r].family == writer) is own]
+    def frozen_in_family(self, same: bool) -> list[int]:
+        """Returns the frozen readers of the writer's family, or those of other families."""
+        family = next((curve.family for curve in self.curves if curve.reader in ("live", "self", "control")), None)
+        return [r for r in self.of_kind("self", "frozen") if family and (self.curves[r].family == family) is same]
 
     def gap_TQ(self, first: list[int], second: list[int]) -> np.ndarray:
-        return self.means_RTQ[first].mean(0) - self.means_RTQ[second].mean(0)
+        return np.asarray(self.means_RTQ[first].mean(0) - self.means_RTQ[second].mean(0))
 
     @property
-    def last(self) -> list[int]:
+    def final(self) -> list[int]:
+        """Returns the indices of the eval points that stand for the end."""
         return [self.steps.index(x) for x in self.lines[0].steps]
 
 
-def _read(lines: list[Line]) -> Read | None:
-    """None where they were not all measured on the same items."""
-    steps = sorted(set.intersection(*(set(m.x_T.tolist()) for line in lines for m in line.curves)))
+def findings(benchmarks: Sequence[list[Line]]) -> list[Finding]:
+    """Asks about each writer over all its benchmarks, which count the same."""
+    by_writer: dict[str, list[list[Line]]] = {}
+    for lines in benchmarks:
+        by_writer.setdefault(lines[0].benchmark.partition(", written by ")[2], []).append(lines)
+    return [finding for writer, own in by_writer.items() for finding in _writer_findings(writer, own)]
+
+
+def _writer_findings(writer: str, benchmarks: list[list[Line]]) -> list[Finding]:
+    overall = f"{OVERALL}, read" + f", written by {writer}" * bool(writer)
+    benchmark = benchmarks[0][0].benchmark if len(benchmarks) == 1 else overall
+    panels = [panel for lines in benchmarks if (panel := _reader_panel(lines)) is not None]
+    if len(panels) < len(benchmarks):
+        sentence = "The readers were not measured on the same items."
+        return [Finding("A20", "readers", benchmark, SELF_READING, Conclusion.UNTESTABLE, "L0", sentence)]
+    results = _answer_in_text(benchmark, panels)
+    live, frozen = [panel.of_kind("live") for panel in panels], [panel.of_kind("self", "frozen") for panel in panels]
+    if all(live) and all(frozen):
+        pair = "The live policy", "the mean of frozen readers"
+        results += [_gap(benchmark, SELF_READING, panels, live, frozen, pair), _drift(benchmark, panels, live, frozen)]
+    family, others = [panel.frozen_in_family(True) for panel in panels], [panel.frozen_in_family(False) for panel in panels]
+    if all(family) and all(others):
+        pair = "The frozen reader of the writer's family", "the mean of others"
+        results.append(_gap(benchmark, FAMILY, panels, family, others, pair))
+    return results
+
+
+def _answer_in_text(benchmark: str, panels: list[ReaderPanel]) -> list[Finding]:
+    """Compares the frozen policy with the better of its controls: another item's text misleads, so beating it says little."""
+    itself = [panel.of_kind("self") for panel in panels]
+    against = [
+        _gap(benchmark, IN_TEXT, panels, itself, control, ("The frozen policy with the text", name.lower()))
+        for name in (NO_TEXT, OTHER_TEXT)
+        if all(itself) and all(control := [panel.named(name) for panel in panels])
+    ]
+    return [min(against, key=lambda finding: finding.numbers["difference"])] if against else []
+
+
+def _reader_panel(lines: list[Line]) -> ReaderPanel | None:
+    """Returns None where the readers were not all measured on the same items."""
+    steps = common_points(lines)
     means = [m for line in lines if same_items(lines[0], line) and (m := line.means_SQ(steps)) is not None]
-    return Read(lines, steps, np.array(means)) if steps and len(means) == len(lines) else None
+    return ReaderPanel(lines, steps, np.array(means)) if steps and len(means) == len(lines) else None
 
 
-def _difference(
-    where: str, claim: str, parts: list[Read], first: list[list[int]], second: list[list[int]], words: str
+def _gap(
+    benchmark: str, claim: str, panels: list[ReaderPanel], first: Readers, second: Readers, names: tuple[str, str]
 ) -> Finding:
-    gaps = [part.gap_TQ(a, b)[part.last].mean(0) for part, a, b in zip(parts, first, second, strict=True)]
-    counts, joined_Q = [len(one) for one in gaps], np.concatenate(gaps)
-    over, test = intervals.paired_bootstrap(joined_Q, counts), intervals.sign_flip(joined_Q, counts)
-    smallest = float(np.sqrt(sum(intervals.smallest_paired_effect(one) ** 2 for one in gaps))) / len(gaps)
+    gaps = [panel.gap_TQ(a, b)[panel.final].mean(0) for panel, a, b in zip(panels, first, second, strict=True)]
+    interval, p, detectable = macro_difference(gaps)
     ends = [
-        float(np.mean([part.means_RTQ[r][:, part.last].mean() for part, r in zip(parts, side, strict=True)]))
+        float(np.mean([panel.means_RTQ[r][:, panel.final].mean() for panel, r in zip(panels, side, strict=True)]))
         for side in (first, second)
     ]
-    said = f"{words} {share(ends[0])} - {share(ends[1])} = {points(over.mean)} {between(over.low, over.high)}, "
-    said += f"{p_value(test.p)}, {sum(counts)} items"
-    verdict = decide(test.p, over.mean, smallest)
-    numbers = {"difference": over.mean}
-    return Finding("A20", "readers", where, claim, verdict, "L2", said, numbers, over.low, over.high, test.p)
+    sentence = f"{names[0]} minus {names[1]} is {points(interval.mean)}, {share(ends[0])} against {share(ends[1])} "
+    sentence += f"({ci(interval.low, interval.high)}, {p_value(p)}, {sum(map(len, gaps))} items)."
+    verdict, numbers = conclude(p, interval.mean, detectable), {"difference": interval.mean}
+    return Finding("A20", "readers", benchmark, claim, verdict, "L2", sentence, numbers, interval.low, interval.high, p)
 
 
-def _drift(where: str, parts: list[Read], live: list[list[int]], frozen: list[list[int]]) -> Finding:
-    """The slope of the gap since the live reader's plateau."""
-    steps = parts[0].steps
-    if len(steps) < FEWEST or any(part.steps != steps for part in parts):
-        return Finding(
-            "A20", "readers", where, DRIFT, Verdict.UNTESTABLE, "L2", f"{len(steps)} eval points; {FEWEST} are needed"
-        )
-    x_T, y_T = np.array(steps), np.mean([p.means_RTQ[r].mean((0, 2)) for p, r in zip(parts, live, strict=True)], axis=0)
-    start = curve_tests.plateau_start(x_T, y_T, 6 * MARGIN / (steps[-1] - steps[0]))
+def _drift(benchmark: str, panels: list[ReaderPanel], live: Readers, frozen: Readers) -> Finding:
+    """Tests the slope of the gap between live and frozen readers since the live reader's plateau."""
+    steps = panels[0].steps
+    if len(steps) < MIN_POINTS or any(panel.steps != steps for panel in panels):
+        sentence = f"{len(steps)} eval points: a drift needs {MIN_POINTS}."
+        return Finding("A20", "readers", benchmark, DRIFT, Conclusion.UNTESTABLE, "L2", sentence)
+    x_T = np.array(steps)
+    y_T = np.mean([panel.means_RTQ[r].mean((0, 2)) for panel, r in zip(panels, live, strict=True)], axis=0)
+    start = curve_fits.plateau_start(x_T, y_T, 6 * MARGIN / (steps[-1] - steps[0]))
     first = min(start, len(steps) - 3) if start is not None else len(steps) // 2
     x_S = x_T[first:]
     weight_S = (x_S - x_S.mean()) / ((x_S - x_S.mean()) ** 2).sum() * (x_S[-1] - x_S[0])
-    slopes = [weight_S @ p.gap_TQ(a, b)[first:] for p, a, b in zip(parts, live, frozen, strict=True)]
-    counts, joined_Q = [len(one) for one in slopes], np.concatenate(slopes)
-    over, test = intervals.paired_bootstrap(joined_Q, counts), intervals.sign_flip(joined_Q, counts)
-    moves = f"{points(over.mean)} {between(over.low, over.high)}"
-    said = f"live less frozen moves by {moves} from {step(x_S[0])} on, {p_value(test.p)}"
-    numbers = {"drift": over.mean, "since": float(x_S[0])}
+    interval, p, detectable = macro_difference(
+        [weight_S @ panel.gap_TQ(a, b)[first:] for panel, a, b in zip(panels, live, frozen, strict=True)]
+    )
+    since = panels[0].lines[0].curves[0].at(x_S[0])
+    sentence = f"The live policy minus the frozen readers moves by {points(interval.mean)} from {since} on "
+    sentence += f"({ci(interval.low, interval.high)}, {p_value(p)})."
+    numbers = {"drift": interval.mean, "since": float(x_S[0])}
     if start is None:
-        said += "; the live reader has no plateau yet"
-        return Finding("A20", "readers", where, DRIFT, Verdict.UNTESTABLE, "L2", said, numbers, over.low, over.high)
-    smallest = float(np.sqrt(sum(intervals.smallest_paired_effect(one) ** 2 for one in slopes))) / len(slopes)
-    verdict = decide(test.p, over.mean, smallest)
-    return Finding("A20", "readers", where, DRIFT, verdict, "L2", said, numbers, over.low, over.high, test.p)
+        sentence += " The live reader has no plateau yet."
+        verdict = Conclusion.UNTESTABLE
+        return Finding("A20", "readers", benchmark, DRIFT, verdict, "L2", sentence, numbers, interval.low, interval.high)
+    verdict = conclude(p, interval.mean, detectable)
+    return Finding("A20", "readers", benchmark, DRIFT, verdict, "L2", sentence, numbers, interval.low, interval.high, p)

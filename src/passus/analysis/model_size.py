@@ -1,7 +1,7 @@
-"""Sizes of one thing: do larger ones end higher and gain more from training (A12), do small ones fall first (A13)?
+"""Model sizes: do larger models end higher and gain more from training (A12), do small ones fall first (A13)?
 
-Only where at least three sizes are told by the lines' names, as in "Qwen3-shaped, 0.8M"; lines of one size count together. It
-is about these checkpoints: one run a size cannot tell size from a run's luck.
+Asked only where the names of the lines give at least three sizes, as in "Qwen3-shaped, 0.8M"; lines of one size count together.
+The answers are about these checkpoints: one run per size cannot separate size from a run's luck.
 
 Shapes: M sizes, B benchmarks, Q items, T eval points, R resamples of the items.
 """
@@ -12,210 +12,223 @@ from itertools import pairwise
 
 import numpy as np
 
-from passus.analysis.curve_comparison import Line, same_items
-from passus.analysis.finding import OVERALL, PLAUSIBLE, Finding, Verdict
-from passus.analysis.single_curve import POWER, decide, surely_below
-from passus.formatting import between, p_value, points, share
-from passus.runs.curves import parameters_in
-from passus.stats import intervals
+from passus.analysis.degradation import surely_below
+from passus.analysis.end_difference import macro_difference
+from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Conclusion, Finding, conclude
+from passus.analysis.line import Line, common_points, final_item_means, same_items
+from passus.analysis.measured_curve import DETECTABLE_Z
+from passus.analysis.wording import ci, supported_if
+from passus.formatting import p_value, points, share
+from passus.runs.origin import parameters_in
+from passus.stats import resampling, trend_tests
 
-SIZES = 3
-HIGHER, MORE = "larger ones end higher", "larger ones gain more from training"
-FIRST = "small ones fall first and rise later, large ones do not"
+MIN_SIZES = 3
+END_HIGHER, GAIN_MORE = "larger models end higher", "larger models gain more from training"
+FALL_FIRST = "small models fall first and rise later, large models do not"
 RESAMPLES = 2000
-Sizes = dict[float, list[Line]]
+LinesBySize = dict[float, list[Line]]
 """From small to large."""
 
 
 def findings(benchmarks: Sequence[list[Line]]) -> list[Finding]:
-    by_size = [sizes for lines in benchmarks if (sizes := sized(lines)) and lines[0].steps]
-    found = [finding for sizes in by_size for finding in (ends(sizes), gains([sizes])) if finding is not None]
-    if not by_size or len({tuple(sizes) for sizes in by_size}) > 1:
-        return found
-    of_all = [ends_of_all(by_size), gains(by_size)] if len(by_size) > 1 else []
-    return found + [finding for finding in (*of_all, falls(by_size)) if finding is not None]
+    sized = [by_size for lines in benchmarks if (by_size := lines_by_size(lines)) and lines[0].steps]
+    results = [finding for by_size in sized for finding in (final_order(by_size), gains([by_size])) if finding is not None]
+    if not sized or len({tuple(by_size) for by_size in sized}) > 1:
+        return results
+    overall = [overall_order(sized), gains(sized)] if len(sized) > 1 else []
+    return results + [finding for finding in (*overall, early_falls(sized)) if finding is not None]
 
 
-def sized(lines: list[Line]) -> Sizes:
-    """Nothing, where fewer than three sizes are known."""
-    found: Sizes = {}
+def lines_by_size(lines: list[Line]) -> LinesBySize:
+    """Groups lines by the size in their name; empty where fewer than three sizes are known."""
+    by_size: LinesBySize = {}
     for line in lines:
         if size := parameters_in(line.name):
-            found.setdefault(size, []).append(line)
-    return dict(sorted(found.items())) if len(found) >= SIZES else {}
+            by_size.setdefault(size, []).append(line)
+    return dict(sorted(by_size.items())) if len(by_size) >= MIN_SIZES else {}
 
 
-def _lines(sizes: Sizes) -> list[Line]:
-    return [line for lines in sizes.values() for line in lines]
+def _all_lines(by_size: LinesBySize) -> list[Line]:
+    return [line for lines in by_size.values() for line in lines]
 
 
-def _ends(sizes: Sizes) -> list[float]:
-    return [float(np.mean([line.end for line in lines])) for lines in sizes.values()]
+def _ends(by_size: LinesBySize) -> list[float]:
+    return [float(np.mean([line.end for line in lines])) for lines in by_size.values()]
 
 
-def ends(sizes: Sizes) -> Finding:
-    """Page's test with the items as blocks, where all sizes have the same; else Jonckheere's."""
-    lines = _lines(sizes)
-    benchmark, words = lines[0].benchmark, ", ".join(f"{line.name} {share(line.end)}" for line in lines)
-    groups = _item_means(sizes)
+def final_order(by_size: LinesBySize) -> Finding:
+    """Tests for an order by size on one benchmark: Page's test with items as blocks where all sizes have the same items, else
+    Jonckheere's."""
+    lines = _all_lines(by_size)
+    benchmark, ends = lines[0].benchmark, "; ".join(f"{line.name} {share(line.end)}" for line in lines)
+    groups = _final_item_means(by_size)
     if not groups:
-        rising = all(a <= b for a, b in pairwise(_ends(sizes)))
-        said = f"{words}: {'in' if rising else 'not in'} the order of size; without items that is not tested"
-        return Finding("A12", "all", benchmark, HIGHER, Verdict.UNTESTABLE, lines[0].curves[0].curve.level, said)
+        rising = all(a <= b for a, b in pairwise(_ends(by_size)))
+        sentence = (
+            f"Final accuracies are {ends}: {'in' if rising else 'not in'} the order of size. Not tested, for lack of items."
+        )
+        level = lines[0].curves[0].curve.level
+        return Finding("A12", "all", benchmark, END_HIGHER, Conclusion.UNTESTABLE, level, sentence)
     paired = all(same_items(lines[0], line) for line in lines)
-    test = intervals.page(np.array(groups).T) if paired else intervals.jonckheere(groups)
-    name = "Page's L over items" if paired else "Jonckheere"
-    said = f"{words}, {name} {p_value(test.p)}"
-    verdict = Verdict.SUPPORTED if test.p < 0.05 else Verdict.NOT_SUPPORTED
-    return Finding("A12", "all", benchmark, HIGHER, verdict, "L2", said, p=test.p)
+    test = trend_tests.page_test(np.array(groups).T) if paired else trend_tests.jonckheere_test(groups)
+    name = "Page's L over items" if paired else "Jonckheere's test"
+    verdict = supported_if(test.p < 0.05)
+    meaning = END_HIGHER if verdict is Conclusion.SUPPORTED else "no order by size beyond noise"
+    sentence = f"Final accuracies are {ends} ({name}, {p_value(test.p)}): {meaning}."
+    return Finding("A12", "all", benchmark, END_HIGHER, verdict, "L2", sentence, p=test.p)
 
 
-def _item_means(sizes: Sizes) -> list[np.ndarray]:
-    """By size, of each item at the end; nothing, where one size has no items, or lines of one size have other items."""
+def _final_item_means(by_size: LinesBySize) -> list[np.ndarray]:
+    """Returns item means per size at the end; empty where a size has no items, or its lines have other items."""
     groups = []
-    for lines in sizes.values():
-        means = [m.mean(0) for line in lines if same_items(lines[0], line) and (m := line.means_SQ(line.steps)) is not None]
-        if len(means) < len(lines):
+    for lines in by_size.values():
+        means = final_item_means(lines)
+        if means is None:
             return []
-        groups.append(np.mean(means, axis=0))
+        groups.append(np.asarray(np.mean(means, axis=0)))
     return groups
 
 
-def ends_of_all(by_size: list[Sizes]) -> Finding:
-    """Page's test again, each benchmark a block that ranks the sizes on its own scale."""
-    ends_BM = np.array([_ends(sizes) for sizes in by_size])
-    best = sum(int(row.argmax()) == len(row) - 1 for row in ends_BM)
-    said = f"the largest ends highest on {best} of {len(by_size)} benchmarks"
+def overall_order(sized: list[LinesBySize]) -> Finding:
+    """Tests for an order by size over benchmarks: Page's test, each benchmark a block that ranks the sizes on its own scale."""
+    ends_BM = np.array([_ends(by_size) for by_size in sized])
+    best = sum(int(ends_M.argmax()) == len(ends_M) - 1 for ends_M in ends_BM)
+    sentence = f"The largest model ends highest on {best} of {len(sized)} benchmarks"
     numbers = {"largest_best": float(best)}
-    if not all(line.curves[0].items is not None for sizes in by_size for line in _lines(sizes)):
-        return Finding("A12", "all", OVERALL, HIGHER, Verdict.UNTESTABLE, "L0", said, numbers)
-    test = intervals.page(ends_BM)
-    said += f", Page's L over benchmarks {p_value(test.p)}; {_order(by_size[0], ends_BM.mean(0))}"
-    said += "; of these checkpoints, since a run's luck is in all its benchmarks"
-    verdict = Verdict.SUPPORTED if test.p < 0.05 else Verdict.NOT_SUPPORTED
-    return Finding("A12", "all", OVERALL, HIGHER, verdict, "L2", said, numbers, p=test.p)
+    if not all(line.curves[0].items is not None for by_size in sized for line in _all_lines(by_size)):
+        sentence += ". Not tested, for lack of items."
+        return Finding("A12", "all", OVERALL, END_HIGHER, Conclusion.UNTESTABLE, "L0", sentence, numbers)
+    test = trend_tests.page_test(ends_BM)
+    sentence += f" (Page's L over benchmarks, {p_value(test.p)}); {_exceptions(sized[0], ends_BM.mean(0))}. This compares "
+    sentence += "checkpoints: a run's luck is in all its benchmarks."
+    return Finding("A12", "all", OVERALL, END_HIGHER, supported_if(test.p < 0.05), "L2", sentence, numbers, p=test.p)
 
 
-def _order(sizes: Sizes, ends_M: np.ndarray) -> str:
-    """Which sizes end above a larger one: a trend may be there all the same."""
-    names = [lines[0].name for lines in sizes.values()]
+def _exceptions(by_size: LinesBySize, ends_M: np.ndarray) -> str:
+    """Names the sizes that end above a larger one: there may be a trend in spite of them."""
+    names = [lines[0].name for lines in by_size.values()]
     above = [name for n, name in enumerate(names) if (ends_M[n] > ends_M[n + 1 :]).any()]
-    return (
-        f"{', '.join(above)} {'ends' if len(above) == 1 else 'end'} above a larger one" if above else "all in the order of size"
-    )
+    if not above:
+        return "all sizes are in order"
+    return f"{', '.join(above)} {'ends' if len(above) == 1 else 'end'} above a larger one"
 
 
-def gains(by_size: list[Sizes]) -> Finding | None:
-    """The interaction of log2(size) and progress: how many points more are gained in a run by twice the size.
+def gains(sized: list[LinesBySize]) -> Finding | None:
+    """Tests the interaction of log2(size) and training progress: the extra points that twice the size gains in a run.
 
-    In a design where all sizes have the same eval points it is a weighted sum for each item, and items are drawn anew.
+    Where all sizes have the same eval points it is a weighted sum per item, and items are resampled.
     """
-    of_benchmarks = [_interaction_Q(sizes) for sizes in by_size]
-    parts = [one for one in of_benchmarks if one is not None]
-    if len(parts) < len(by_size):
+    parts = [part for by_size in sized if (part := _interaction_Q(by_size)) is not None]
+    if len(parts) < len(sized):
         return None
-    counts, joined_Q = [len(one) for one in parts], np.concatenate(parts)
-    over, test = intervals.paired_bootstrap(joined_Q, counts), intervals.sign_flip(joined_Q, counts)
-    said = f"twice the size gains {points(over.mean)} {between(over.low, over.high)} more over a run, {p_value(test.p)}, "
-    said += f"{len(by_size[0])} sizes, {sum(counts)} items" + (f" of {len(counts)} benchmarks" if len(counts) > 1 else "")
-    if found := pooled(by_size, _common_points(by_size)):
-        gained = (y[..., -1] - y[..., 0] for y in (found.means_MT, found.means_RMT))
-        said += f"; from first to last: {_with_intervals(found.names, *gained)}"
-    smallest = float(np.sqrt(sum(intervals.smallest_paired_effect(one) ** 2 for one in parts))) / len(parts)
-    doublings = float(np.log2(max(by_size[0]) / min(by_size[0])))
-    verdict = decide(test.p, over.mean * doublings, smallest * doublings)  # from the smallest to the largest
-    numbers = {"per_doubling": over.mean}
-    return Finding("A12", "all", _where(by_size), MORE, verdict, "L2", said, numbers, over.low, over.high, test.p)
+    interval, p, detectable = macro_difference(parts)
+    items = f"{sum(map(len, parts))} items" + (f" of {len(parts)} benchmarks" if len(parts) > 1 else "")
+    sentence = (
+        f"Twice the size gains {points(interval.mean)} more over a run ({ci(interval.low, interval.high)}, {p_value(p)}, "
+    )
+    sentence += f"{len(sized[0])} sizes, {items})."
+    if pooled := pool_benchmarks(sized, _common_points(sized)):
+        gain_M, gain_RM = (y[..., -1] - y[..., 0] for y in (pooled.means_MT, pooled.means_RMT))
+        sentence += f" From first to last eval point: {_per_size(pooled.names, gain_M, gain_RM)}."
+    doublings = float(np.log2(max(sized[0]) / min(sized[0])))
+    verdict = conclude(p, interval.mean * doublings, detectable * doublings)  # from the smallest to the largest
+    numbers = {"per_doubling": interval.mean}
+    return Finding("A12", "all", _panel(sized), GAIN_MORE, verdict, "L2", sentence, numbers, interval.low, interval.high, p)
 
 
-def _where(by_size: list[Sizes]) -> str:
-    return _lines(by_size[0])[0].benchmark if len(by_size) == 1 else OVERALL
+def _panel(sized: list[LinesBySize]) -> str:
+    return _all_lines(sized[0])[0].benchmark if len(sized) == 1 else OVERALL
 
 
 @dataclass(frozen=True)
-class Pooled:
-    """The mean of the benchmarks by size and eval point, and the same of items drawn anew, which are the same for all sizes."""
+class PooledMeans:
+    """The mean over benchmarks per size and eval point, and the same for resampled items, which are the same for all sizes."""
 
     names: list[str]
     means_MT: np.ndarray
     means_RMT: np.ndarray
 
 
-def pooled(by_size: list[Sizes], common: list[float]) -> Pooled | None:
-    parts = [part for sizes in by_size if (part := _means_MTQ(sizes, common)) is not None]
-    if len(parts) < len(by_size):
+def pool_benchmarks(sized: list[LinesBySize], common: list[float]) -> PooledMeans | None:
+    """Averages the benchmarks; None where the sizes were not measured on the same items."""
+    parts = [part for by_size in sized if (part := _means_MTQ(by_size, common)) is not None]
+    if len(parts) < len(sized):
         return None
-    names = [" and ".join(line.name for line in lines) for lines in by_size[0].values()]
+    names = [" and ".join(line.name for line in lines) for lines in sized[0].values()]
     means_MTQ, counts = np.concatenate(parts, axis=2), [part.shape[2] for part in parts]
-    weights_RQ = intervals.bootstrap_weights(counts, RESAMPLES)
-    return Pooled(
-        names, means_MTQ @ intervals.macro_weights(counts), np.einsum("rq,mtq->rmt", weights_RQ, means_MTQ, optimize=True)
-    )
+    weights_RQ = resampling.bootstrap_weights(counts, RESAMPLES)
+    means_RMT = np.einsum("rq,mtq->rmt", weights_RQ, means_MTQ, optimize=True)
+    return PooledMeans(names, means_MTQ @ resampling.macro_weights(counts), means_RMT)
 
 
-def falls(by_size: list[Sizes]) -> Finding | None:
-    """The lowest of the first third less the start, the smaller half of the sizes against the larger.
-
-    Nothing where the first third is one eval point.
-    """
-    common = _common_points(by_size)
+def early_falls(sized: list[LinesBySize]) -> Finding | None:
+    """Compares the early fall (lowest of the first third minus the start) of the smaller half of the sizes with that of the
+    larger (A13). None where the first third is one eval point."""
+    common = _common_points(sized)
     third = -(-len(common) // 3)
     if third < 2:
         return None
-    found = pooled(by_size, common)
-    if found is None:
-        said = "without the items of every size it is not tested"
-        return Finding("A13", "all", _where(by_size), FIRST, Verdict.UNTESTABLE, "L0", said)
-    early_MT, early_RMT = (y[..., 1 : third + 1] - y[..., :1] for y in (found.means_MT, found.means_RMT))
+    pooled = pool_benchmarks(sized, common)
+    if pooled is None:
+        sentence = "Not tested, for lack of the items of every size."
+        return Finding("A13", "all", _panel(sized), FALL_FIRST, Conclusion.UNTESTABLE, "L0", sentence)
+    early_MT, early_RMT = (y[..., 1 : third + 1] - y[..., :1] for y in (pooled.means_MT, pooled.means_RMT))
     lowest_M, lowest_RM = early_MT.min(-1), early_RMT.min(-1)
-    falls_M = surely_below(early_RMT)[1] & (found.means_MT[:, -1] > found.means_MT[:, 0])
-    half = len(found.names) // 2
-    apart, apart_R = (y[..., :half].mean(-1) - y[..., -half:].mean(-1) for y in (lowest_M, lowest_RM))
-    low, high = np.quantile(apart_R, [0.025, 0.975])
-    unseen = POWER * lowest_RM[:, :half].mean(1).std() > PLAUSIBLE
-    verdict = Verdict.UNDERPOWERED if unseen and not falls_M[:half].any() else Verdict.NOT_SUPPORTED
-    verdict = Verdict.SUPPORTED if falls_M[:half].any() and not falls_M[-half:].any() and high < 0 else verdict
-    who = [name for name, falling in zip(found.names, falls_M, strict=True) if falling]
-    said = f"{', '.join(who) if who else 'none'} fall{'s' * (len(who) < 2)} first; lowest of the first third less the start: "
-    said += f"{_with_intervals(found.names, lowest_M, lowest_RM)}; the smaller half less the larger "
-    said += f"{points(apart)} {between(low, high)}"
-    numbers = {"falling": float(falls_M.sum()), "apart": float(apart)}
-    return Finding("A13", "all", _where(by_size), FIRST, verdict, "L2", said, numbers, float(low), float(high))
+    falls_M = surely_below(early_RMT)[1] & (pooled.means_MT[:, -1] > pooled.means_MT[:, 0])
+    half = len(pooled.names) // 2
+    gap, gap_R = (y[..., :half].mean(-1) - y[..., -half:].mean(-1) for y in (lowest_M, lowest_RM))
+    low, high = np.quantile(gap_R, [0.025, 0.975])
+    falling = [name for name, falls in zip(pooled.names, falls_M, strict=True) if falls]
+    subject = f"{', '.join(falling) if falling else 'none'} fall{'s' * (len(falling) < 2)} first"
+    sentence = (
+        f"The early fall of the smaller half minus that of the larger is {points(gap)} ({ci(low, high)}): {subject}. Lowest "
+    )
+    sentence += f"eval point of the first third minus the start: {_per_size(pooled.names, lowest_M, lowest_RM)}."
+    unseen = bool(DETECTABLE_Z * lowest_RM[:, :half].mean(1).std() > PLAUSIBLE_EFFECT)
+    verdict = _fall_first(bool(falls_M[:half].any()), bool(falls_M[-half:].any()), bool(high < 0), unseen)
+    numbers = {"falling": float(falls_M.sum()), "apart": float(gap)}
+    return Finding("A13", "all", _panel(sized), FALL_FIRST, verdict, "L2", sentence, numbers, float(low), float(high))
 
 
-def _with_intervals(names: Sequence[str], values_M: np.ndarray, values_RM: np.ndarray) -> str:
+def _fall_first(small: bool, large: bool, deeper: bool, unseen: bool) -> Conclusion:
+    """Concludes from whether a small and a large size fall, the small ones fall deeper, and a fall could go unseen."""
+    if small:
+        return supported_if(deeper and not large)
+    return Conclusion.UNDERPOWERED if unseen else Conclusion.NOT_SUPPORTED
+
+
+def _per_size(names: Sequence[str], values_M: np.ndarray, values_RM: np.ndarray) -> str:
     low_M, high_M = np.quantile(values_RM, [0.025, 0.975], axis=0)
-    return ", ".join(
-        f"{name} {points(value)} {between(low, high)}"
+    return "; ".join(
+        f"{name} {points(value)} ({ci(low, high)})"
         for name, value, low, high in zip(names, values_M, low_M, high_M, strict=True)
     )
 
 
-def _common_points(by_size: list[Sizes]) -> list[float]:
-    curves = [m for sizes in by_size for line in _lines(sizes) for m in line.curves]
-    return sorted(set.intersection(*(set(m.x_T.tolist()) for m in curves)))
+def _common_points(sized: list[LinesBySize]) -> list[float]:
+    return common_points([line for by_size in sized for line in _all_lines(by_size)])
 
 
-def _means_MTQ(sizes: Sizes, common: list[float]) -> np.ndarray | None:
-    """Of every size, the mean over its lines; None where not all were measured on the same items."""
-    lines = _lines(sizes)
-    found = {line.name: m for line in lines if same_items(lines[0], line) and (m := line.means_SQ(common)) is not None}
-    if len(found) < len(lines):
+def _means_MTQ(by_size: LinesBySize, common: list[float]) -> np.ndarray | None:
+    """Returns item means per size, averaged over its lines; None where not all were measured on the same items."""
+    lines = _all_lines(by_size)
+    means = {line.name: m for line in lines if same_items(lines[0], line) and (m := line.means_SQ(common)) is not None}
+    if len(means) < len(lines):
         return None
-    return np.array([np.mean([found[line.name] for line in same], axis=0) for same in sizes.values()])
+    return np.array([np.mean([means[line.name] for line in same_size], axis=0) for same_size in by_size.values()])
 
 
-def _interaction_Q(sizes: Sizes) -> np.ndarray | None:
-    """None where sizes were not measured on the same items at three eval points or more."""
-    common = _common_points([sizes])
-    means_MTQ = _means_MTQ(sizes, common) if len(common) >= 3 else None
+def _interaction_Q(by_size: LinesBySize) -> np.ndarray | None:
+    """Returns the interaction per item; None where sizes were not measured on the same items at three eval points or more."""
+    common = _common_points([by_size])
+    means_MTQ = _means_MTQ(by_size, common) if len(common) >= 3 else None
     if means_MTQ is None:
         return None
     progress_T = (np.array(common) - common[0]) / (common[-1] - common[0])
-    return np.einsum("m,t,mtq->q", _slope(np.log2(list(sizes))), _slope(progress_T), means_MTQ)
+    return np.asarray(np.einsum("m,t,mtq->q", _slope_weights(np.log2(list(by_size))), _slope_weights(progress_T), means_MTQ))
 
 
-def _slope(x: np.ndarray) -> np.ndarray:
-    """Weights that make a least-squares slope of values at x."""
+def _slope_weights(x: np.ndarray) -> np.ndarray:
+    """Returns weights whose product with values at x is the least-squares slope."""
     centred = x - x.mean()
-    return centred / (centred**2).sum()
+    return np.asarray(centred / (centred**2).sum())

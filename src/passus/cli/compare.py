@@ -36,7 +36,7 @@ def compare(
         Print one JSON object per benchmark.
     """
     from passus.analysis.run_comparison import compare as compare_runs
-    from passus.analysis.run_comparison import regressed
+    from passus.analysis.run_comparison import has_regressed
     from passus.console import print_next_commands
     from passus.reports.terminal import print_comparison
 
@@ -47,4 +47,4 @@ def compare(
     else:
         print_comparison(comparisons, a, b, summary)
         print_next_commands(f"passus plot {a} {b} --out figure.svg")
-    return 3 if fail_on_regression and regressed(comparisons) else 0
+    return 3 if fail_on_regression and has_regressed(comparisons) else 0

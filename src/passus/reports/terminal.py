@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Conclusion, Finding
-from passus.analysis.run_comparison import EXAMPLES, Compared
+from passus.analysis.run_comparison import EXAMPLES, BenchmarkComparison
 from passus.formatting import printable
 from passus.grading.grade import Verdict
 from passus.runs.run_folder import RunFolder, find_runs
@@ -40,7 +40,7 @@ def print_findings(findings: list[Finding]) -> None:
     console.print(f"\n{len(findings)} findings: {counts}")
 
 
-def print_comparison(comparisons: list[Compared], a: Path, b: Path, summary: str) -> None:
+def print_comparison(comparisons: list[BenchmarkComparison], a: Path, b: Path, summary: str) -> None:
     """Prints A minus B per benchmark, with examples of items that only one of the runs solves."""
     console = Console(highlight=False)
     console.print(Text(f"A = {a}\nB = {b}"))
@@ -49,9 +49,9 @@ def print_comparison(comparisons: list[Compared], a: Path, b: Path, summary: str
         first, last = compared.steps[0], compared.steps[-1]
         steps = f"{rule} eval points {first:g} to {last:g}" if len(compared.steps) > 1 else f"at step {first:g}"
         is_significant = compared.p < 0.05
-        console.print(Text(f"{compared.benchmark}: {compared.sentence}; {steps}", style="bold" if is_significant else ""))
-        if not is_significant and compared.smallest > PLAUSIBLE_EFFECT:
-            console.print(f"  too few items: a difference below {100 * compared.smallest:.0f} points is not detectable")
+        console.print(Text(f"{compared.benchmark}, {steps}: {compared.sentence}", style="bold" if is_significant else ""))
+        if not is_significant and compared.detectable > PLAUSIBLE_EFFECT:
+            console.print(f"  too few items: a difference below {100 * compared.detectable:.0f} points is not detectable")
         if not compared.benchmark.startswith(OVERALL):
             console.print(f"  items that only A solves: {len(compared.gained)}; that only B solves: {len(compared.lost)}")
             for items, solver in ((compared.gained, "only A"), (compared.lost, "only B")):
@@ -59,7 +59,7 @@ def print_comparison(comparisons: list[Compared], a: Path, b: Path, summary: str
                     _print_item(console, compared, item, solver, a, b)
 
 
-def _print_item(console: Console, compared: Compared, item: int, solver: str, a: Path, b: Path) -> None:
+def _print_item(console: Console, compared: BenchmarkComparison, item: int, solver: str, a: Path, b: Path) -> None:
     """Prints the completions of A and B for an item, from a sample that makes the difference."""
     console.print(Text(f"  item {item}, {solver}", style="bright_black"))
     pairs = list(zip(*(_item_rows(path, compared, item) for path in (a, b)), strict=False))
@@ -70,7 +70,7 @@ def _print_item(console: Console, compared: Compared, item: int, solver: str, a:
         console.print(Text(f"    {name} {row['verdict']:>11}  {text}"))
 
 
-def _item_rows(path: Path, compared: Compared, item: int) -> list[dict[str, Any]]:
+def _item_rows(path: Path, compared: BenchmarkComparison, item: int) -> list[dict[str, Any]]:
     """Returns the rows of an item at the last eval point, ordered by sample."""
     rows = RunFolder(find_runs(path)[0]).read_rows("items", int(compared.steps[-1]))
     names = [(row["benchmark"], f"{row['benchmark']}, temperature {row['temperature']:g}") for row in rows]

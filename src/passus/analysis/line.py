@@ -1,0 +1,93 @@
+"""A line of a chart: one name on one benchmark, over all its seeds, at the eval points that it is compared at.
+
+The summary of a line is fixed beforehand: the mean of the last three eval points that all lines have, and never a step that was
+picked.
+
+Shapes: S eval points, Q items.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from passus.analysis.measured_curve import MeasuredCurve, final_points, x_at, x_range
+
+
+@dataclass
+class Line:
+    name: str
+    benchmark: str
+    curves: list[MeasuredCurve]
+    """One curve per seed."""
+    steps: list[float]
+    """The eval points at which it is compared."""
+
+    @property
+    def ends(self) -> list[float]:
+        """Returns the mean accuracy over the compared eval points, per seed."""
+        return [float(np.mean([m.y_T[m.x_T.tolist().index(x)] for x in self.steps])) for m in self.curves]
+
+    @property
+    def end(self) -> float:
+        return float(np.mean(self.ends))
+
+    @property
+    def start(self) -> float:
+        return float(np.mean([m.start for m in self.curves]))
+
+    @property
+    def compared_at(self) -> str:
+        """Names the compared eval points: steps 120 to 140."""
+        label = self.curves[0].x_label
+        return x_at(label, self.steps[0]) if len(self.steps) == 1 else x_range(label, self.steps[0], self.steps[-1])
+
+    def means_SQ(self, steps: Sequence[float]) -> np.ndarray | None:
+        """Returns item means at these eval points over the seeds; None where the seeds were not measured on the same items."""
+        items = [m.items for m in self.curves if m.items is not None]
+        if len(items) < len(self.curves) or not all(outcomes.same_as(items[0]) for outcomes in items):
+            return None
+        at = [int(x) for x in steps]
+        return np.asarray(np.mean([outcomes.at(sorted(items[0].item_Q), at).means_TQ for outcomes in items], axis=0))
+
+
+def same_items(a: Line, b: Line) -> bool:
+    """Returns whether two lines can be compared item by item."""
+    first, second = a.curves[0].items, b.curves[0].items
+    return first is not None and second is not None and first.same_as(second)
+
+
+def final_item_means(lines: Sequence[Line]) -> list[np.ndarray] | None:
+    """Returns the item means [Q] of each line at its end; None where the lines were not measured on the same items."""
+    means = [m.mean(0) for line in lines if same_items(lines[0], line) and (m := line.means_SQ(line.steps)) is not None]
+    return means if len(means) == len(lines) else None
+
+
+def common_points(lines: Sequence[Line]) -> list[float]:
+    """Returns the eval points that all curves of all lines have, in order."""
+    return sorted(set.intersection(*(set(m.x_T.tolist()) for line in lines for m in line.curves)))
+
+
+def group_into_lines(curves: Sequence[MeasuredCurve]) -> list[list[Line]]:
+    """Groups curves by benchmark and name. Curves of one name are seeds only where they are runs; curve files have no seeds."""
+    by_benchmark: dict[str, dict[str, Line]] = {}
+    for m in curves:
+        lines, name = by_benchmark.setdefault(m.curve.benchmark, {}), m.curve.name
+        known = lines.get(name)
+        if known and m.curve.origin and all(seed.curve.origin for seed in known.curves):
+            known.curves.append(m)
+            continue
+        same_name = sum(other == name or other.startswith(f"{name} (") for other in lines)
+        name = f"{name} ({same_name + 1})" if known else name
+        lines[name] = Line(name, m.curve.benchmark, [m], [])
+    return [list(lines.values()) for lines in by_benchmark.values()]
+
+
+def comparable_lines(curves: Sequence[MeasuredCurve]) -> list[list[Line]]:
+    """Groups curves into lines, each with the last eval points that all lines of its benchmark have."""
+    benchmarks = group_into_lines([m for m in curves if len(m.x_T)])
+    for lines in benchmarks:
+        steps = final_points(common_points(lines))
+        for line in lines:
+            line.steps = steps
+    return benchmarks
