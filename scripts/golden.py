@@ -4,8 +4,8 @@
 
 The base commit is named in tests/golden/BASE and is checked out into a temporary git worktree. Every experiment in
 tests/golden runs twice, side by side: once by the base commit, once by the working tree. Metrics (without `time/`), eval
-points, item rows, samples, candidates and final weights must be equal, and so must the data behind the figure. Where the
-base spells a field differently, tests/golden/base holds its version of the experiment.
+points, item rows, samples, candidates and weights must be equal, and so must the data behind the figure and the numbers of the
+findings. Where the base spells a field differently, tests/golden/base holds its version of the experiment.
 
 A change that alters results on purpose moves BASE to the last commit before it, and says why in its message.
 """
@@ -22,6 +22,7 @@ import pyarrow.parquet
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
+FINDING_KEYS = ("id", "series", "benchmark", "verdict", "level", "numbers", "low", "high", "p", "q")
 LINES = ("metrics.jsonl", "evals.jsonl", "totals.jsonl", "readings.jsonl", "events.jsonl")
 
 
@@ -44,34 +45,69 @@ def main(names: list[str]) -> int:
 
 
 def compare(experiment: Path, tree: Path, out: Path) -> list[str]:
-    """Runs one experiment by both trees at the same time and lists the files that differ."""
+    """Runs one experiment by both trees at the same time and lists what differs."""
     out.mkdir()
-    own = GOLDEN / "base" / experiment.name
-    sides = {"base": (tree, own if own.exists() else experiment), "head": (ROOT, experiment)}
-    started = {side: _run(source, file, out / side) for side, (source, file) in sides.items()}
-    for side, process in started.items():
+    base_file = GOLDEN / "base" / experiment.name
+    sides = {"base": (tree, base_file if base_file.exists() else experiment), "head": (ROOT, experiment)}
+    processes = {side: _passus(source, out / side, "run", file, "--out", out / side) for side, (source, file) in sides.items()}
+    for side, process in processes.items():
         if process.wait():
-            return [f"{side} failed: {(out / side).with_suffix('.log').read_text()[-2000:]}"]
+            return [f"{side} failed:\n{(out / f'{side}.log').read_text()[-2000:]}"]
     runs = {side: sorted(p.parent.relative_to(out / side) for p in (out / side).rglob("config.toml")) for side in sides}
     if runs["base"] != runs["head"]:
-        return [f"other arms: {runs['base']} and {runs['head']}"]
+        return [f"different arms: {runs['base']} and {runs['head']}"]
     differences = []
     for run in runs["head"]:
         base, head = record(out / "base" / run), record(out / "head" / run)
-        differences += [f"{run}/{name}" for name in sorted(base.keys() | head.keys()) if base.get(name) != head.get(name)]
-    return differences
+        differences += [f"{run}/{line}" for line in different(base, head)]
+    base, head = (derived(source, out / side) for side, (source, _) in sides.items())
+    return differences + different(base, head)
 
 
-def _run(source: Path, experiment: Path, out: Path) -> subprocess.Popen[bytes]:
+def different(base: dict[str, object], head: dict[str, object]) -> list[str]:
+    """One line per entry that differs, with the place where it first does."""
+    return [
+        f"{name}: {first_difference(base.get(name), head.get(name))}"
+        for name in sorted(base.keys() | head.keys())
+        if base.get(name) != head.get(name)
+    ]
+
+
+def first_difference(base: object, head: object) -> str:
+    if isinstance(base, dict) and isinstance(head, dict):
+        key = next(key for key in {**base, **head} if base.get(key) != head.get(key))
+        return f"{key}: {first_difference(base.get(key), head.get(key))}"
+    if isinstance(base, list) and isinstance(head, list):
+        if len(base) != len(head):
+            return f"{len(base)} rows and {len(head)} rows"
+        row = next(n for n, (mine, theirs) in enumerate(zip(base, head, strict=True)) if mine != theirs)
+        return f"row {row}: {first_difference(base[row], head[row])}"
+    return f"{str(base)[:200]!r} and {str(head)[:200]!r}"
+
+
+def derived(source: Path, out: Path) -> dict[str, object]:
+    """The data behind the figure, and the numbers and verdicts of the findings."""
+    figure = out / "figure.csv"
+    _passus(source, out, "plot", out, "--out", figure).wait()
+    _passus(source, out, "analyse", out, "--json").wait()
+    findings = [json.loads(line) for line in (out.parent / f"{out.name}.log").read_text().splitlines()]
+    return {
+        "figure.csv": figure.read_text() if figure.exists() else "failed",
+        "findings": [{key: finding.get(key) for key in FINDING_KEYS} for finding in findings],
+    }
+
+
+def _passus(source: Path, out: Path, *arguments: str | Path) -> subprocess.Popen[bytes]:
     environment = os.environ | {"PYTHONPATH": str(source / "src"), "OMP_NUM_THREADS": "1", "PASSUS_THREADS": "1"}
-    passus = f"{sys.executable} -m passus"
-    figure = f"{passus} plot {out} --out {out}/figure.csv"
-    findings = f"{passus} analyse {out} --json > {out}/findings.json"
-    with out.with_suffix(".log").open("wb") as log:
+    with (out.parent / f"{out.name}.log").open("wb") as log:
+        command = [sys.executable, "-P", "-m", "passus", *map(str, arguments)]
         return subprocess.Popen(
-            ["sh", "-c", f"{passus} run {experiment} --out {out} && {figure} && {findings}"],
-            cwd=source, env=environment, stdout=log, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            command,
+            cwd=source,
+            env=environment,
+            stdout=log,
+            stderr=subprocess.DEVNULL if "--json" in arguments else subprocess.STDOUT,
+        )
 
 
 def record(run: Path) -> dict[str, object]:
@@ -81,8 +117,6 @@ def record(run: Path) -> dict[str, object]:
         found[str(path.relative_to(run))] = pyarrow.parquet.read_table(path).to_pylist()
     for path in sorted(run.rglob("*.safetensors")):
         found[str(path.relative_to(run))] = path.read_bytes()
-    if (figure := run.parent / "figure.csv").exists():
-        found["figure.csv"] = figure.read_text()
     return found
 
 

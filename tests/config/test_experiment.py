@@ -148,7 +148,8 @@ def test_arms_may_be_listed_and_are_crossed_with_the_sweep(tmp_path):
     assert arms["all-weights_seed-0"].train.learning_rate == 1e-4 and arms["all-weights_seed-0"].model.tuning == "live"
     set_wins = load_experiment(path, ["train.learning_rate=2e-4", "seed=3", "name=other"]).arms
     assert [(a.name, a.config.train.learning_rate) for a in set_wins] == [("all-weights", 2e-4), ("frozen_rank-2", 2e-4)]
-    assert {a.config.model.lora.rank for a in load_experiment(path, ["model.lora.rank=32"]).arms} == {32}  # written as a table, too
+    written_as_a_table = load_experiment(path, ["model.lora.rank=32"]).arms
+    assert {a.config.model.lora.rank for a in written_as_a_table} == {32}  # written as a table, too
 
 
 def test_the_plan_of_solutions_counts_no_samples():
@@ -160,14 +161,15 @@ def test_the_plan_of_solutions_counts_no_samples():
 
 def test_a_reward_that_is_a_function_stands_alone(tmp_path):
     (arm,) = load_experiment(write_experiment(tmp_path), ["reward=mine:f"]).arms
-    assert (arm.config.reward.function, arm.config.reward.correct) == ("mine:f", 0.0)
+    assert (arm.config.reward.function, arm.config.reward.values.correct) == ("mine:f", 0.0)
     (arm,) = load_experiment(write_experiment(tmp_path), ["reward.function=mine:f"]).arms
-    assert (arm.config.reward.function, arm.config.reward.correct) == ("mine:f", 1.0)
+    assert (arm.config.reward.function, arm.config.reward.values.correct) == ("mine:f", 1.0)
 
 
 def test_a_preset_fills_the_method_and_is_overridden(tmp_path):
     (arm,) = load_experiment(write_experiment(tmp_path), ["method.name=dapo", "method.dynamic_sampling_rounds=2"]).arms
-    assert (arm.config.method.clip_high, arm.config.method.dynamic_sampling_rounds, arm.config.method.loss_average) == (0.28, 2, "tokens")
+    method = arm.config.method
+    assert (method.clip_high, method.dynamic_sampling_rounds, method.loss_average) == (0.28, 2, "token")
     (arm,) = load_experiment(write_experiment(tmp_path), ["method.name=sft", "train.samples=1"]).arms
     assert arm.config.method.loss == "likelihood"
 

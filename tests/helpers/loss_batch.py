@@ -2,7 +2,7 @@
 
 import torch
 
-from passus.methods.loss import LossTokens, policy_loss, token_weights
+from passus.methods.loss import LossTokens, nll_loss, policy_loss, token_weights
 from passus.methods.presets import PRESETS
 
 GRPO = PRESETS["grpo"]
@@ -34,7 +34,7 @@ def passus_loss(new, old, lengths, counts, advantage, rows, method=GRPO, ref=Non
         pick(new), entropy_C, pick(old), advantage[row_C], weights[row_C], row_C, len(lengths), (lengths * counts).sum(),
         pick(ref), pick(sampled),
     )  # fmt: skip
-    return policy_loss(tokens, method)
+    return nll_loss(tokens) if method.loss == "likelihood" else policy_loss(tokens, method)
 
 
 def on_policy_gradient(method, lengths, advantage):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from passus.runs.curves import Curve, Items, Point
+from passus.runs.curve import Curve, CurvePoint, ItemOutcomes
 
 RISE_T = 0.85 - 0.5 * np.exp(-np.arange(15) / 3)
 
@@ -20,11 +20,11 @@ def curve(
     steps = [10 * t for t in range(len(truth_T))]
     lengths_T = np.full(len(truth_T), 20.0) if tokens_T is None else tokens_T
     points = [
-        Point(step, float(correct_QK.mean()), tokens=float(length))
+        CurvePoint(step, float(correct_QK.mean()), tokens=float(length))
         for step, correct_QK, length in zip(steps, correct_TQK, lengths_T, strict=True)
     ]
     tokens_TQK = np.broadcast_to(lengths_T[:, None, None], correct_TQK.shape)
     return Curve(
         name, "b", points, items, samples,
-        Items(steps, list(range(items)), correct_TQK, tokens_TQK, np.zeros_like(correct_TQK)),
+        ItemOutcomes(steps, list(range(items)), correct_TQK, tokens_TQK, np.zeros_like(correct_TQK)),
     )  # fmt: skip

@@ -19,8 +19,8 @@ def reinforce_pp_reference(rewards, lengths, group_baseline):
     values = np.array(rewards, dtype=np.float64)
     if group_baseline:
         values = values - values.mean(axis=1, keepdims=True)
-    per_token = [value for row, row_lengths in zip(values, lengths, strict=True) for value, n in zip(row, row_lengths, strict=True)
-                 for _ in range(n)]  # fmt: skip
+    counts = [n for row in lengths for n in row]
+    per_token = [value for value, n in zip(values.flatten(), counts, strict=True) for _ in range(n)]
     mean = math.fsum(per_token) / len(per_token)
     variance = math.fsum((value - mean) ** 2 for value in per_token) / len(per_token)
     return (values - mean) / math.sqrt(variance)

@@ -251,7 +251,7 @@ def test_kl_estimators_on_a_known_pair():
     kl = float((p * (p / q).log()).sum())
     one, zero = torch.ones(3), torch.zeros(3)
     for kind, bound in (("k3", 1e-6), ("k2", 1e-4)):
-        method = Method(kl=kind, kl_coef=1.0)
+        method = Method(kl_estimator=kind, kl_coef=1.0)
         tokens = LossTokens(p.log(), zero, p.log(), zero, p, torch.arange(3), 3, one.sum(), q.log())
         loss, _ = policy_loss(tokens, method)
         assert float(loss) == pytest.approx(kl, abs=bound)

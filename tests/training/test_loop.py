@@ -12,8 +12,9 @@ from passus.grading.grade import Grade, Verdict
 from passus.launch.arm_process import is_complete
 from passus.metric_names import METRICS
 from passus.runs.run_folder import RunFolder
-from passus.training import loop
-from passus.training.setup import check_anchor, prepare
+from passus.training import checkpoint, update, verify
+from passus.training.setup import check_old_logprobs, prepare
+from passus.training.step import take_step
 
 
 def stop_after(n):
@@ -184,7 +185,7 @@ def test_rewards_come_from_the_table(tmp_path):
 
 
 def test_updates_that_are_not_finite_are_skipped_and_three_in_a_row_stop_the_run(tmp_path, monkeypatch):
-    real = loop.policy_loss
+    real = update.policy_loss
     seen = []
 
     def poisoned(tokens, method):
@@ -193,7 +194,7 @@ def test_updates_that_are_not_finite_are_skipped_and_three_in_a_row_stop_the_run
         factor = float("nan") if bad(len(seen)) else 1.0
         return loss * factor, sums | {"loss": sums["loss"] * factor}
 
-    monkeypatch.setattr(loop, "policy_loss", poisoned)
+    monkeypatch.setattr(update, "policy_loss", poisoned)
     bad = lambda n: n in (2, 3)  # noqa: E731
     folder = run_small(tmp_path / "some", train={"steps": 6, "micro_tokens": 10_000})
     skipped = [row["train/skipped_updates"] for row in folder.metrics()]
@@ -208,11 +209,11 @@ def test_updates_that_are_not_finite_are_skipped_and_three_in_a_row_stop_the_run
     last = sorted((tmp_path / "all/checkpoints").iterdir())[-1]
     assert last.name == "step-000004"
     assert [row["train/skipped_updates"] for row in RunFolder(tmp_path / "all").metrics()] == [0, 0, 0, 0, 0, 1, 1, 1]
-    loop.checkpoint.read(last)  # intact
+    checkpoint.read(last)  # intact
 
 
 def test_a_run_whose_last_update_was_skipped_is_finished(tmp_path, monkeypatch):
-    real = loop.policy_loss
+    real = update.policy_loss
     folder = RunFolder(tmp_path / "arm")
 
     def poisoned(tokens, method):
@@ -220,7 +221,7 @@ def test_a_run_whose_last_update_was_skipped_is_finished(tmp_path, monkeypatch):
         factor = float("nan") if len(folder.metrics()) == 7 else 1.0
         return loss * factor, sums | {"loss": sums["loss"] * factor}
 
-    monkeypatch.setattr(loop, "policy_loss", poisoned)
+    monkeypatch.setattr(update, "policy_loss", poisoned)
     run_small(folder.path)
     assert folder.metrics()[-1]["train/skipped_updates"] == 1
     assert is_complete(folder, small_config())
@@ -228,7 +229,7 @@ def test_a_run_whose_last_update_was_skipped_is_finished(tmp_path, monkeypatch):
 
 def test_completions_with_a_grader_error_have_no_gradient(tmp_path, monkeypatch):
     failed = Grade(Verdict.ERROR, None)
-    monkeypatch.setattr(loop, "grade_items", lambda judge, items, *_: ([failed] * len(items), {}))
+    monkeypatch.setattr(verify, "grade_items", lambda judge, items, *_: ([failed] * len(items), {}))
     row = run_small(tmp_path / "arm", train={"steps": 1}).metrics()[0]
     assert row["train/grader_error"] == 1 and row["train/grad_norm"] == 0
 
@@ -352,11 +353,11 @@ def test_sft_learns_from_worked_solutions(tmp_path):
     assert len(shown) == 16 and all(row["verdict"] == "correct" for row in shown)
 
 
-def test_a_sequence_ratio_refuses_the_samplers_anchor_in_bf16(tmp_path):
+def test_a_sequence_ratio_refuses_the_samplers_log_probs_in_bf16(tmp_path):
     config = small_config(method={"name": "gspo", "old_logprobs": "sampler"})
-    check_anchor(config)
-    with pytest.raises(UsageError, match="anchor"):
-        check_anchor(config.model_copy(update={"run": config.run.model_copy(update={"dtype": "bfloat16"})}))
+    check_old_logprobs(config)
+    with pytest.raises(UsageError, match="old_logprobs"):
+        check_old_logprobs(config.model_copy(update={"run": config.run.model_copy(update={"dtype": "bfloat16"})}))
 
 
 @pytest.mark.parametrize("tuning", ["live", "frozen"])
@@ -404,14 +405,14 @@ def test_a_run_that_starts_from_a_run_is_labelled_with_its_checkpoint(reference,
 
 
 def test_out_of_memory_shrinks_micro_batches_and_keeps_the_result(reference, tmp_path, monkeypatch):
-    real = loop.token_logprobs
+    real = update.forward
 
     def limited(run, packed):
         if len(packed.tokens_T) > 150:
             raise torch.OutOfMemoryError("of 150 tokens")
         return real(run, packed)
 
-    monkeypatch.setattr(loop, "token_logprobs", limited)
+    monkeypatch.setattr(update, "forward", limited)
     folder = run_small(tmp_path / "arm")
     assert folder.metrics()[0]["train/micro_tokens"] < reference.metrics()[0]["train/micro_tokens"]
     for mine, theirs in zip(folder.metrics(), reference.metrics(), strict=True):
@@ -423,7 +424,7 @@ def test_out_of_memory_with_one_sequence_is_an_error(tmp_path, monkeypatch):
     def never(run, packed):
         raise torch.OutOfMemoryError("none left")
 
-    monkeypatch.setattr(loop, "token_logprobs", never)
+    monkeypatch.setattr(update, "forward", never)
     with pytest.raises(PassusError, match="memory ran out") as stopped:
         run_small(tmp_path / "arm")
     assert "frozen" in str(stopped.value) and len(RunFolder(tmp_path / "arm").evals()) == 2
@@ -441,7 +442,7 @@ def test_two_threads_give_the_same_run_twice(tmp_path):
             folder = RunFolder(tmp_path / name)
             run = prepare(small_config(train={"prompts": 16, "samples": 8}), folder, lambda: None)
             for _ in range(6):
-                loop.take_step(run)
+                take_step(run)
             found.append([{k: v for k, v in row.items() if not k.startswith("time/")} for row in folder.metrics()])
     finally:
         torch.set_num_threads(threads)

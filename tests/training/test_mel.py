@@ -15,32 +15,35 @@ from passus.metric_names import METRICS
 from passus.models.loader import load
 from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import Item
-from passus.training import loop, mel
-from passus.training.mel import Lesson
-from passus.training.rollout_batch import Groups
+from passus.training import mel
+from passus.training.mel import Lesson, LessonBatch
+from passus.training.rollout_batch import RolloutBatch
 from passus.training.setup import prepare
+from passus.training.step import lesson_rows
+from passus.training.step_metrics import UpdateStats
+from passus.training.update import _accumulate_objective
 
 TABLES = {"method": {"name": "mel"}, "train": {"steps": 3, "prompts": 8, "max_tokens": 40}, "eval": {"every": 3, "limit": 2}}
 RIGHT, WRONG, CUT = (Grade(verdict, None) for verdict in (Verdict.CORRECT, Verdict.WRONG, Verdict.TRUNCATED))
 
 
-def groups(grades: list[list[Grade]], texts: list[str] | None = None) -> Groups:
+def groups(grades: list[list[Grade]], texts: list[str] | None = None) -> RolloutBatch:
     flat = [grade for group in grades for grade in group]
     items = [Item("abacus/add2", n, "27+48", "75") for n in range(len(grades))]
     rollout = Rollout([[2]] * len(flat), [[0.0]] * len(flat), [True] * len(flat))
-    return Groups(
+    return RolloutBatch(
         len(grades[0]), items, [Prompt((3,), n) for n in range(len(grades))], rollout, texts or ["x"] * len(flat), flat
     )
 
 
 def test_pairs_come_only_from_groups_with_correct_and_wrong_answers():
     used = groups([[RIGHT, RIGHT], [WRONG, WRONG], [RIGHT, WRONG], [CUT, RIGHT]])
-    assert [mel._pair(used, d) for d in range(4)] == [None, None, (5, 4), None]
+    assert [mel.solution_pair(used, d) for d in range(4)] == [None, None, (5, 4), None]
 
 
 def test_a_bare_answer_is_paired_only_where_no_solution_has_steps():
     texts = ["\\boxed{74}", "7+8=14\\boxed{74}", "\\boxed{75}", "\\boxed{75}"]
-    assert mel._pair(groups([[WRONG, WRONG, RIGHT, RIGHT]], texts), 0) == (1, 2)
+    assert mel.solution_pair(groups([[WRONG, WRONG, RIGHT, RIGHT]], texts), 0) == (1, 2)
 
 
 class Scripted:
@@ -69,7 +72,7 @@ def taught(policy, kind: str):
     solved = ["7+8=15;2+4+1=7\\boxed{75}", "\\boxed{74}", "\\boxed{75}", "\\boxed{74}"]  # with the lessons, and without
     scripted = Scripted(policy, ["7+8=15", "75"], solved)
     method = PRESETS["mel"].model_copy(update={"lessons": kind})
-    return mel.teach(policy, scripted, method, USED, PARAMS), scripted
+    return mel.write_lessons(policy, scripted, method, USED, PARAMS), scripted
 
 
 def test_a_lesson_is_kept_if_the_problem_is_solved_with_it(policy):
@@ -105,11 +108,11 @@ def test_a_shuffled_lesson_must_be_complete(policy):
 
     scripted = Cut(policy, ["7+8=15", "7+8"], ["\\boxed{75}"] * 4)
     method = PRESETS["mel"].model_copy(update={"lessons": "shuffled"})
-    found = mel.teach(policy, scripted, method, USED, PARAMS)
+    found = mel.write_lessons(policy, scripted, method, USED, PARAMS)
     assert [one.kept for one in found.lessons] == [False, True]
     assert policy.chat.decode(found.kept[0].tokens) == "7+8=15"
     alone = groups([[WRONG, RIGHT]], ["7+8=14\\boxed{74}", "7+8=15\\boxed{75}"])
-    assert mel.teach(policy, Scripted(policy, [], []), method, alone, PARAMS).lessons == []  # there is no other's
+    assert mel.write_lessons(policy, Scripted(policy, [], []), method, alone, PARAMS).lessons == []  # there is no other's
 
 
 def test_the_uplift_is_measured_against_new_samples_of_the_same_problems(policy):
@@ -119,13 +122,17 @@ def test_the_uplift_is_measured_against_new_samples_of_the_same_problems(policy)
 
 
 def test_an_answer_leaks_only_as_a_number_of_its_own():
-    assert mel._leaks("5", "so it is 5") and mel._leaks("75", "7+8=15, 75.")
-    assert not mel._leaks("5", "7+8=15") and not mel._leaks("75", "175") and not mel._leaks("5", "1.5")
+    assert mel.contains_answer("5", "so it is 5") and mel.contains_answer("75", "7+8=15, 75.")
+    assert (
+        not mel.contains_answer("5", "7+8=15") and not mel.contains_answer("75", "175") and not mel.contains_answer("5", "1.5")
+    )
 
 
 def test_a_pair_that_does_not_fit_the_context_is_dropped_and_counted(policy):
     method = PRESETS["mel"]
-    found = mel.teach(policy, Scripted(policy, [], []), method, USED, replace(PARAMS, max_tokens=policy.context_length - 5))
+    found = mel.write_lessons(
+        policy, Scripted(policy, [], []), method, USED, replace(PARAMS, max_tokens=policy.context_length - 5)
+    )
     assert found.lessons == [] and found.too_long == 2 and found.metrics()["lessons/built"] == 0
 
 
@@ -140,7 +147,10 @@ def test_the_gradient_is_that_of_the_mean_log_likelihood_of_the_lesson(tmp_path)
     run = prepare(small_config(**TABLES), RunFolder(_new(tmp_path)), lambda: None)
     contexts, written = [[2, 9, 10, 5, 11], [2, 12, 5]], [[11, 12, 1], [13, 14, 15, 16, 1]]
     kept = [Lesson(n, True, True, False, contexts[n], written[n]) for n in range(2)]
-    loss = loop.add_lessons(run, kept)
+    rows = lesson_rows(run, LessonBatch(kept, 0, 0.0, 0))
+    stats = UpdateStats(0.0)
+    _accumulate_objective(run, rows[0], [0, 1], stats, False)
+    loss = stats.sums["lessons"]
     mine = {name: p.grad.clone() for name, p in run.policy.model.named_parameters() if p.grad is not None}
     run.optimizer.zero_grad()
     expected = 0

@@ -10,20 +10,22 @@ from passus.config.tables import TaskTable
 from passus.engine.interface import SamplingParams
 from passus.errors import Stop, UsageError
 from passus.runs.run_folder import RunFolder
-from passus.training import loop
-from passus.training.prompt_order import Curriculum
+from passus.training.checkpoint import Progress
+from passus.training.difficulty import base_success_rates
+from passus.training.prompt_order import PrioritisedPrompts
 from passus.training.setup import prepare
 
 
-def curriculum(**changes) -> Curriculum:
-    return Curriculum(TaskTable(name="abacus/add2", limit=8, **changes), seed=0)
+def prompts(order: str, rates: list[float]) -> PrioritisedPrompts:
+    progress = Progress(base_rates=rates, rates=rates)
+    return PrioritisedPrompts(TaskTable(name="abacus/add2", limit=8, order=order), 0, progress)
 
 
 def test_items_are_sampled_in_proportion_to_their_failure_rate():
-    chosen = curriculum(order="prioritised")
     rates = [1.0, 0.0, 0.5, 0.5, 0.9, 0.2, 1.0, 0.6]
+    chosen = prompts("prioritised", rates)
     draws = 4000
-    seen = collections.Counter(chosen.draw(rates, rates, 1, place, 1)[0][1].index for place in range(draws))
+    seen = collections.Counter(chosen.draw(1, place, 1)[0][1].index for place in range(draws))
     whole = sum(1 - rate for rate in rates)
     for n, rate in enumerate(rates):
         share = (1 - rate) / whole
@@ -33,20 +35,20 @@ def test_items_are_sampled_in_proportion_to_their_failure_rate():
 
 
 def test_solved_items_come_again_when_all_are_solved():
-    drawn = curriculum(order="prioritised").draw([1.0] * 8, [1.0] * 8, 1, 0, 8)
+    drawn = prompts("prioritised", [1.0] * 8).draw(1, 0, 8)
     assert len({item.index for _, item in drawn}) == 8 and [place for place, _ in drawn] == list(range(8))
 
 
 def test_a_step_can_need_more_prompts_than_there_are_items():
-    drawn = curriculum(order="prioritised").draw([0.5] * 7 + [1.0], [0.0] * 8, 1, 0, 20)
+    drawn = prompts("prioritised", [0.5] * 7 + [1.0]).draw(1, 0, 20)
     counts = collections.Counter(item.index for _, item in drawn)
     assert len(drawn) == 20 and max(counts.values()) == 3 and len(counts) == 7
 
 
 def test_from_its_step_on_only_the_harder_half_is_sampled():
-    chosen, base = curriculum(order="hard-from-5"), [0.0, 0.1, 0.9, 0.8, 0.2, 0.3, 0.7, 1.0]
-    assert chosen.allowed(base, 4) == list(range(8)) and chosen.allowed(base, 5) == [0, 1, 4, 5]
-    assert {chosen.number_of[i.benchmark, i.index] for _, i in chosen.draw(base, base, 9, 0, 4)} == {0, 1, 4, 5}
+    chosen = prompts("hard-from-5", [0.0, 0.1, 0.9, 0.8, 0.2, 0.3, 0.7, 1.0])
+    assert chosen.allowed(4) == list(range(8)) and chosen.allowed(5) == [0, 1, 4, 5]
+    assert {chosen.index_of[i.benchmark, i.index] for _, i in chosen.draw(9, 0, 4)} == {0, 1, 4, 5}
 
 
 @pytest.mark.parametrize("task", [{"order": "prioritised"}, {"order": "hard-from-3"}])
@@ -81,10 +83,10 @@ def test_success_rates_are_tracked_and_resumed_exactly(tmp_path, whole, step):
 def test_difficulty_is_the_success_rate_of_ten_samples_of_the_base(tmp_path):
     tables = {"task": {"limit": 3, "order": "prioritised"}, "train": {"steps": 1, "prompts": 2, "max_tokens": 24}}
     run = prepare(small_config(**tables), RunFolder(tmp_path), lambda: None)
-    rates = loop.base_rates(run, run.curriculum, lambda text: None)
+    rates = base_success_rates(run, run.prompts.items, lambda text: None)
     params = SamplingParams(10, 24, run.config.seed, "difficulty")
-    rollout = run.engine.generate(run.policy.prompts(list(enumerate(run.curriculum.items))), params)
+    rollout = run.sampler.generate(run.policy.prompts(list(enumerate(run.prompts.items))), params)
     texts = run.policy.chat.batch_decode(rollout.tokens)
-    for n, item in enumerate(run.curriculum.items):
+    for n, item in enumerate(run.prompts.items):
         right = [f"\\boxed{{{item.gold}}}" in text for text in texts[10 * n : 10 * n + 10]]
         assert rates[n] == sum(right) / 10

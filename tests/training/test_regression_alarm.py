@@ -12,7 +12,7 @@ from passus.launch import arm_process
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 from passus.stats import falls
 from passus.training import regression_alarm
-from passus.training.regression_alarm import Fall
+from passus.training.regression_alarm import Regression
 
 EVALS = {"eval": {"every": 1, "limit": 4, "samples": 1}, "train": {"steps": 9, "prompts": 2, "samples": 2}}
 
@@ -40,14 +40,14 @@ def falling(path, low: float, items: int = 60) -> RunFolder:
 
 
 def test_a_fall_is_detected_with_its_size_and_its_best_step(tmp_path):
-    found = regression_alarm.fall(falling(tmp_path / "a", 0.2), -1, 6)
-    assert found is not None and found.best == 10 and found.drop == pytest.approx(0.2, abs=0.05)
-    assert regression_alarm.fall(falling(tmp_path / "b", 0.0), -1, 6) is None
+    found = regression_alarm.find_regression(falling(tmp_path / "a", 0.2), -1, 6)
+    assert found is not None and found.best_step == 10 and found.drop == pytest.approx(0.2, abs=0.05)
+    assert regression_alarm.find_regression(falling(tmp_path / "b", 0.0), -1, 6) is None
 
 
 def test_one_eval_point_is_no_fall_and_an_alarm_resets_the_test(tmp_path):
     run = falling(tmp_path / "a", 0.2)
-    assert regression_alarm.fall(run, 40, 6) is None and regression_alarm.fall(run, 20, 6) is None
+    assert regression_alarm.find_regression(run, 40, 6) is None and regression_alarm.find_regression(run, 20, 6) is None
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +69,10 @@ def goes_off(monkeypatch):
 def set_off(monkeypatch):
     def fall(folder, after, looks):
         last = max(point.step for point in folder.evals())
-        return Fall(2, 0.1, 5.0) if last == 6 and after < 6 else None
+        return Regression(2, 0.1, 5.0) if last == 6 and after < 6 else None
 
-    monkeypatch.setattr(regression_alarm, "fall", fall)
-    monkeypatch.setattr(regression_alarm, "wanted", lambda folder, after: [2])
+    monkeypatch.setattr(regression_alarm, "find_regression", fall)
+    monkeypatch.setattr(regression_alarm, "steps_to_keep", lambda folder, after: [2])
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from passus.cli.show import show_samples
 from passus.config.experiment import load_experiment
 from passus.errors import Stop, UsageError
 from passus.evaluation import candidates
-from passus.figures import kinds
+from passus.figures import export, kinds
 from passus.grading.grade import Verdict
 from passus.metric_names import METRICS
 from passus.models import reward_head
@@ -195,7 +195,7 @@ def test_a_generator_that_has_changed_is_refused(experiment, tmp_path):
     run = RunFolder(tmp_path / "from-qwen3")
     other = run.config().model_copy(update={"model": run.config().model.model_copy(update={"base": "nano/llama3.2"})})
     with pytest.raises(UsageError, match="has changed since its first answers"):
-        candidates.draw(other, run, lambda: None, lambda text: None)
+        candidates.generate(other, run, lambda: None, lambda text: None)
 
 
 @pytest.mark.parametrize("arm", ["from-qwen3", "qwen3-26k"])
@@ -237,7 +237,7 @@ def test_a_stopped_generator_resumes_with_the_missing_files(experiment, tmp_path
     missing.unlink()
     kept = tmp_path / "from-qwen3" / "candidates" / "eval-0.8.parquet"
     stamp = kept.stat().st_mtime_ns
-    candidates.draw(run.config(), run, lambda: None, lambda text: None)
+    candidates.generate(run.config(), run, lambda: None, lambda text: None)
     assert candidates.read(missing) == was and kept.stat().st_mtime_ns == stamp
 
 
@@ -319,11 +319,11 @@ def test_the_report_compares_reward_models_with_majority_voting(experiment, tmp_
 
 def test_figures_of_reward_models(experiment, tmp_path):
     figure = kinds.figure([experiment])
-    assert figure.y == "rm@8" and figure.x == "Share of the run" and figure.panels == ["abacus/add2", "abacus/sub"]
+    assert figure.y == "rm@8" and figure.x == "Training progress" and figure.panels == ["abacus/add2", "abacus/sub"]
     levels = {s.name: s.points[0].y for s in figure.series if s.reference and s.panel == "abacus/add2"}
     point = RunFolder(experiment / "qwen3-26k").evals()[0]
     assert levels == {"mean@k": point.mean, "maj@k": point.maj_at_k["8"], "pass@k": point.pass_at_k["8"]}
-    by_k = kinds.figure([experiment], "choice")
+    by_k = kinds.figure([experiment], "rm-at-k")
     (mine,) = [s for s in by_k.series if not s.reference and s.panel == "abacus/add2"]
     assert [p.x for p in mine.points] == [0, 1, 2, 3] and all(p.low <= p.y <= p.high for p in mine.points)
     average = {s.name: s.points[-1].y for s in by_k.series if s.panel.startswith("Average")}
@@ -340,11 +340,11 @@ def test_figures_of_reward_models(experiment, tmp_path):
         train={"steps": 2},
         eval={"limit": 2},
     )
-    both = kinds.figure([paid.path], "pleasing")
+    both = kinds.figure([paid.path], "reward-hacking")
     assert both.y2 == "Reward model's score" and all(p.tokens is not None for s in both.series for p in s.points)
-    kinds.draw(both, tmp_path / "both.png")
+    export.draw(both, tmp_path / "both.png")
     with pytest.raises(UsageError, match="no scores in"):
-        kinds.figure([experiment], "pleasing")
+        kinds.figure([experiment], "reward-hacking")
 
 
 def test_eval_with_a_selector_adds_rm_at_k(experiment, capsys):
