@@ -27,7 +27,7 @@ PLACES = [
     "write:metrics.jsonl",
 ]
 STEPS = 40
-FROZEN = ("model.tuning=frozen", "train.learning_rate=5e-3", "method.name=dapo", "method.kl_weight=0.01")
+FROZEN = ("model.tuning=frozen", "train.learning_rate=5e-3", "method.name=dapo", "method.kl_coef=0.01")
 """Every other run: an adapter, its base as reference, and steps that use up more of the prompts than others."""
 
 
