@@ -2,6 +2,8 @@
 
 import json
 import shutil
+from functools import reduce
+from operator import getitem
 
 import pytest
 
@@ -27,7 +29,7 @@ COMMANDS = [[name] for name in app if not name.startswith("-")] + [["benchmarks"
 def test_every_command_helps_and_documents_every_option(command, capsys):
     app([*command, "--help"], result_action="return_value")
     assert f"Usage: passus {' '.join(command)}" in capsys.readouterr().out
-    for argument in app[command].assemble_argument_collection():
+    for argument in reduce(getitem, command, app).assemble_argument_collection(parse_docstring=True):
         assert argument.parameter.help, argument.name
 
 
@@ -37,7 +39,7 @@ def test_help_loads_nothing_heavy(tmp_path):
     import sys
 
     heavy = {"torch", "transformers", "pydantic", "scipy", "numpy", "matplotlib", "pyarrow", "jinja2", "rich.markdown"}
-    code = f"import sys, passus.cli.app; passus.cli.app.app('', result_action='return_value'); print({heavy} & {{*sys.modules}})"
+    code = f"import sys; from passus.cli.app import app; app(result_action='return_value'); print({heavy} & {{*sys.modules}})"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.splitlines()[-1] == "set()"
 
 

@@ -68,7 +68,7 @@ def eval(
     config = resolve.eval_config(
         suite, samples, temperature, max_tokens, limit,
         {"base": model, "prompt": prompt, "system": system, "thinking": thinking},
-        {"url": judge, "model": judge_model, "timeout": judge_timeout},
+        {"url": judge, "model": judge_model},
     )  # fmt: skip
     if out is not None:
         _create_folder(out)
@@ -78,7 +78,7 @@ def eval(
     from passus.console import print_next_commands
 
     with Console(stderr=True).status("evaluating"):
-        evaluated = evaluate_model(config, seed, device, selector)
+        evaluated = evaluate_model(config, seed, device, selector, judge_timeout)
     if out is not None:
         write_results(evaluated, out)
     for line in result_lines(evaluated, as_json=json_):
@@ -102,7 +102,7 @@ def _create_folder(out: Path) -> None:
         raise UsageError(f"--out {out}: {error.strerror}", expected="a folder that can be created") from None
 
 
-def evaluate_model(config: "Config", seed: int, device: str, selector: str = "") -> "EvaluationResult":
+def evaluate_model(config: "Config", seed: int, device: str, selector: str, judge_timeout: float) -> "EvaluationResult":
     """Evaluates a model. Loads the data before the model, so that missing data is reported at once."""
     from passus.engine.device import choose_device, choose_dtype
     from passus.evaluation import suite
@@ -113,7 +113,7 @@ def evaluate_model(config: "Config", seed: int, device: str, selector: str = "")
     from passus.models import loader, reward_head
     from passus.tasks.llm_judge import judge_of
 
-    judge = judge_of(config.judge.url, config.judge.model)
+    judge = judge_of(config.judge.url, config.judge.model, judge_timeout)
     loaded = suite.load_suite(config.eval, judged=judge is not None)
     arm_process.set_up_process(arm_process.process_threads())
     chosen_device = choose_device(device)
