@@ -1,4 +1,4 @@
-"""Writes that a kill cannot tear: whole files by rename, lines by append. And the hook by which tests kill inside them."""
+"""Writes that survive a kill: whole files by rename, rows by append. Also the fault injection that tests kill inside them."""
 
 import errno
 import json
@@ -10,9 +10,11 @@ from typing import Any
 
 from passus.errors import PassusError
 
+TAIL_BYTES = 1 << 16
+
 
 def write_atomic(path: Path, write: Callable[[Path], object], *, durable: bool = True) -> None:
-    """Let `write` fill a file beside the target, make it durable, then put it in the target's place."""
+    """Lets `write` fill a file beside the target, makes it durable, and renames it to the target."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         write(temporary)
@@ -21,7 +23,7 @@ def write_atomic(path: Path, write: Callable[[Path], object], *, durable: bool =
         fault(f"write:{path.name}")
         os.replace(temporary, path)
     except OSError:
-        temporary.unlink(missing_ok=True)  # half a file on a full disk helps nobody
+        temporary.unlink(missing_ok=True)  # a partial file would fill the disk further
         raise
     if durable:
         fsync(path.parent)
@@ -32,28 +34,29 @@ def write_text(path: Path, text: str) -> None:
 
 
 def to_json(value: Any) -> str:
-    """Strict JSON on one line: no NaN, which other readers refuse. Callers write None for what is not a number."""
+    """Returns strict JSON on one line. NaN is refused, as other readers refuse it; callers write None instead."""
     return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
-def append_lines(path: Path, rows: Iterable[dict]) -> None:
-    """Whole lines in one write; a kill can tear the last one, which `read_lines` then drops."""
+def append_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Appends rows in one write. A kill can tear the last line, which `read_lines` then drops."""
     data = "".join(to_json(row) + "\n" for row in rows).encode()
     with open(path, "ab", buffering=0) as file:
         start = file.tell()
-        if file.write(data) != len(data):  # the disk filled up halfway, and the next line must not be glued on to this one
+        if file.write(data) != len(data):  # the disk is full: the next row must not be appended to a partial one
             file.truncate(start)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
-def read_lines(path: Path) -> list[dict]:
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Returns the rows of a file of lines; empty where there is no file."""
     if not path.exists():
         return []
-    lines = path.read_bytes().split(b"\n")[:-1]  # what comes after the last line break was torn by a kill
+    lines = path.read_bytes().split(b"\n")[:-1]  # the rest after the last line break was torn by a kill
     return [_parse(line, path, number) for number, line in enumerate(lines, start=1)]
 
 
-def _parse(line: bytes, path: Path, number: int | str) -> dict:
+def _parse(line: bytes, path: Path, number: int | str) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except ValueError:
@@ -63,31 +66,31 @@ def _parse(line: bytes, path: Path, number: int | str) -> dict:
     return row
 
 
-def last_line(path: Path) -> dict | None:
-    """The newest whole row of a file of lines, without reading all of it."""
+def last_line(path: Path) -> dict[str, Any] | None:
+    """Returns the newest complete row, without reading the whole file."""
     lines = _tail(path)
     return _parse(lines[-1], path, "last") if lines else None
 
 
-def last_step(path: Path) -> list[dict]:
-    """The newest rows that share their step: those of one eval point."""
+def last_step(path: Path) -> list[dict[str, Any]]:
+    """Returns the newest rows that share one step, such as those of one eval point."""
     rows = [_parse(line, path, "near the end") for line in _tail(path)]
     return [row for row in rows if row["step"] == rows[-1]["step"]]
 
 
-def _tail(path: Path, window: int = 1 << 16) -> list[bytes]:
-    """The whole lines among the last bytes of a file."""
+def _tail(path: Path) -> list[bytes]:
+    """Returns the complete lines among the last bytes of a file."""
     if not path.exists():
         return []
     with open(path, "rb") as file:
-        start = max(0, path.stat().st_size - window)
+        start = max(0, path.stat().st_size - TAIL_BYTES)
         file.seek(start)
         lines = file.read().split(b"\n")[:-1]
-    return lines[1:] if start else lines  # the first was cut by the window
+    return lines[1:] if start else lines  # the first line may be cut
 
 
 def is_disk_full(error: Exception) -> bool:
-    """Also where a library says it in words only."""
+    """Returns whether an error means a full disk. Some libraries say so only in the message."""
     return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left on device" in str(error)
 
 
@@ -103,9 +106,9 @@ _passed: dict[str, int] = {}
 
 
 def fault(place: str) -> None:
-    """PASSUS_FAULT="kill@save:model:2" kills this process the second time it comes by.
+    """Injects a fault for tests. PASSUS_FAULT="kill@save:model:2" kills this process at the second call with that place.
 
-    Likewise "term@..." and "int@..." send it SIGTERM and SIGINT there, and "enospc@..." fills the disk.
+    "term@..." and "int@..." send SIGTERM and SIGINT, and "enospc@..." raises the error of a full disk.
     """
     wanted = os.environ.get("PASSUS_FAULT")
     if not wanted:

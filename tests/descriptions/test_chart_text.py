@@ -10,7 +10,8 @@ import pytest
 from passus.descriptions.chart_text import LONGEST_NAME, MOST_CHARACTERS, MOST_SAID, describe, read
 from passus.descriptions.claim_parser import Names, Number, parse_claim
 from passus.errors import UsageError
-from passus.runs.curves import Claim, Curve, Curves, Point, to_json
+from passus.runs.curve import Claim, Curve, CurvePoint, Curves
+from passus.runs.curve_file import curves_to_json
 
 SEEDS = Path(__file__).parents[3] / "shared" / "seeds"
 needs_seeds = pytest.mark.skipif(not SEEDS.is_dir(), reason=f"no seed texts in {SEEDS}")
@@ -70,8 +71,8 @@ def test_panels_are_benchmarks_with_lengths():
     assert {curve.name for curve in curves.series} == {"Performance"}
     panels = {curve.benchmark: curve.points for curve in curves.series}
     assert panels["Total@temp_1.0"] == [
-        Point(0, 0.75, tokens=0, approximate=True),
-        Point(150, 0.88, tokens=20000, approximate=True),
+        CurvePoint(0, 0.75, tokens=0, approximate=True),
+        CurvePoint(150, 0.88, tokens=20000, approximate=True),
     ]
     assert [point.tokens for point in panels["OMNI-MATH500"]] == [0, 25000]
     assert all(math.isnan(point.y) for point in panels["OMNI-MATH500"])
@@ -172,13 +173,13 @@ def test_prose(prose, points):
 @pytest.mark.parametrize(
     ("item", "point"),
     [
-        ("Step 10: ~0.5", Point(10, 0.5, approximate=True)),
-        ("**Step 10:** 0.5", Point(10, 0.5)),
-        ("Training Step 10: approximately 0.5 accuracy", Point(10, 0.5, approximate=True)),
-        ("Step 10: 0.4-0.6", Point(10, 0.5, 0.4, 0.6, approximate=True)),
-        ("Step 10: 0.5 (0.4 to 0.6; 812 tokens)", Point(10, 0.5, 0.4, 0.6, 812)),
-        ("10: 1e-05 (highest)", Point(10, 1e-05)),
-        ("Step 70-80: ~0.5", Point(75, 0.5, approximate=True)),
+        ("Step 10: ~0.5", CurvePoint(10, 0.5, approximate=True)),
+        ("**Step 10:** 0.5", CurvePoint(10, 0.5)),
+        ("Training Step 10: approximately 0.5 accuracy", CurvePoint(10, 0.5, approximate=True)),
+        ("Step 10: 0.4-0.6", CurvePoint(10, 0.5, 0.4, 0.6, approximate=True)),
+        ("Step 10: 0.5 (0.4 to 0.6; 812 tokens)", CurvePoint(10, 0.5, 0.4, 0.6, 812)),
+        ("10: 1e-05 (highest)", CurvePoint(10, 1e-05)),
+        ("Step 70-80: ~0.5", CurvePoint(75, 0.5, approximate=True)),
     ],
 )
 def test_listed_points(item, point):
@@ -294,7 +295,7 @@ def test_a_sentence_is_searched_for_names_once_a_use_and_not_once_a_name(monkeyp
 def check_round_trip(curves: Curves) -> None:
     text = describe(curves)
     back = read(text)
-    assert to_json(back)["series"] == to_json(curves)["series"]
+    assert curves_to_json(back)["series"] == curves_to_json(curves)["series"]
     assert [claim.text for claim in back.claims] == [claim.text for claim in curves.claims]
     assert (back.title, back.x, back.y, back.unread) == (curves.title, curves.x, curves.y, [])
     assert describe(back) == text
@@ -347,10 +348,10 @@ def some_number(random: random.Random) -> float:
     )
 
 
-def some_point(random: random.Random) -> Point:
+def some_point(random: random.Random) -> CurvePoint:
     low, high, tokens = (some_number(random) if random.random() < 0.4 else None for _ in range(3))
     y = math.nan if random.random() < 0.2 else some_number(random)
-    return Point(some_number(random), y, low, high, tokens, random.random() < 0.5)
+    return CurvePoint(some_number(random), y, low, high, tokens, random.random() < 0.5)
 
 
 def some_curves(random: random.Random) -> Curves:
@@ -374,11 +375,16 @@ def test_random_curves_come_back(start):
 
 def test_every_word_comes_back():
     for word in WORDS:
-        check_round_trip(Curves(word, "step", "accuracy", [Curve(word, word, [Point(1, 0.5)], 30, 4)], [Claim(word, 1)]))
+        check_round_trip(Curves(word, "step", "accuracy", [Curve(word, word, [CurvePoint(1, 0.5)], 30, 4)], [Claim(word, 1)]))
 
 
 def test_the_form():
-    points = [Point(0, 0.25, 0.2, 0.3, 812.0), Point(10, math.nan), Point(20, 0.5, approximate=True), Point(30, 0.375, low=0.3)]
+    points = [
+        CurvePoint(0, 0.25, 0.2, 0.3, 812.0),
+        CurvePoint(10, math.nan),
+        CurvePoint(20, 0.5, approximate=True),
+        CurvePoint(30, 0.375, low=0.3),
+    ]
     curves = Curves("A", "step", "accuracy", [Curve("Qwen3 (7B)", "AIME24", points, 30, 4)], [Claim("It rises.", 7)])
     assert describe(curves) == (
         "## Line Chart: A\n"

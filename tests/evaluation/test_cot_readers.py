@@ -21,8 +21,10 @@ from passus.models.loader import load
 from passus.runs.curve import Curves
 from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import Item, benchmark_items
-from passus.training import loop
+from passus.training.rows import training_rows
 from passus.training.setup import prepare
+from passus.training.step import sample_groups
+from passus.training.step_metrics import Times
 
 ITEM = Item("abacus/add2", 0, "27+48", "75")
 TABLES = {
@@ -133,8 +135,8 @@ def test_the_readers_answer_is_paid_for_and_the_policys_own_is_kept_beside_it(wh
 
 def test_only_what_was_read_is_learned(tmp_path):
     run = prepare(small_config(**TABLES), RunFolder(tmp_path), lambda: None)
-    drawn = loop.draw_groups(run, 1, loop.Times())
-    seen = loop.experience(run, drawn)
+    drawn = sample_groups(run, 1, Times())
+    seen = training_rows(run, drawn)
     learned = run.policy.chat.batch_decode(seen.completions_N)
     assert any(text.endswith(BOX) for text in learned)
     for text, said in zip(learned, drawn.texts_N, strict=True):

@@ -27,10 +27,10 @@ ROWS = {
     "least": f"{{{REQUIRED}}}",
     "null accuracy": f"{{{REQUIRED}}}".replace('"acc": 0.5', '"acc": null'),
     "policy": f'{{{REQUIRED}, {POLICY}, "time/eval": 1.5}}',
-    "judged and scored": f'{{{REQUIRED}, {POLICY}, "time/eval": 1.5, "judge": {{"it timed out": 2}}, "unjudged": 3, "score": 0.1}}',
+    "judged and scored": f'{{{REQUIRED}, {POLICY}, "time/eval": 1.5, "judge": {{"timeout": 2}}, "unjudged": 3, "score": 0.1}}',
     "selected": f'{{{REQUIRED}, {POLICY}, "time/eval": 1.5, {SELECTED}}}',
     "reward model": f"{{{REQUIRED}, {REWARD_MODEL}}}",
-    "no room for a choice": f'{{{REQUIRED}, "mean": 1.0, "rm": {{"8": 1.0}}, "rm_ci": {{"8": [1.0, 1.0]}}, "efficiency": null}}',
+    "equal candidates": f'{{{REQUIRED}, "mean": 1.0, "rm": {{"8": 1.0}}, "rm_ci": {{"8": [1.0, 1.0]}}, "efficiency": null}}',
     "unknown keys": f'{{{REQUIRED}, "later": {{"x": 1}}}}',
 }
 

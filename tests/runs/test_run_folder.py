@@ -15,7 +15,8 @@ from passus.figures import kinds
 from passus.metric_names import METRICS
 from passus.runs.eval_point import EvalPoint
 from passus.runs.lock import ArmLock, is_held, state_of
-from passus.runs.run_folder import ROWS, RunFolder
+from passus.runs.row_files import ROWS
+from passus.runs.run_folder import RunFolder
 
 MODEL = {"label": "m", "family": "Qwen3", "parameters": 1}
 

@@ -55,10 +55,13 @@ def comparison(a: Line, b: Line, difference: Difference) -> Finding:
 
 
 def _finish(a: str, b: str, difference: Difference, evidence: str) -> str:
-    """Says by how much one line finishes above or below the other. The interval is that of the first minus the second."""
-    if difference.low is not None and difference.high is not None:
-        evidence = f"{ci(difference.low, difference.high)}, {evidence}"
+    """Says by how much one line finishes above or below the other."""
     side = "above" if difference.mean >= 0 else "below"
+    if difference.low is not None and difference.high is not None:
+        signed = (
+            "" if difference.mean >= 0 else f"difference {points(difference.mean)}, "
+        )  # else the interval's sign is unclear
+        evidence = f"{signed}{ci(difference.low, difference.high)}, {evidence}"
     return f"{a} finishes {amount(difference.mean)} {side} {b} ({evidence})."
 
 
@@ -82,8 +85,8 @@ def tiers(lines: list[Line], differences: dict[tuple[str, str], Difference]) -> 
     if all(p != p for p in ps):
         ordered = sorted(lines, key=lambda line: -line.end)
         gaps = sorted(((a.end - b.end, a.name, b.name) for a, b in pairwise(ordered)), reverse=True)[:2]
-        largest = ", ".join(f"{points(gap)} between {a} and {b}" for gap, a, b in gaps)
-        sentence = f"The largest gaps at the end are {largest}. Their noise is unknown."
+        largest = ", then ".join(f"{points(gap)} between {a} and {b}" for gap, a, b in gaps)
+        sentence = f"The largest gap at the end is {largest}. Their noise is unknown."
         return Finding("A7", "all", benchmark, claim, Conclusion.UNTESTABLE, level, sentence)
     names = [line.name for line in lines]
     separated_MM = np.zeros((len(lines), len(lines)), dtype=bool)

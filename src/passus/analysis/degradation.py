@@ -151,7 +151,7 @@ def best_checkpoint(m: MeasuredCurve) -> Finding | None:
         ahead = unbiased - m.end
         sentence += f" Chosen on one half of the items and scored on the other it is {share(unbiased)}, against "
     else:
-        sentence += " The end is "
+        sentence += " Accuracy is "
     verdict = supported_if(ahead > max(luck, MARGIN))
     meaning = "an earlier checkpoint is better" if verdict is Conclusion.SUPPORTED else "no earlier checkpoint is better"
     sentence += f"{share(m.end)} {m.end_words}: {meaning}."

@@ -157,6 +157,6 @@ def items_solved(m: MeasuredCurve) -> Finding | None:
     test = paired_tests.mcnemar_test(last_Q, first_Q)
     verdict = supported_if(test.p < 0.05 and gained > lost)
     sentence = f"{gained} of {len(first_Q)} items are newly solved and {lost} lost from first to last eval point"
-    sentence += f" ({p_value(test.p)}). {never} are never solved; {forgotten} were solved at some point and are not at the end."
+    sentence += f" ({p_value(test.p)}). Never solved: {never}. Solved at some point but not at the end: {forgotten}."
     numbers: dict[str, float] = {"gained": gained, "lost": lost, "never": never, "forgotten": forgotten}
     return m.finding("A18", "more items are solved than lost", verdict, sentence, numbers=numbers, p=test.p)

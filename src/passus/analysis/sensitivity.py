@@ -34,7 +34,8 @@ def sensitivity(lines: list[Line]) -> Finding | None:
     if len(lines) < 2 or max(seeds) < 2 or any(m.curve.origin is None for line in lines for m in line.curves):
         return None
     if min(seeds) < MIN_SEEDS:
-        sentence = f"{min(seeds)} to {max(seeds)} seeds per setting: {MIN_SEEDS} are needed."
+        count = f"{min(seeds)} to {max(seeds)}" if min(seeds) < max(seeds) else str(min(seeds))
+        sentence = f"{count} seeds per setting: {MIN_SEEDS} are needed."
         return Finding("A19", "all", lines[0].benchmark, CLAIM, Conclusion.UNDERPOWERED, "L3", sentence)
     ends_N = np.array([end for line in lines for end in line.ends])
     line_N: list[Hashable] = [line.name for line in lines for _ in line.curves]

@@ -33,7 +33,7 @@ from passus.descriptions.claim_parser import (  # fmt: skip
     x_words,
 )
 from passus.errors import UsageError
-from passus.runs.curves import Claim, Curve, Curves, Point
+from passus.runs.curve import Claim, Curve, CurvePoint, Curves
 
 MOST_CHARACTERS, MOST_ENTRIES, MOST_SAID = 200_000, 1000, 100_000
 """Of a text; of its series; of points that prose gives, as one sentence can give points to every series of a panel."""
@@ -320,14 +320,14 @@ class _Entry:
     benchmark: str
     n: int | None = None
     k: int | None = None
-    listed: list[Point] = field(default_factory=list)
+    listed: list[CurvePoint] = field(default_factory=list)
     said: dict[float, dict[str, float]] = field(default_factory=dict)
     """By x: the first value and length that prose gives."""
 
     def curve(self) -> Curve:
         listed = {point.x for point in self.listed}
         said = [
-            Point(x, given.get("value", math.nan), tokens=given.get("tokens"), approximate=True)
+            CurvePoint(x, given.get("value", math.nan), tokens=given.get("tokens"), approximate=True)
             for x, given in self.said.items()
             if x not in listed
         ]
@@ -420,7 +420,7 @@ def _list(match: re.Match[str], entry: _Entry) -> bool:
         else:
             left.append(told)
     approximate = bool(re.search(r"~|≈|\b(?:about|around|approximately|roughly|nearly|near)\b", match[0])) or len(values) == 2
-    entry.listed.append(Point(to_float(match["x"].lstrip("~")), y, approximate=approximate, **more))
+    entry.listed.append(CurvePoint(to_float(match["x"].lstrip("~")), y, approximate=approximate, **more))
     return not numbers_in(" ".join(left))
 
 
@@ -553,11 +553,11 @@ def _trend(curve: Curve, x: str) -> str:
     return f"Starts at {start} and ends {level}, at {end}; the largest value is {largest}."
 
 
-def _value(point: Point) -> str:
+def _value(point: CurvePoint) -> str:
     return "~" * point.approximate + _number(float(point.y))
 
 
-def _listed(point: Point, x: str) -> str:
+def _listed(point: CurvePoint, x: str) -> str:
     """One mark is enough to call a point approximate: on its value or, where that is missing, on its x."""
     missing = math.isnan(point.y)
     low, high, tokens = (None if given is None else _number(float(given)) for given in (point.low, point.high, point.tokens))

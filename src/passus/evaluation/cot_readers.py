@@ -26,7 +26,7 @@ from passus.grading.grade import BOX, Grade
 from passus.models import loader
 from passus.models.policy import Policy
 from passus.runs.eval_point import NO_TEXT, OTHER_TEXT, ReaderPoint
-from passus.runs.run_folder import ROWS
+from passus.runs.row_files import ROWS
 from passus.tasks.llm_judge import Judge, grade_items
 from passus.tasks.lookup import Item
 from passus.tasks.prompt import WHY

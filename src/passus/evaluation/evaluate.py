@@ -1,24 +1,26 @@
-"""Evaluation: a suite of benchmarks, to item rows, to eval points.
+"""Evaluation of a policy: samples every item of a suite, grades the completions, and computes eval points.
 
-Items and noise are the same at every eval point of every arm with one seed, so that curves are paired.
+Items and random numbers are the same at every eval point of all arms with one seed, so that curves are paired.
 
-Shapes: Q items, K samples an item.
+Shapes: Q items, K samples per item, N = Q x K completions.
 """
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from passus.config.tables import EvalTable
 from passus.engine.interface import Sampler, SamplingParams
+from passus.evaluation.item_columns import Columns
 from passus.evaluation.suite import LoadedSuite, load_suite
 from passus.grading.grade import Verdict, canonical
 from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint
-from passus.runs.run_folder import ROWS
+from passus.runs.row_files import ROWS
 from passus.stats import at_k, intervals
 from passus.tasks.llm_judge import Judge, grade_items
 from passus.tasks.lookup import Item
@@ -26,54 +28,55 @@ from passus.tasks.lookup import Item
 
 def evaluate(
     policy: Policy, sampler: Sampler, table: EvalTable, max_tokens: int, seed: int, step: int,
-    loaded: LoadedSuite | None = None, judge: Judge | None = None,
-) -> tuple[list[EvalPoint], dict[str, list]]:  # fmt: skip
-    """(eval points, item rows as columns) of the whole suite."""
-    loaded = loaded or load_suite(table, judged=judge is not None)
+    suite: LoadedSuite | None = None, judge: Judge | None = None,
+) -> tuple[list[EvalPoint], Columns]:  # fmt: skip
+    """Evaluates a policy on a suite. Returns its eval points, and the item rows as columns."""
+    suite = suite or load_suite(table, judged=judge is not None)
     points: list[EvalPoint] = []
-    columns: dict[str, list] = {name: [] for name in ROWS["items"]}
+    columns: Columns = {name: [] for name in ROWS["items"]}
     for temperature in table.temperatures:
-        for benchmark, items in loaded.items.items():
+        for benchmark, items in suite.items.items():
             started = time.monotonic()
-            failed: Counter[str] = Counter()
-            rows = list(_rows(policy, sampler, table, max_tokens, seed, items, temperature, judge, failed))
+            params = SamplingParams(
+                table.samples, max_tokens, seed, f"eval/{items[0].benchmark}",
+                temperature=temperature, top_p=table.top_p, top_k=table.top_k,
+            )  # fmt: skip
+            rows, judge_failures = _item_rows(policy, sampler, items, params, judge)
             point = eval_point(step, benchmark, temperature, rows)
-            seconds = time.monotonic() - started
-            points.append(replace(point, seconds=seconds, judge=failed or None, unjudged=loaded.unjudged.get(benchmark)))
+            seconds, unjudged = time.monotonic() - started, suite.unjudged.get(benchmark)
+            points.append(replace(point, seconds=seconds, judge=judge_failures or None, unjudged=unjudged))
             for name in columns:
                 columns[name] += [row[name] for row in rows]
     return points, columns
 
 
-def _rows(
-    policy: Policy, sampler: Sampler, table: EvalTable, max_tokens: int, seed: int, items: list[Item], temperature: float,
-    judge: Judge | None, failed: Counter[str],
-) -> Iterator[dict]:  # fmt: skip
-    benchmark = items[0].benchmark
-    params = SamplingParams(
-        table.samples, max_tokens, seed, f"eval/{benchmark}", temperature=temperature, top_p=table.top_p, top_k=table.top_k
-    )
+def _item_rows(
+    policy: Policy, sampler: Sampler, items: Sequence[Item], params: SamplingParams, judge: Judge | None
+) -> tuple[list[dict[str, Any]], Counter[str]]:
+    """Samples and grades the items of one benchmark. Returns their rows, and the judge's failures by reason."""
     rollout = sampler.generate(policy.prompts([(item.index, item) for item in items]), params)
-    texts = policy.chat.batch_decode(rollout.tokens)
-    answers = policy.chat.answers(rollout.tokens, texts)
-    items_N = [item for item in items for _ in range(table.samples)]
-    grades, failures = grade_items(judge, items_N, answers, [not finished for finished in rollout.finished])
-    failed.update(failures)
-    for n, text in enumerate(texts):
-        yield {
-            "benchmark": benchmark, "temperature": temperature, "item": items_N[n].index, "sample": n % table.samples,
-            "verdict": str(grades[n].verdict), "extracted": grades[n].extracted, "tokens": len(rollout.tokens[n]),
-            "logp": float(np.sum(rollout.logps[n])), "completion": text,
-            "value": float(grades[n].verdict is Verdict.CORRECT),
-        }  # fmt: skip
+    texts_N = policy.chat.batch_decode(rollout.tokens)
+    answers_N = policy.chat.answers(rollout.tokens, texts_N)
+    items_N = [item for item in items for _ in range(params.samples)]
+    grades_N, judge_failures = grade_items(judge, items_N, answers_N, [not finished for finished in rollout.finished])
+    rows = [
+        {
+            "benchmark": item.benchmark, "temperature": params.temperature, "item": item.index, "sample": n % params.samples,
+            "verdict": str(grades_N[n].verdict), "extracted": grades_N[n].extracted, "tokens": len(rollout.tokens[n]),
+            "logp": float(np.sum(rollout.logps[n])), "completion": texts_N[n],
+            "value": float(grades_N[n].verdict is Verdict.CORRECT),
+        }
+        for n, item in enumerate(items_N)
+    ]  # fmt: skip
+    return rows, judge_failures
 
 
-def eval_point(step: int, benchmark: str, temperature: float, rows: list[dict]) -> EvalPoint:
+def eval_point(step: int, benchmark: str, temperature: float, rows: Sequence[dict[str, Any]]) -> EvalPoint:
     """Computes the numbers of one benchmark at one step from its item rows."""
     samples = 1 + max(row["sample"] for row in rows)
     correct_QK = np.array([row["verdict"] == Verdict.CORRECT for row in rows], dtype=float).reshape(-1, samples)
-    answers = [row["extracted"] and canonical(row["extracted"]) for row in rows]
-    answers_QK = [answers[i : i + samples] for i in range(0, len(answers), samples)]
+    answers_N = [row["extracted"] and canonical(row["extracted"]) for row in rows]
+    answers_QK = [answers_N[n : n + samples] for n in range(0, len(answers_N), samples)]
     accuracy = intervals.accuracy_interval(correct_QK)
     tokens = [row["tokens"] for row in rows]
     return EvalPoint(
@@ -90,11 +93,11 @@ def eval_point(step: int, benchmark: str, temperature: float, rows: list[dict]) 
         maj_at_k={str(samples): float(at_k.maj_at_k(answers_QK, correct_QK).mean())},
         tokens_mean=float(np.mean(tokens)),
         tokens_p95=float(np.percentile(tokens, 95)),
-        truncated=_share(rows, Verdict.TRUNCATED),
-        unparseable=_share(rows, Verdict.UNPARSEABLE),
-        error=_share(rows, Verdict.ERROR),
+        truncated=_verdict_rate(rows, Verdict.TRUNCATED),
+        unparseable=_verdict_rate(rows, Verdict.UNPARSEABLE),
+        error=_verdict_rate(rows, Verdict.ERROR),
     )
 
 
-def _share(rows: list[dict], verdict: Verdict) -> float:
+def _verdict_rate(rows: Sequence[dict[str, Any]], verdict: Verdict) -> float:
     return sum(row["verdict"] == verdict for row in rows) / len(rows)

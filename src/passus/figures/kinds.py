@@ -1,380 +1,206 @@
-"""Figures of learning curves. A figure is first a specification, plain data; `render.py` draws it, and so can a page.
+"""The kinds of figures. Each is built as a specification, plain data, which `export` writes and matplotlib draws.
 
-    curves    a line each: runs of several seeds are a mean with its runs behind
-    grid      one run or file: accuracy and length, on two axes, a panel each benchmark, and their total
-    heatmap   lines as rows, such as models by size: progress along, accuracy as colour
-    solved    one run: its items as rows, the share of samples that are correct as colour
-    readers   a line each reader of what a run wrote, a panel each benchmark and writer
-    choice    reward models at their last eval point: rm@k against k, between mean@k and pass@k
-    pleasing  runs that a reward model pays: its score and the verifier's accuracy on two axes, a panel each run and benchmark
+    curves          one line per run; runs that differ only by seed are a mean with the single runs behind it
+    grid            one run or file: accuracy and length on two axes, one panel per benchmark, and their total
+    heatmap         one row per line, such as models by size; training progress along x, accuracy as colour
+    solved          one run: one row per item, the share of correct samples as colour
+    readers         one line per CoT reader, one panel per benchmark and writer
+    rm-at-k         reward models at their last eval point: rm@k against k, between mean@k and pass@k
+    reward-hacking  runs with a reward model as reward: its score and the verifier's accuracy, one panel per run and benchmark
 
-Lines are named and coloured by what tells their runs apart: model, tuning, method. Runs that differ by seed alone share one.
+Lines are named and coloured by the properties that distinguish their runs: model, tuning, method.
 """
 
-import csv
-import io
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from passus.atomic_io import write_atomic
 from passus.errors import UsageError
-from passus.figures import series as lines
-from passus.figures.spec import Figure, Point, Series, Style, line_of
-from passus.figures.styles import ACCURACY, DASH_LENGTHS, RAMP, TOKENS, reader_look, sizes_of
-from passus.figures.styles import REFERENCES as GRAYS
+from passus.figures.captions import BASELINES, ITEM_BAND, X_AXES, curves_note, seed_counts, x_label
+from passus.figures.reward_models import baseline_series, reward_hacking, rm_at_k
+from passus.figures.series import alarm_marks, arrange, as_reference, item_series, mean_of_seeds, series_of_file, series_of_runs
+from passus.figures.spec import Figure, PlotPoint, Series, line_of
+from passus.figures.styles import ACCURACY, parameters_by_line, reader_style
+from passus.figures.totals import macro_means, suite_total
 from passus.metric_names import Y_AXES, check_y
-from passus.runs.curves import BEST_OF, of_readings, of_runs, origin_of
-from passus.runs.eval_point import EvalPoint
+from passus.runs.curve import Curve
+from passus.runs.read_curves import (
+    RM_AT_K,
+    find_reference,
+    find_sources,
+    metric_curves,
+    reader_curves,
+    run_curves,
+    x_of_step,
+)
 from passus.runs.run_folder import RunFolder
 
-X_AXES = {
-    "step": "Step", "tokens": "Training tokens", "time": "Seconds", "progress": "Share of the run", "iteration": "Iteration",
-}  # fmt: skip
-FORMATS = (".svg", ".pdf", ".png", ".csv")
-
-ITEM_BAND = "95 % interval of the mean over items like these, clustered by item"
-
-
-def _axis(x: str) -> str:
-    """Its label; a curve file may bring its own x."""
-    return X_AXES.get(x) or x[:1].upper() + x[1:]
+KINDS = ("curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "reward-hacking")
 
 
 def figure(
-    sources: list[Path], kind: str = "curves", x: str | None = None, y: str = "accuracy", title: str | None = None,
+    sources: Sequence[Path], kind: str = "curves", x: str | None = None, y: str = "accuracy", title: str | None = None,
     references: Sequence[Path] = (),
 ) -> Figure:  # fmt: skip
-    """A figure of any kind. Without an x, a heatmap is against the share of the run, all else against step."""
-    if kind not in ("curves", "grid", "heatmap", "solved", "readers", "choice", "pleasing"):
-        raise UsageError(f"kind = {kind!r}", expected="curves, grid, heatmap, solved, readers, choice or pleasing")
+    """Builds a figure of any kind. x is by default training progress for heatmaps and reward models, else the step."""
+    if kind not in KINDS:
+        raise UsageError(f"kind = {kind!r}", expected=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
     if references and kind != "curves":
         raise UsageError(f"references in a {kind}", expected="kind = 'curves'")
-    if kind in ("grid", "solved", "readers", "choice", "pleasing") and y != "accuracy":
+    if kind not in ("curves", "heatmap") and y != "accuracy":
         raise UsageError(f"y = {y!r} in a {kind}", expected="accuracy", write="kind = 'curves'")
-    if kind == "heatmap":
-        return heatmap(sources, x or "progress", y, title)
-    if kind == "curves":
-        return curves(sources, x or ("progress" if _are_scorers(sources) else "step"), y, title, references)
-    if kind == "choice":
-        return choice(sources, title)
-    return {"grid": grid, "solved": solved, "readers": readers, "pleasing": pleasing}[kind](sources, x or "step", title)
+    match kind:
+        case "curves":
+            return curves(sources, x, y, title, references)
+        case "grid":
+            return grid(sources, x or "step", title)
+        case "heatmap":
+            return heatmap(sources, x or "progress", y, title)
+        case "solved":
+            return solved(sources, x or "step", title)
+        case "readers":
+            return readers(sources, x or "step", title)
+        case "rm-at-k":
+            return rm_at_k(sources, title)
+        case _:
+            return reward_hacking(curves(sources, x or "step", "accuracy", title), sources)
 
 
 def curves(
-    sources: list[Path], x: str = "step", y: str = "accuracy", title: str | None = None, references: Sequence[Path] = ()
-) -> Figure:
-    """Every run and curve file under the sources, a line each. Curve files bring their own axes."""
+    sources: Sequence[Path], x: str | None = "step", y: str = "accuracy", title: str | None = None,
+    references: Sequence[Path] = (),
+) -> Figure:  # fmt: skip
+    """Returns one line per run and per curve of a file. Curve files have their own axes.
+
+    Without an x, reward models are shown against training progress, all else against the step.
+    """
     check_y(y)
-    series, axes = [], set()
-    runs, files = lines.sorted_out(sources)
-    for file in files:
-        found, file_axes = lines.of_file(file)
-        series += found
-        axes.add(file_axes)
-    series += [s for run in runs for s in lines.of_run(RunFolder(run), x, y)]
+    runs, files = find_sources(sources)
+    of_runs = run_curves(runs, with_items=False)
+    are_reward_models = of_runs.y == RM_AT_K and not files
+    x = x or ("progress" if are_reward_models else "step")
+    series, axes = _file_series(files)
+    series += series_of_runs(of_runs.series if y in Y_AXES else metric_curves(runs, y), x, y)
     axes |= {(x, y)} if runs else set()
-    series = [s for s in series if s.points]
     if not series:
         raise UsageError(
             f"nothing to draw in {', '.join(map(str, sources))}", expected=f"runs with {y} recorded, or curve files"
         )
-    for reference in references:
-        found, file_axes = lines.of_file(reference)
-        series += lines.as_reference(found, reference, {s.panel for s in series})
-        axes.add(file_axes)
+    for reference in map(find_reference, references):
+        reference_series, reference_axes = series_of_file(reference)
+        series += as_reference(reference_series, reference, {s.panel for s in series})
+        axes.add(reference_axes)
     if len(axes) > 1:
         raise UsageError(
             f"the sources have different axes: {sorted(axes)}", expected="one pair, x and y", write="--x and --y to match"
         )
     ((x, y),) = axes
-    series = lines.arrange(series)
-    marks = [mark for run in runs for mark in lines.marks(RunFolder(run), series, x)]
-    if sizes_of(series) and y == "accuracy":
-        series += lines.totals([s for s in series if not s.faint], "Average")
-    label = Y_AXES[y][1] if y in Y_AXES else y
-    made = Figure(title or "", _axis(x), label, series, _note(series), marks=marks)
-    if y == "accuracy" and _are_scorers(sources):
-        made.y = f"rm@{BEST_OF}"
-        made.series += _baselines(runs, made)
-        made.note += (
-            "\ngray: what needs no reward model: mean@k, a blind choice; maj@k; and pass@k, the best that a choice could be"
-        )
-    return made
+    series = arrange(series)
+    marks = alarm_marks(series, x)
+    if parameters_by_line(series) and y == "accuracy":
+        series += macro_means([s for s in series if not s.faint], "Average")
+    made = Figure(title or "", x_label(x), Y_AXES[y][1] if y in Y_AXES else y, series, curves_note(series), marks=marks)
+    return _with_baselines(made, runs) if are_reward_models and y == "accuracy" else made
 
 
-def _are_scorers(sources: Sequence[Path]) -> bool:
-    """Whether all are runs of reward models, beside the generators of their candidates."""
-    runs, files = lines.sorted_out(sources)
-    found = [run for run in runs if RunFolder(run).evals()]
-    return bool(found) and not files and all(RunFolder(run).config().kind == "reward_model" for run in found)
+def _file_series(files: Sequence[Path]) -> tuple[list[Series], set[tuple[str, str]]]:
+    """Returns the series of curve files that have points, and the axes of all files."""
+    parts = [series_of_file(file) for file in files]
+    return [s for series, _ in parts for s in series if s.points], {axes for _, axes in parts}
 
 
-def _baselines(runs: Sequence[Path], made: Figure) -> list[Series]:
-    """mean@k, maj@k and pass@k of the pools, which are the same for all lines, and their averages."""
-    by_name = {point.benchmark: point for run in runs for point in RunFolder(run).evals() if point.rm_at_k is not None}
-    ends = [min(p.x for s in made.series for p in s.points), max(p.x for s in made.series for p in s.points)]
-    found = []
-    for n, word in enumerate(("mean", "maj", "pass")):
-        levels = {benchmark: _baseline(point, word) for benchmark, point in by_name.items()}
-        values = {benchmark: by_k[str(by_name[benchmark].k)] for benchmark, by_k in levels.items() if by_k}
-        for panel in made.panels if len(values) == len(by_name) else []:
-            own = [values[panel]] if panel in values else list(values.values())
-            level = sum(own) / len(own)
-            points = [Point(x, level) for x in ends]
-            found.append(Series(f"{word}@k", panel, points, style=Style(*GRAYS[n], ":"), reference=True))
-    return found
+def _with_baselines(figure: Figure, runs: Sequence[RunFolder]) -> Figure:
+    series = figure.series + baseline_series(runs, figure)
+    return replace(figure, y=RM_AT_K, series=series, note=f"{figure.note}\n{BASELINES}")
 
 
-def _baseline(point: EvalPoint, word: str) -> Mapping[str, float]:
-    """Returns mean@k, maj@k or pass@k of a reward model's pool by k; empty where the candidates have no answers to count."""
-    if word == "mean":
-        return dict.fromkeys(point.rm_at_k or (), point.mean or 0.0)
-    return (point.maj_at_k if word == "maj" else point.pass_at_k) or {}
-
-
-def choice(sources: list[Path], title: str | None = None) -> Figure:
-    """rm@k of each reward model against k, a panel each benchmark."""
-    runs = [run for run in lines.sorted_out(sources)[0] if RunFolder(run).config().kind == "reward_model" and RunFolder(run).evals()]
-    if not runs:
-        raise UsageError(
-            f"no reward models in {', '.join(map(str, sources))}", expected='runs with method.name = "reward_model"'
-        )
-    series = [s for run in runs for s in _chosen(RunFolder(run))]
-    series = lines.arrange(series)
-    by_name = {point.benchmark: point for run in runs for point in RunFolder(run).evals()}
-    for benchmark, point in by_name.items():
-        for n, word in enumerate(("mean", "maj", "pass")):
-            points = [Point(math.log2(int(k)), value) for k, value in _baseline(point, word).items()]
-            series.append(Series(f"{word}@k", benchmark, points, style=Style(*GRAYS[n], ":"), reference=True))
-    series += lines.totals(series, "Average")
-    return Figure(title or "", "log2 k", "rm@k", series, "gray: mean@k, maj@k and pass@k of the same pools")
-
-
-def pleasing(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
-    """Accuracy by the verifier, and the score of the reward model that pays for it, on the same completions; of every run."""
-    made = curves(sources, x, "accuracy", title)
-    runs = {run: RunFolder(run) for run in lines.sorted_out(sources)[0]}
-    scores = {
-        (folder.path, panel, point.step): point.score
-        for folder in runs.values()
-        for panel, point in lines.panels(folder)
-        if point.score is not None
-    }
-    if not scores:
-        raise UsageError(f"no scores in {', '.join(map(str, sources))}", expected="runs with reward.model")
-    series = []
-    for s in made.series:
-        if s.origin and not s.seeds and any((s.origin.path, s.panel, p.step) in scores for p in s.points):
-            points = [replace(p, tokens=scores.get((s.origin.path, s.panel, p.step)), tokens_p95=None) for p in s.points]
-            panel = f"{s.panel}, {s.name if len(runs) > 1 else 'one run'}"
-            series.append(replace(s, name=panel, panel=panel, points=points, style=ACCURACY))
-    note = f"blue: accuracy, band: {ITEM_BAND}\norange: mean score of the same completions by the reward model that pays"
-    return replace(made, series=series, kind="grid", y2="Reward model's score", note=note)
-
-
-def _chosen(run: RunFolder) -> list[Series]:
-    model, origin, evals = run.meta()["model"] or {}, origin_of(run), run.evals()
-    last = max(point.step for point in evals)
-    return [
-        Series(
-            origin.model, point.benchmark, [
-                Point(math.log2(int(k)), point.rm_at_k[k], low, high, int(k)) for k, (low, high) in point.rm_ci.items()
-            ],
-            model.get("family"), origin, parameters=model.get("parameters"),
-        )
-        for point in evals
-        if point.step == last and point.rm_at_k and point.rm_ci
-    ]  # fmt: skip
-
-
-def grid(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
-    """Accuracy and length of one run or curve file, a panel each benchmark, and their total."""
-    runs, files = lines.sorted_out(sources)
-    one = "one run, or one curve file with one line a benchmark"
+def grid(sources: Sequence[Path], x: str = "step", title: str | None = None) -> Figure:
+    """Returns accuracy and length of one run or curve file, one panel per benchmark, and their total."""
+    runs, files = find_sources(sources)
+    expected = "one run, or one curve file with one line per benchmark"
     if len(runs) + len(files) > 1:
-        raise UsageError(
-            f"{len(runs) + len(files)} runs or curve files for one grid", expected=one, write=str([*runs, *files][0])
-        )
+        first = runs[0].path if runs else files[0]
+        raise UsageError(f"{len(runs) + len(files)} runs or curve files for one grid", expected=expected, write=str(first))
     made = curves(sources, x, "accuracy", title)
-    made.series = [s for s in made.series if not s.reference]
-    if len(made.panels) < len(made.series):
-        raise UsageError(f"{len({s.name for s in made.series})} lines in {sources[0]}", expected=one)
-    series = made.series + (lines.suite_total(runs, x, made.series[0]) or lines.totals(made.series, "Total"))
+    series = [s for s in made.series if not s.reference]
+    if len({s.panel for s in series}) < len(series):
+        raise UsageError(f"{len({s.name for s in series})} lines in {sources[0]}", expected=expected)
+    series += suite_total(series[0].origin, x, series[0]) or macro_means(series, "Total")
     for s in series:
         s.style = ACCURACY
     points = [p for s in series for p in s.points]
-    note = [f"blue band: {ITEM_BAND}"] if runs else [made.note] if made.note else []
+    notes = [f"blue band: {ITEM_BAND}"] if runs else [made.note] if made.note else []
     if any(p.tokens_p95 is not None for p in points):
-        note.append("orange band: from the mean length to its 95th percentile")
+        notes.append("orange band: from the mean length to its 95th percentile")
     y2 = Y_AXES["length"][1] if any(p.tokens is not None for p in points) else ""
-    return replace(made, series=series, kind="grid", y2=y2, note="\n".join(note))
+    return replace(made, series=series, kind="grid", y2=y2, note="\n".join(notes))
 
 
-def heatmap(sources: list[Path], x: str = "progress", y: str = "accuracy", title: str | None = None) -> Figure:
-    """Lines as rows, the larger model above; a panel each benchmark, and their average. One line: its benchmarks as rows."""
+def heatmap(sources: Sequence[Path], x: str = "progress", y: str = "accuracy", title: str | None = None) -> Figure:
+    """Returns lines as rows, larger models above, one panel per benchmark, and their average. One line: benchmarks as rows."""
     made = curves(sources, x, y, title)
     series = [s for s in made.series if not s.faint and not s.reference]
-    sizes = sizes_of(series)
+    sizes = parameters_by_line(series)
     if sizes:
         series.sort(key=lambda s: -sizes[line_of(s)])
-    series += lines.totals(series, "Average")
+    series += macro_means(series, "Average")
     if len({line_of(s) for s in series}) == 1:
         name = line_of(series[0]) or ""
         series = [replace(s, name=s.panel, panel=name) for s in series]
     made = replace(made, series=series, kind="heatmap")
-    seeds = _seeds_of(series)
-    known = [(s.panel, frozenset(p.x for p in s.points if not math.isnan(p.y))) for s in series]
-    missing = len(set(known)) > len(made.panels) or any(math.isnan(p.y) for s in series for p in s.points)
-    made.note = "\n".join(([f"means of n = {seeds} seeds"] if seeds else []) + (["gray: no value"] if missing else []))
-    return made
+    seeds = seed_counts(series)
+    notes = ([f"means of n = {seeds} seeds"] if seeds else []) + (["gray: no value"] if _has_gaps(made) else [])
+    return replace(made, note="\n".join(notes))
 
 
-def solved(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
-    """The items of one run: those first that were solved first, in most of their samples."""
-    runs, files = lines.sorted_out(sources)
+def _has_gaps(figure: Figure) -> bool:
+    """Returns whether a line has no value at some x that another line of its panel has."""
+    xs = {(s.panel, frozenset(p.x for p in s.points if not math.isnan(p.y))) for s in figure.series}
+    return len(xs) > len(figure.panels) or any(math.isnan(p.y) for s in figure.series for p in s.points)
+
+
+def solved(sources: Sequence[Path], x: str = "step", title: str | None = None) -> Figure:
+    """Returns the items of one run as rows, sorted by the eval point that first solved them in most samples."""
+    runs, files = find_sources(sources)
     if len(runs) != 1 or files:
         raise UsageError(f"{len(runs)} runs and {len(files)} curve files for one map of items", expected="one run with items")
-    run = RunFolder(runs[0])
-    found = [curve for curve in of_runs([run]).series if curve.items is not None]
-    if not found:
-        raise UsageError(f"{run.path} has no items that fit together", expected="items/ as passus writes it")
-    along = lines.placed(run, x)
-    made = Figure(title or found[0].name, X_AXES[x], "Share of samples correct", [], kind="solved")
-    for curve in found:
-        assert curve.items is not None
-        series, changes = lines.of_items(curve.items, curve.benchmark, along)
+    with_items = [curve for curve in run_curves(runs).series if curve.items is not None]
+    if not with_items:
+        raise UsageError(f"{runs[0].path} has no items that fit together", expected="items/ as passus writes it")
+    made = Figure(title or with_items[0].name, X_AXES[x], "Share of samples correct", [], kind="solved")
+    for curve in with_items:
+        assert curve.items is not None and curve.origin is not None
+        series, changes = item_series(curve.items, curve.benchmark, x_of_step(curve.origin, x))
         made.series += series
         made.changes += changes
-    samples = " or ".join(dict.fromkeys(str(curve.items.correct_TQK.shape[2]) for curve in found if curve.items))
-    made.note = f"{samples} samples an item; solved: most of them correct\n"
-    made.note += "+ newly solved since the eval before, \N{MINUS SIGN} solved no longer"
+    samples = " or ".join(dict.fromkeys(str(curve.items.correct_TQK.shape[2]) for curve in with_items if curve.items))
+    made.note = f"{samples} samples per item; solved: most of them correct\n"
+    made.note += "+ newly solved since the previous eval point, \N{MINUS SIGN} no longer solved"
     return made
 
 
-def readers(sources: list[Path], x: str = "step", title: str | None = None) -> Figure:
-    """Who can answer from what was written: the policy itself, frozen readers, and what is right without the text."""
-    runs, files = lines.sorted_out(sources)
-    found = of_readings([RunFolder(run) for run in runs])
-    if not found or files:
+def readers(sources: Sequence[Path], x: str = "step", title: str | None = None) -> Figure:
+    """Returns the accuracy of CoT readers: the policy itself, frozen readers, and controls without the text."""
+    runs, files = find_sources(sources)
+    reader_lines = reader_curves(runs)
+    if not reader_lines or files:
         raise UsageError(f"no readers in {', '.join(map(str, sources))}", expected="runs with eval.readers")
-    series = []
-    for curve in found:
-        assert curve.origin is not None
-        along = lines.placed(RunFolder(curve.origin.path), x)
-        points = [
-            Point(where, p.y, p.low, p.high, step=int(p.x)) for p in curve.points if (where := along(int(p.x))) is not None
-        ]
-        series.append(Series(curve.name, curve.benchmark, points, curve.family, style=reader_look(curve)))
-    joined = []
+    series = [_reader_series(curve, x) for curve in reader_lines]
+    joined: list[Series] = []
     for panel, name in dict.fromkeys((s.panel, s.name) for s in series):
         members = [s for s in series if (s.panel, s.name) == (panel, name)]
         for n, s in enumerate(members if len(members) > 1 else []):
             s.line, s.faint, s.name = f"{name} (mean of {len(members)} seeds)", True, f"{name}, run {n + 1}"
-        joined += [*members, lines.mean_of_seeds(members)] if len(members) > 1 else members
-    note = _note(joined) if _seeds_of(joined) else f"band: {ITEM_BAND}"
-    note += "\nreaders answer from the policy's reasoning; gray: what the frozen policy says without it"
-    return Figure(title or "", _axis(x), Y_AXES["accuracy"][1], joined, note)
+        joined += [*members, mean_of_seeds(members)] if len(members) > 1 else members
+    note = curves_note(joined) if seed_counts(joined) else f"band: {ITEM_BAND}"
+    note += "\nreaders answer from the policy's reasoning; gray: the frozen policy without that reasoning"
+    return Figure(title or "", x_label(x), Y_AXES["accuracy"][1], joined, note)
 
 
-def _note(series: list[Series]) -> str:
-    """What bands and lines are."""
-    seeds = _seeds_of(series)
-    banded = [s for s in series if not s.seeds and not s.faint and any(p.low is not None for p in s.points)]
-    said = []
-    if seeds:
-        said.append(
-            "thick line: mean of seeds, as far as all have come; thin: each seed; "
-            f"band: 95 % t interval of the mean over seeds, n = {seeds}"
-        )
-    if any(s.origin for s in banded):
-        said.append(f"band{' of a single run' if seeds else ''}: {ITEM_BAND}")
-    if any(not s.origin for s in banded):
-        said.append("band of a curve file: as the file gives it")
-    if any(s.approximate for s in series):
-        which = "all values" if all(s.approximate for s in series) else "dotted and gray"
-        said.append(f"{which}: read off a chart, so approximate")
-    return "\n".join(said)
-
-
-def _seeds_of(series: list[Series]) -> str:
-    """Of how many seeds there are means."""
-    return " or ".join(map(str, sorted({s.seeds for s in series if s.seeds})))
-
-
-def specification(figure: Figure) -> dict[str, Any]:
-    """The figure as JSON holds it, for whatever draws it: a page, another plotter. What is missing is null."""
-    spec: dict[str, Any] = {
-        "kind": figure.kind,
-        "title": figure.title,
-        "note": figure.note,
-        "x": {"label": figure.x},
-        "y": {"label": figure.y} | ({"range": [0, 1]} if figure.y == Y_AXES["accuracy"][1] else {}),
-        "panels": figure.panels,
-        "series": [_plain_series(s) for s in figure.series],
-        "marks": [asdict(mark) for mark in figure.marks],
-        "changes": [asdict(change) for change in figure.changes],
-    }
-    if figure.y2:
-        spec["y2"] = {"label": figure.y2, "style": _plain_style(TOKENS)}
-    if figure.kind in ("heatmap", "solved"):
-        spec["ramp"] = RAMP
-    return spec
-
-
-def _plain_series(s: Series) -> dict[str, Any]:
-    columns = {key: [_or_null(getattr(p, key)) for p in s.points] for key in ("x", "y", "low", "high", "tokens", "tokens_p95")}
-    points = {key: values for key, values in columns.items() if key in "xy" or any(v is not None for v in values)}
-    kept = {key: getattr(s, key) for key in ("name", "panel", "seeds", "faint", "reference", "approximate", "parameters")}
-    return kept | {"line": line_of(s), "style": _plain_style(s.style), "points": points}
-
-
-def _plain_style(style: Style) -> dict[str, Any]:
-    dash = DASH_LENGTHS[style.dash] if isinstance(style.dash, str) else list(style.dash[1])
-    return {"colour": style.colour, "marker": style.marker, "dash": dash}
-
-
-def _or_null(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def write_csv(figure: Figure, path: Path) -> None:
-    """The numbers behind a figure, a row a point. `n_seeds` is empty where a curve file does not say."""
-    columns = ["x", "y", "low", "high"]
-    more = ["tokens", "tokens_p95"] if figure.kind == "grid" else []
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["panel", "series", *columns, "n_seeds", *more])
-    for s in figure.series:
-        n = s.seeds or (1 if s.origin or figure.kind == "solved" else None)
-        for p in s.points:
-            numbers = [_or_null(getattr(p, name)) for name in columns + more]
-            rows.writerow([s.panel, s.name, *numbers[:4], n, *numbers[4:]])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, lambda target: target.write_text(text.getvalue(), encoding="utf-8"), durable=False)
-
-
-def draw(figure: Figure, *paths: Path, column: bool = False) -> None:
-    """One file or several, by their suffixes; `column`: as wide as a paper's column, with its sizes of type."""
-    for path in paths:
-        if path.suffix not in FORMATS:
-            raise UsageError(
-                f"--out {path}", expected=f"a name that ends in {', '.join(FORMATS)}", write=f"{path.with_suffix('.svg')}"
-            )
-    for path in paths:
-        if path.suffix == ".csv":
-            write_csv(figure, path)
-    drawn = [path for path in paths if path.suffix != ".csv"]
-    if drawn:
-        from passus.figures import matplotlib_render
-
-        matplotlib_render.save(figure, drawn, column)
-
-
-def svg(figure: Figure) -> str:
-    """The figure as SVG, for a page to hold."""
-    from passus.figures import matplotlib_render
-
-    return matplotlib_render.svg(figure)
+def _reader_series(curve: Curve, x: str) -> Series:
+    assert curve.origin is not None
+    place = x_of_step(curve.origin, x)
+    placed = [(place(int(p.x)), p) for p in curve.points]
+    points = [PlotPoint(where, p.y, p.low, p.high, step=int(p.x)) for where, p in placed if where is not None]
+    return Series(curve.name, curve.benchmark, points, curve.family, style=reader_style(curve), curve=curve.name)

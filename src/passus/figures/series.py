@@ -1,6 +1,5 @@
 """From curves to the series of a figure: places on the x-axis, seeds joined to means, alarms as marks."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,10 +33,11 @@ def series_of_runs(curves: Sequence[Curve], x: str, y: str) -> list[Series]:
 
 def _plot_point(p: CurvePoint, x: float | None, y: str) -> PlotPoint | None:
     """Returns None where the step has no place on the x-axis, and for the length of a reward model, which writes nothing."""
-    if x is None or (y == "length" and p.tokens is None):
+    if x is None:
         return None
-    point = PlotPoint(x, p.y, p.low, p.high, int(p.x), p.tokens, p.tokens_p95, p.score)
-    return replace(point, y=p.tokens, low=None, high=None) if y == "length" else point
+    if y == "length":
+        return PlotPoint(x, p.tokens, None, None, int(p.x), p.tokens, p.tokens_p95) if p.tokens is not None else None
+    return PlotPoint(x, p.y, p.low, p.high, int(p.x), p.tokens, p.tokens_p95, p.score)
 
 
 def series_of_file(path: Path) -> tuple[list[Series], tuple[str, str]]:
@@ -115,15 +115,13 @@ def mean_of_seeds(members: list[Series]) -> Series:
 
 
 def _mean_point(points: list[PlotPoint]) -> PlotPoint:
-    from passus.stats.intervals import interval_over_runs
+    from passus.stats.intervals import seed_interval
 
-    interval = interval_over_runs([p.y for p in points])
+    interval = seed_interval([p.y for p in points])
     return PlotPoint(sum(p.x for p in points) / len(points), interval.mean, interval.low, interval.high, points[0].step)
 
 
-def item_series(
-    items: ItemOutcomes, panel: str, place: Callable[[int], float | None]
-) -> tuple[list[Series], list[Change]]:
+def item_series(items: ItemOutcomes, panel: str, place: Callable[[int], float | None]) -> tuple[list[Series], list[Change]]:
     """Returns one series per item, sorted by the eval point that first solved it, then by accuracy; and the changes."""
     kept = [(t, x) for t, step in enumerate(items.steps_T) if (x := place(step)) is not None]
     means_TQ = items.means_TQ[[t for t, _ in kept]]
@@ -138,7 +136,3 @@ def item_series(
     ]
     pairs = zip(xs[1:], solved_TQ, solved_TQ[1:], strict=False)
     return series, [Change(panel, x, int((now & ~was).sum()), int((was & ~now).sum())) for x, was, now in pairs]
-
-
-def has_gaps(series: Sequence[Series]) -> bool:
-    return any(math.isnan(p.y) for s in series for p in s.points)

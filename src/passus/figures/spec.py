@@ -1,33 +1,32 @@
-"""A figure as plain data: panels of series with points, and how each is to look. What draws it is another matter.
-
-matplotlib does (`render.py`); a page may, from the same data.
-"""
+"""A figure as plain data: panels of series with points, and the style of each. `matplotlib_render` draws it."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from passus.runs.curves import Origin
+from passus.runs.origin import Origin
 
 
 @dataclass
-class Point:
+class PlotPoint:
     x: float
     y: float
-    """Not a number where it is missing: the line has a gap there."""
+    """NaN where the value is missing: the line has a gap there."""
     low: float | None = None
     high: float | None = None
     step: int = 0
-    """By which the points of several seeds are matched, whatever x is."""
+    """Training step. Points of several seeds are matched by it, whatever x is."""
     tokens: float | None = None
-    """Mean length of completions, and its 95th percentile."""
+    """Value on the right axis of a grid: the mean length of completions, or a reward model's score."""
     tokens_p95: float | None = None
+    score: float | None = None
+    """Mean score of the completions by the reward model in [reward]."""
 
 
 @dataclass(frozen=True)
 class Style:
     colour: str
     marker: str
-    """By matplotlib's letters."""
+    """One of matplotlib's marker letters."""
     dash: Any = "-"
 
 
@@ -36,40 +35,42 @@ class Series:
     name: str
     panel: str
     """The benchmark, or the metric."""
-    points: list[Point]
+    points: list[PlotPoint]
     family: str | None = None
     origin: Origin | None = None
     style: Style = Style("#e07b00", "o")
     seeds: int = 0
-    """How many a mean is over; 0 for a line of its own."""
+    """Number of seeds that a mean is over; 0 for a single run or a curve of a file."""
     faint: bool = False
-    """One of the seeds behind a mean."""
+    """Whether this is one of the seeds behind a mean."""
     line: str = ""
-    """The line whose look it shares, where that is not its name's."""
+    """Name of the line whose style it shares, where that is not its own name."""
     parameters: float | None = None
-    temperature: str = ""
-    """As the panel says it, where there are several."""
+    temperature: float | None = None
+    """Sampling temperature, where several are shown together."""
     reference: bool = False
-    """From a curve file that is only there to compare with: dotted, gray, behind."""
+    """Whether it is shown only for comparison: dotted, gray, in the background."""
     approximate: bool = False
-    """Read off a chart."""
+    """Whether its values were read off a chart."""
+    curve: str = ""
+    """Name of the curve in the analysis, which has one name for all seeds."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that happened to a line: an alarm, a rollback."""
+    """An event in a run, such as an alarm or a rollback."""
 
     x: float
     text: str
     series: str = ""
-    """The line's name, for its colour."""
+    """Name of the line that it belongs to, for its colour."""
     panel: str = ""
-    """All of them, if none is named."""
+    """Panel to draw it in; empty for all."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """Items that came to be solved in most samples since the eval before, and those that are so no longer."""
+    """Numbers of items that became solved, or stopped being solved, since the previous eval point."""
 
     panel: str
     x: float
@@ -86,7 +87,7 @@ class Figure:
     note: str = ""
     kind: str = "curves"
     y2: str = ""
-    """The right axis, of a grid."""
+    """Label of the right axis of a grid."""
     marks: list[Mark] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
 
@@ -96,5 +97,5 @@ class Figure:
 
 
 def line_of(s: Series) -> str | None:
-    """What has one look: a line in all its panels. Those that are called as their panel stand alone there, and look alike."""
+    """Returns the name of the line, which has one style in all panels. None for a series that is named like its panel."""
     return None if s.name == s.panel else s.line or s.name

@@ -9,6 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+BEST_OF = 8
+"""k of rm@k in the `acc` of a reward model's run: the best of eight candidates, or of the whole pool if it is smaller."""
+NO_TEXT, OTHER_TEXT = "No text", "Another item's text"
+"""Labels of the control readers."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalPoint:
@@ -75,7 +80,7 @@ class EvalPoint:
                 row[key] = value
         if math.isnan(self.acc):
             row["acc"] = None
-        return row | self.extra
+        return {**row, **self.extra}
 
     @property
     def is_reward_model(self) -> bool:

@@ -1,4 +1,4 @@
-"""Who works on a run: a lock that dies with its process, and a heartbeat for those who look."""
+"""The lock of a run, which ends with its process, and a heartbeat for monitors."""
 
 import fcntl
 import os
@@ -7,61 +7,66 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
-from passus.runs.run_folder import RunFolder, now
+from passus.runs.provenance import now
+from passus.runs.run_folder import RunFolder
 
 HEARTBEAT_SECONDS = 2.0
 LOCK_ATTEMPTS = 20
 
 
 class ArmLock:
-    """Held from the first write to the last. The kernel frees it when its process dies, however it dies."""
+    """Held from the first write to the last. The kernel releases it when the process ends, however it ends."""
 
     def __init__(self, folder: RunFolder):
         self.folder = folder
-        self._file: Any = None
-        self._beat = threading.Event()
+        self._file: IO[str] | None = None
+        self._stopped = threading.Event()
         self._mutex = threading.Lock()
         self._status: dict[str, Any] = {}
         self._thread: threading.Thread | None = None
 
     def acquire(self) -> bool:
+        """Takes the lock and starts the heartbeat. Returns False where another process holds it."""
         self.folder.path.mkdir(parents=True, exist_ok=True)
         file = open(self.folder.path / ".lock", "a+")  # noqa: SIM115 (held until release)
-        if not _lock(file):
+        if not _try_lock(file):
             file.close()
             return False
         self._file = file
         self.update(state="running", pid=os.getpid(), error=None)
-        self._thread = threading.Thread(target=self._heart, daemon=True)
+        self._thread = threading.Thread(target=self._beat, daemon=True)
         self._thread.start()
         return True
 
     def update(self, **changes: Any) -> None:
+        """Writes changes and the current time to status.json."""
         with self._mutex:
             self._status |= changes | {"heartbeat": now()}
             self.folder.write_status(**self._status)
 
     def release(self, **changes: Any) -> None:
-        self._beat.set()
+        """Stops the heartbeat, writes the last status and releases the lock."""
+        self._stopped.set()
         if self._thread:
             self._thread.join()
         self._try_update(**changes)
-        self._file.close()
+        if self._file:
+            self._file.close()
 
-    def _heart(self) -> None:
-        while not self._beat.wait(HEARTBEAT_SECONDS):
+    def _beat(self) -> None:
+        while not self._stopped.wait(HEARTBEAT_SECONDS):
             self._try_update()
 
     def _try_update(self, **changes: Any) -> None:
-        """A status that cannot be written (a full disk) must neither end the run nor hide why it ended."""
+        """Updates the status. A failure (a full disk) must neither end the run nor hide the reason why it ended."""
         try:
             self.update(**changes)
         except OSError as error:
             print(f"status.json cannot be written: {error}", file=sys.stderr)
 
 
-def _lock(file: IO[str]) -> bool:
-    """Take the lock; somebody who only looks holds it for a moment, so ask for a second before giving up."""
+def _try_lock(file: IO[str]) -> bool:
+    """Tries for a second to take the lock, because a monitor may hold it for a moment."""
     for attempt in range(LOCK_ATTEMPTS):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -74,7 +79,7 @@ def _lock(file: IO[str]) -> bool:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a live process holds the run's lock."""
+    """Returns whether a live process holds the run's lock."""
     try:
         with open(path / ".lock") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -86,10 +91,10 @@ def is_held(path: Path) -> bool:
 
 
 def state_of(path: Path) -> dict[str, Any]:
-    """status.json, put right: a run that says it is running, but whose process is gone, was killed."""
+    """Returns status.json, corrected: a run with the state `running` whose process is gone was killed."""
     status = RunFolder(path).status()
     if status.get("state") == "running" and not is_held(path):
-        status = RunFolder(path).status()  # it may have ended, properly, while we looked at the lock
+        status = RunFolder(path).status()  # the run may have ended properly in the meantime
         if status.get("state") == "running":
             status["state"] = "killed"
     return status

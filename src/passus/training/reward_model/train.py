@@ -18,7 +18,8 @@ from passus.evaluation import best_of_n
 from passus.formatting import score
 from passus.models import reward_head
 from passus.runs.eval_point import EvalPoint
-from passus.runs.run_folder import ROWS, RunFolder
+from passus.runs.row_files import ROWS
+from passus.runs.run_folder import RunFolder
 from passus.training import checkpoint
 from passus.training.optimizer import learning_rate
 from passus.training.reward_model.setup import EncodedProblem, RewardModelRun, prepare

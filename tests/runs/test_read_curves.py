@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from helpers.small_run import small_config
 from passus.atomic_io import append_lines
 from passus.errors import PassusError, UsageError
-from passus.runs import curves
-from passus.runs.curves import Claim, Curve, Curves, Point
+from passus.runs.curve import Claim, Curve, CurvePoint, Curves
+from passus.runs.curve_file import curves_to_json, read_curve_file, write_curve_file
 from passus.runs.eval_point import EvalPoint
+from passus.runs.read_curves import load_curves
 from passus.runs.run_folder import RunFolder
 
 
@@ -43,9 +45,13 @@ def make_run(path, marks: dict[int, str], **tables) -> RunFolder:
 
 def test_a_run_gives_points_and_items(tmp_path):
     make_run(tmp_path / "run", {0: "0010", 3: "1110"})
-    (curve,) = curves.load([tmp_path]).series
+    (curve,) = load_curves([tmp_path]).series
     assert curve.level == "L2" and (curve.n, curve.k) == (2, 2)
-    assert curve.points == [Point(0, 0.25, 0.1, 0.9, 6.5), Point(3, 0.75, 0.1, 0.9, 6.5)]
+    assert [replace(p, tokens_p95=None) for p in curve.points] == [
+        CurvePoint(0, 0.25, 0.1, 0.9, 6.5),
+        CurvePoint(3, 0.75, 0.1, 0.9, 6.5),
+    ]
+    assert [p.tokens_p95 for p in curve.points] == [8.0, 8.0]
     assert curve.items is not None and curve.items.steps_T == [0, 3] and curve.items.item_Q == [10, 11]
     np.testing.assert_array_equal(curve.items.correct_TQK, [[[0, 0], [1, 0]], [[1, 1], [1, 0]]])
     np.testing.assert_array_equal(curve.items.means_TQ, [[0, 0.5], [1, 0.5]])
@@ -56,14 +62,14 @@ def test_seeds_are_several_curves_of_one_name(tmp_path):
     for seed in (0, 1):
         make_run(tmp_path / f"seed-{seed}", {0: "0010"}, seed=seed)
     make_run(tmp_path / "other", {0: "0010"}, train={"learning_rate": 1e-3})
-    names = [curve.name for curve in curves.load([tmp_path]).series]
+    names = [curve.name for curve in load_curves([tmp_path]).series]
     assert len(names) == 3 and len(set(names)) == 2
 
 
 def test_missing_values_are_gaps_and_points_without_rows_stay_points(tmp_path):
     run = make_run(tmp_path / "run", {0: "0010"})
     run.append_evals([eval_point(3, None)])
-    (curve,) = curves.load([tmp_path]).series
+    (curve,) = load_curves([tmp_path]).series
     assert math.isnan(curve.points[1].y) and curve.items is not None and curve.items.steps_T == [0]
 
 
@@ -71,7 +77,7 @@ def test_rows_that_are_not_whole_are_left_out(tmp_path):
     run = make_run(tmp_path / "run", {0: "0010"})
     run.write_rows("items", 3, rows_of("10"))
     run.append_evals([eval_point(3, 0.5)])
-    (curve,) = curves.load([tmp_path]).series
+    (curve,) = load_curves([tmp_path]).series
     assert curve.items is not None and curve.items.steps_T == [0]
 
 
@@ -79,16 +85,16 @@ def test_a_torn_file_of_rows_is_an_error(tmp_path):
     run = make_run(tmp_path / "run", {0: "0010"})
     (run.path / "items" / "step-000000.parquet").write_bytes(b"PAR1 torn")
     with pytest.raises(PassusError, match="cannot be read"):
-        curves.load([tmp_path])
+        load_curves([tmp_path])
 
 
 def test_a_curve_file_comes_back_as_it_was_written(tmp_path):
-    points = [Point(0, 0.1 + 0.2, tokens=812.0, approximate=True), Point(10, math.nan), Point(20, 0.5, 0.4, 0.6)]
+    points = [CurvePoint(0, 0.1 + 0.2, tokens=812.0, approximate=True), CurvePoint(10, math.nan), CurvePoint(20, 0.5, 0.4, 0.6)]
     given = Curves("t", "step", "accuracy", [Curve("Qwen3", "AIME24", points, 30, 1)], [Claim("It rises.", 3)], [Claim("7", 9)])
     path = tmp_path / "c.json"
-    curves.write_file(given, path)
-    back = curves.read_file(path)
-    assert curves.to_json(back) == curves.to_json(given) and math.isnan(back.series[0].points[1].y)
+    write_curve_file(given, path)
+    back = read_curve_file(path)
+    assert curves_to_json(back) == curves_to_json(given) and math.isnan(back.series[0].points[1].y)
     assert (back.series[0].level, back.claims, back.unread) == ("L1", given.claims, given.unread)
 
 
@@ -97,7 +103,7 @@ def test_other_files_are_refused(tmp_path, text):
     path = tmp_path / "c.json"
     path.write_text(text)
     with pytest.raises(UsageError, match="not a curve file"):
-        curves.load([path])
+        load_curves([path])
 
 
 @pytest.mark.parametrize(
@@ -113,14 +119,14 @@ def test_numbers_that_no_chart_can_show_are_refused(tmp_path, series):
     path = tmp_path / "c.json"
     path.write_text('{"x": "step", "y": "accuracy", "series": [{"name": "a", ' + series + "}]}")
     with pytest.raises(UsageError, match="not a curve file"):
-        curves.load([path])
+        load_curves([path])
 
 
 def test_points_come_in_the_order_of_x(tmp_path):
     path = tmp_path / "c.json"
     points = [{"x": x, "y": 0.5} for x in (20, 0, 10)]
     path.write_text(json.dumps({"x": "step", "y": "accuracy", "series": [{"name": "a", "points": points}]}))
-    assert curves.load([path]).series[0].x_T.tolist() == [0, 10, 20]
+    assert load_curves([path]).series[0].x_T.tolist() == [0, 10, 20]
 
 
 @pytest.mark.parametrize("acc", ["high", 7.0, [1]])
@@ -128,18 +134,18 @@ def test_rows_that_hold_something_else_are_refused(tmp_path, acc):
     run = make_run(tmp_path / "run", {0: "0010"})
     append_lines(run.path / "evals.jsonl", [eval_point(3, 0.5).to_row() | {"acc": acc}])
     with pytest.raises(UsageError, match="a row of"):
-        curves.load([tmp_path])
+        load_curves([tmp_path])
 
 
 def test_empty_folders_unknown_paths_and_mixed_axes_are_refused(tmp_path):
     with pytest.raises(UsageError, match="at least one"):
-        curves.load([])
+        load_curves([])
     with pytest.raises(UsageError, match="nothing in"):
-        curves.load([tmp_path])
+        load_curves([tmp_path])
     with pytest.raises(UsageError, match="no file or folder"):
-        curves.load([tmp_path / "nowhere"])
+        load_curves([tmp_path / "nowhere"])
     make_run(tmp_path / "run", {0: "0010"})
     path = tmp_path / "c.json"
     path.write_text(json.dumps({"x": "progress", "y": "accuracy", "series": [{"name": "a", "points": [{"x": 0, "y": 1}]}]}))
     with pytest.raises(UsageError, match="different axes"):
-        curves.load([tmp_path / "run", path])
+        load_curves([tmp_path / "run", path])

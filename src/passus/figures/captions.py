@@ -1,0 +1,41 @@
+"""Axis labels and the note under a figure, which explains its bands and lines."""
+
+from collections.abc import Sequence
+
+from passus.figures.spec import Series
+
+X_AXES = {
+    "step": "Step", "tokens": "Training tokens", "time": "Seconds", "progress": "Training progress", "iteration": "Iteration",
+}  # fmt: skip
+ITEM_BAND = "95 % CI, clustered by item"
+BASELINES = "gray: mean@k (random choice), maj@k (majority vote) and pass@k (upper bound) of the same pools"
+
+
+def x_label(x: str) -> str:
+    """Returns the label of an x-axis. A curve file may have an x of its own."""
+    return X_AXES.get(x) or x[:1].upper() + x[1:]
+
+
+def curves_note(series: Sequence[Series]) -> str:
+    """Explains the bands and lines of a figure of curves."""
+    seeds = seed_counts(series)
+    banded = [s for s in series if not s.seeds and not s.faint and any(p.low is not None for p in s.points)]
+    notes = []
+    if seeds:
+        notes.append(
+            "thick line: mean over seeds, at the steps that all of them have; thin lines: single seeds; "
+            f"band: 95 % t interval of the mean over seeds, n = {seeds}"
+        )
+    if any(s.origin for s in banded):
+        notes.append(f"band{' of a single run' if seeds else ''}: {ITEM_BAND}")
+    if any(not s.origin for s in banded):
+        notes.append("band of a curve file: as the file gives it")
+    if any(s.approximate for s in series):
+        which = "all values" if all(s.approximate for s in series) else "dotted and gray"
+        notes.append(f"{which}: read off a chart, so approximate")
+    return "\n".join(notes)
+
+
+def seed_counts(series: Sequence[Series]) -> str:
+    """Returns the numbers of seeds that means are over, such as "3" or "2 or 3"; empty where there are no means."""
+    return " or ".join(map(str, sorted({s.seeds for s in series if s.seeds})))

@@ -1,0 +1,92 @@
+"""Writes figures: as image files, as SVG text, as CSV, and as JSON for other plotters."""
+
+import csv
+import io
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from passus.atomic_io import write_atomic
+from passus.errors import UsageError
+from passus.figures.spec import Figure, Series, Style, line_of
+from passus.figures.styles import DASH_LENGTHS, RAMP, TOKENS
+from passus.metric_names import Y_AXES
+
+FORMATS = (".svg", ".pdf", ".png", ".csv")
+
+
+def draw(figure: Figure, *paths: Path, column: bool = False) -> None:
+    """Writes one or several files, by their suffixes; `column` draws for one column of a paper, with small type."""
+    for path in paths:
+        if path.suffix not in FORMATS:
+            raise UsageError(
+                f"--out {path}", expected=f"a name that ends in {', '.join(FORMATS)}", write=f"{path.with_suffix('.svg')}"
+            )
+    for path in paths:
+        if path.suffix == ".csv":
+            write_csv(figure, path)
+    images = [path for path in paths if path.suffix != ".csv"]
+    if images:
+        from passus.figures import matplotlib_render
+
+        matplotlib_render.save(figure, images, column)
+
+
+def svg(figure: Figure) -> str:
+    """Returns the figure as SVG, to be embedded in a page."""
+    from passus.figures import matplotlib_render
+
+    return matplotlib_render.svg(figure)
+
+
+def write_csv(figure: Figure, path: Path) -> None:
+    """Writes the numbers behind a figure, one row per point. `n_seeds` is empty for curve files, which do not say it."""
+    columns = ["x", "y", "low", "high"]
+    more = ["tokens", "tokens_p95"] if figure.kind == "grid" else []
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["panel", "series", *columns, "n_seeds", *more])
+    for s in figure.series:
+        n = s.seeds or (1 if s.origin or figure.kind == "solved" else None)
+        for p in s.points:
+            numbers = [_finite(getattr(p, name)) for name in columns + more]
+            rows.writerow([s.panel, s.name, *numbers[:4], n, *numbers[4:]])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, lambda target: target.write_text(text.getvalue(), encoding="utf-8"), durable=False)
+
+
+def specification(figure: Figure) -> dict[str, Any]:
+    """Returns the figure as JSON, for pages and other plotters. Missing values are null."""
+    spec: dict[str, Any] = {
+        "kind": figure.kind,
+        "title": figure.title,
+        "note": figure.note,
+        "x": {"label": figure.x},
+        "y": {"label": figure.y} | ({"range": [0, 1]} if figure.y == Y_AXES["accuracy"][1] else {}),
+        "panels": figure.panels,
+        "series": [_series_to_json(s) for s in figure.series],
+        "marks": [asdict(mark) for mark in figure.marks],
+        "changes": [asdict(change) for change in figure.changes],
+    }
+    if figure.y2:
+        spec["y2"] = {"label": figure.y2, "style": _style_to_json(TOKENS)}
+    if figure.kind in ("heatmap", "solved"):
+        spec["ramp"] = RAMP
+    return spec
+
+
+def _series_to_json(s: Series) -> dict[str, Any]:
+    columns = {key: [_finite(getattr(p, key)) for p in s.points] for key in ("x", "y", "low", "high", "tokens", "tokens_p95")}
+    points = {key: values for key, values in columns.items() if key in "xy" or any(v is not None for v in values)}
+    fields = {key: getattr(s, key) for key in ("name", "panel", "seeds", "faint", "reference", "approximate", "parameters")}
+    return fields | {"line": line_of(s), "style": _style_to_json(s.style), "points": points}
+
+
+def _style_to_json(style: Style) -> dict[str, Any]:
+    dash = DASH_LENGTHS[style.dash] if isinstance(style.dash, str) else list(style.dash[1])
+    return {"colour": style.colour, "marker": style.marker, "dash": dash}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,121 @@
+"""Learning curves as data: points, and where a run recorded them, the outcome of every sample.
+
+A curve is one line of one benchmark. Runs that differ only by seed are several curves with one name.
+
+Shapes: T eval points, Q items, K samples per item.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from passus.runs.origin import Origin
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    x: float
+    y: float
+    """NaN where the value is missing."""
+    low: float | None = None
+    high: float | None = None
+    tokens: float | None = None
+    """Mean length of completions."""
+    approximate: bool = False
+    """Whether the value was read off a chart."""
+    tokens_p95: float | None = None
+    """95th percentile of the length of completions."""
+    score: float | None = None
+    """Mean score of the completions by the reward model in [reward]."""
+
+
+@dataclass
+class ItemOutcomes:
+    """The outcome of every sample of one benchmark, at the eval points whose item rows are complete."""
+
+    steps_T: list[int]
+    item_Q: list[int]
+    correct_TQK: FloatArray
+    tokens_TQK: FloatArray
+    truncated_TQK: FloatArray
+    source: str = ""
+    """Fingerprint of the benchmark's data, where the run recorded one."""
+    choices: float = 0
+    """Pool size divided by k where values are chances of a choice among a pool; 0 where they are samples."""
+
+    @property
+    def means_TQ(self) -> FloatArray:
+        means_TQ: FloatArray = self.correct_TQK.mean(2)
+        return means_TQ
+
+    def at(self, item_Q: Sequence[int], steps_T: Sequence[int]) -> "ItemOutcomes":
+        """Selects these items at these steps, in this order."""
+        rows = [self.item_Q.index(item) for item in item_Q]
+        times = [self.steps_T.index(step) for step in steps_T]
+        correct, tokens, truncated = (
+            values[times][:, rows] for values in (self.correct_TQK, self.tokens_TQK, self.truncated_TQK)
+        )
+        return ItemOutcomes(list(steps_T), list(item_Q), correct, tokens, truncated, self.source, self.choices)
+
+    def same_as(self, other: "ItemOutcomes") -> bool:
+        """Returns whether equal item numbers mean equal items."""
+        return set(self.item_Q) == set(other.item_Q) and (not self.source or not other.source or self.source == other.source)
+
+
+@dataclass
+class Curve:
+    name: str
+    benchmark: str
+    """Name of the panel: the benchmark, and the temperature where several are shown together."""
+    points: list[CurvePoint]
+    n: int | None = None
+    """Items of the benchmark."""
+    k: int | None = None
+    """Samples per item."""
+    items: ItemOutcomes | None = None
+    origin: Origin | None = None
+    """The run that the curve comes from."""
+    temperature: float | None = None
+    """Set where the runs were evaluated at several temperatures."""
+    reader: str = ""
+    """Kind of CoT reader: `live`, `self` (the frozen policy), `frozen` (another model) or `control`. Empty for the policy."""
+    family: str = ""
+    """Model family of the reader."""
+
+    @property
+    def level(self) -> str:
+        """Returns the evidence behind the curve. L0: points only. L1: number of items and samples. L2: every item."""
+        return "L2" if self.items is not None else "L1" if self.n else "L0"
+
+    @property
+    def x_T(self) -> FloatArray:
+        return np.array([p.x for p in self.points])
+
+    @property
+    def y_T(self) -> FloatArray:
+        return np.array([p.y for p in self.points])
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence that makes a statement about the curves."""
+
+    text: str
+    line: int
+    """Line number in the source text, counted from 1."""
+
+
+@dataclass
+class Curves:
+    title: str
+    x: str
+    y: str
+    series: list[Curve]
+    claims: list[Claim] = field(default_factory=list)
+    unread: list[Claim] = field(default_factory=list)
+    """Sentences with numbers that were not understood."""
+    source: str = ""

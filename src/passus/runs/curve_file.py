@@ -1,0 +1,96 @@
+"""Curve files: the JSON that `plot` and `analyse` read, that `read` writes, and that published references are kept in.
+
+{"title", "x", "y", "series": [{"name", "benchmark", "n", "k", "points": [{"x", "y", "tokens", "approximate"}]}],
+ "claims": [{"text", "line"}]}
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from passus.atomic_io import write_text
+from passus.errors import UsageError
+from passus.runs.curve import Claim, Curve, CurvePoint, Curves
+
+MAX_POINTS, MAX_ITEMS = 5000, 10_000_000
+
+
+def read_curve_file(path: Path) -> Curves:
+    """Reads and checks a curve file."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        claims, unread = (
+            [Claim(str(claim["text"]), int(claim["line"])) for claim in content.get(key, [])] for key in ("claims", "unread")
+        )
+        series = [_parse_curve(row) for row in content["series"]]
+        title, source = str(content.get("title", "")), str(content.get("source", ""))
+        return Curves(title, str(content["x"]), str(content["y"]), series, claims, unread, source)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise UsageError(
+            f"{path} is not a curve file ({type(error).__name__}: {error})",
+            expected='JSON with "x", "y" and "series": [{"name", "points": [{"x", "y"}]}]',
+        ) from None
+
+
+def _parse_curve(row: dict[str, Any]) -> Curve:
+    points = [
+        CurvePoint(
+            float(p["x"]), math.nan if p["y"] is None else float(p["y"]), _optional(p.get("low")), _optional(p.get("high")),
+            _optional(p.get("tokens")), bool(p.get("approximate", False)),
+        )
+        for p in row["points"]
+    ]  # fmt: skip
+    n, k = (None if row.get(key) is None else int(row[key]) for key in ("n", "k"))
+    return checked(Curve(str(row["name"]), str(row.get("benchmark") or ""), points, n, k))
+
+
+def _optional(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def checked(curve: Curve) -> Curve:
+    """Sorts the points by x. Raises ValueError for values that no chart can show."""
+    if len(curve.points) > MAX_POINTS:
+        raise ValueError(f"{curve.name!r} has {len(curve.points)} points, more than {MAX_POINTS}")
+    for size in (curve.n, curve.k):
+        if size is not None and not 1 <= size <= MAX_ITEMS:
+            raise ValueError(f"{curve.name!r} has n = {curve.n}, k = {curve.k}; expected whole numbers from 1 to {MAX_ITEMS}")
+    for p in curve.points:
+        if not _is_finite([p.x, p.low, p.high, p.tokens]) or math.isinf(p.y):
+            raise ValueError(f"{curve.name!r} has a point that is not finite, at x = {p.x}")
+        if curve.n and not (math.isnan(p.y) or 0 <= p.y <= 1):
+            raise ValueError(f"{curve.name!r} has {p.y} at x = {p.x}; expected a share of n items, from 0 to 1")
+    curve.points.sort(key=lambda p: p.x)
+    duplicates = [a.x for a, b in pairwise(curve.points) if a.x == b.x]
+    if duplicates:
+        raise ValueError(f"{curve.name!r} has two points at x = {duplicates[0]:g}")
+    return curve
+
+
+def _is_finite(values: Sequence[float | None]) -> bool:
+    return all(value is None or math.isfinite(value) for value in values)
+
+
+def write_curve_file(curves: Curves, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(curves_to_json(curves), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def curves_to_json(curves: Curves) -> dict[str, Any]:
+    """Returns the content of a curve file."""
+    content: dict[str, Any] = {"title": curves.title, "x": curves.x, "y": curves.y}
+    content["series"] = [
+        {"name": c.name, "benchmark": c.benchmark, "n": c.n, "k": c.k, "points": [_point_to_json(p) for p in c.points]}
+        for c in curves.series
+    ]
+    for key, claims in (("claims", curves.claims), ("unread", curves.unread)):
+        content[key] = [{"text": claim.text, "line": claim.line} for claim in claims]
+    return content | ({"source": curves.source} if curves.source else {})
+
+
+def _point_to_json(p: CurvePoint) -> dict[str, Any]:
+    values = {"x": p.x, "y": None if math.isnan(p.y) else p.y, "low": p.low, "high": p.high, "tokens": p.tokens}
+    return {key: value for key, value in values.items() if value is not None or key == "y"} | {"approximate": p.approximate}

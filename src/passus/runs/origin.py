@@ -1,0 +1,96 @@
+"""The run behind a curve, and the names of lines: runs that differ only by seed share a line."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from passus.config.resolve import flatten
+from passus.runs.run_folder import RunFolder
+
+NO_DIFFERENCE = ("seed", "run.save_every", "run.keep_checkpoints", "figure")
+"""Keys that may differ between runs of one line."""
+SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([KMB])(?![A-Za-z])(?! tokens)", re.IGNORECASE)
+"""A model size in a name: 0.8M, 32b."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The run that a curve comes from."""
+
+    path: Path
+    model: str
+    tuning: str
+    method: str
+    seed: int
+    settings: tuple[tuple[str, str], ...]
+    """All other settings. Runs that agree in them are one experiment, repeated with several seeds."""
+    family: str | None = None
+    parameters: float | None = None
+    kind: str = "rl"
+    """`rl`, `sft`, `reward_model` or `candidates`, as in `Config.kind`."""
+    steps: int = 0
+    """Training steps of the whole run."""
+
+
+def origin_of(run: RunFolder) -> Origin:
+    config, model = run.config(), run.meta()["model"] or {}
+    settings = tuple((key, str(value)) for key, value in flatten(config).items() if key not in NO_DIFFERENCE)
+    label, tuning = model.get("label", run.path.name), model.get("tuning", "live")
+    return Origin(
+        run.path, label, tuning, config.method.name, config.seed, settings, model.get("family"), model.get("parameters"),
+        config.kind, config.train.steps,
+    )  # fmt: skip
+
+
+def group_by_seed(origins: Sequence[Origin]) -> list[list[Origin]]:
+    """Groups runs that differ only by seed. A run repeated with the same seed is a line of its own."""
+    groups: dict[Any, list[Origin]] = {}
+    for origin in origins:
+        groups.setdefault((origin.model, origin.tuning, origin.settings), []).append(origin)
+    lines = []
+    for group in groups.values():
+        lines += [group] if len({origin.seed for origin in group}) == len(group) else [[origin] for origin in group]
+    return lines
+
+
+def line_names(lines: Sequence[Sequence[Origin]]) -> list[str]:
+    """Names lines by model where that distinguishes them, else also by tuning and method, else by the settings that differ."""
+    heads = [line[0] for line in lines]
+    models = [head.model for head in heads]
+    if len({head.tuning for head in heads}) > 1:
+        models = [f"{head.tuning.capitalize()} {head.model}" for head in heads]
+    names = models
+    if len({head.method for head in heads}) > 1:
+        one_model = len(set(models)) == 1
+        names = [head.method if one_model else f"{model}: {head.method}" for head, model in zip(heads, models, strict=True)]
+    distinct = list(names)
+    for name in set(names):
+        same = [i for i, other in enumerate(names) if other == name]
+        if len(same) > 1:
+            for i, suffix in zip(same, _suffixes([lines[i] for i in same]), strict=True):
+                distinct[i] = f"{name}: {suffix}"
+    return distinct
+
+
+def _suffixes(lines: Sequence[Sequence[Origin]]) -> list[str]:
+    """Distinguishes lines of one name: by arm, else by experiment too. A mean over seeds has no arm, so by its settings."""
+    settings = [dict(line[0].settings) for line in lines]
+    vary = [key for key in settings[0] if len({s[key] for s in settings}) > 1]
+    candidates = [["/".join(line[0].path.resolve().parts[-n:]) for line in lines] for n in (1, 2, 99)]
+    if any(len(line) > 1 for line in lines):
+        candidates.insert(0, [", ".join(f"{key.rpartition('.')[2]} {s[key]}" for key in vary) for s in settings])
+    return next(suffixes for suffixes in candidates if len(set(suffixes)) == len(lines))
+
+
+def names_by_origin(origins: Sequence[Origin]) -> dict[Origin, str]:
+    """Returns the line name of each run."""
+    lines = group_by_seed(origins)
+    return {origin: name for line, name in zip(lines, line_names(lines), strict=True) for origin in line}
+
+
+def parameters_in(name: str) -> float | None:
+    """Returns the number of parameters of a model that is named by its size: 0.8M, 32b."""
+    match = SIZE.search(name)
+    return float(match[1]) * {"K": 1e3, "M": 1e6, "B": 1e9}[match[2].upper()] if match else None
