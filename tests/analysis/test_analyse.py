@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from helpers.made_curves import RISE_T, curve
 from helpers.measured_curves import findings_by_id, findings_of, on_benchmark, seeds, without_items
+from helpers.synthetic_curves import RISE_T, curve
 from passus.analysis import analyse
 from passus.analysis.finding import EVIDENCE, QUESTIONS, Conclusion, Finding
 from passus.runs.curve import Curve, CurvePoint, Curves

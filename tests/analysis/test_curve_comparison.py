@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from helpers.made_curves import RISE_T, curve
 from helpers.measured_curves import findings_by_id, measured, on_benchmark, seeds, without_items
+from helpers.synthetic_curves import RISE_T, curve
 from passus.analysis.finding import OVERALL, Conclusion
 from passus.stats import paired_tests
 

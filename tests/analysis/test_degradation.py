@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from helpers.made_curves import RISE_T, curve
 from helpers.measured_curves import measured
+from helpers.synthetic_curves import RISE_T, curve
 from helpers.tiers import slow_cases
 from passus.analysis import degradation
 from passus.analysis.finding import Conclusion

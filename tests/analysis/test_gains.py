@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from helpers.made_curves import curve
 from helpers.measured_curves import measured, run_that_falls
+from helpers.synthetic_curves import curve
 from passus.analysis import gains
 from passus.analysis.finding import Conclusion
 

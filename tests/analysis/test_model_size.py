@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from helpers.made_curves import RISE_T, curve
 from helpers.measured_curves import findings_by_id, measured, on_benchmark
+from helpers.synthetic_curves import RISE_T, curve
 from passus.analysis import model_size
 from passus.analysis.finding import OVERALL, Conclusion
 from passus.analysis.line import comparable_lines

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from helpers.made_runs import ITEMS, STEPS, make_run
+from helpers.synthetic_runs import ITEMS, STEPS, make_run
 from passus.analysis import finding, run_comparison
 from passus.cli.compare import compare as passus_compare
 from passus.errors import UsageError

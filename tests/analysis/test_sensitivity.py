@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.made_curves import RISE_T, curve
 from helpers.measured_curves import measured, seeds
+from helpers.synthetic_curves import RISE_T, curve
 from passus.analysis import sensitivity
 from passus.analysis.finding import Conclusion
 from passus.analysis.line import comparable_lines

@@ -5,9 +5,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from helpers.made_curves import curve
 from helpers.model_folders import CHATS, chat_folder, nano_folder, small_model
 from helpers.small_run import assert_same, run_small, small_config, stop_in_step
+from helpers.synthetic_curves import curve
 from passus.analysis import analyse
 from passus.config.resolve import resolve
 from passus.engine.interface import Rollout

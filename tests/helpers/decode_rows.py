@@ -1,4 +1,4 @@
-"""Cached decode of a few rows that stand at different positions."""
+"""Cached decoding of a few rows at different positions."""
 
 import torch
 
@@ -13,7 +13,7 @@ def random_rows():
 
 
 def decoded(model, rows):
-    """Logits of each row by cached decode. Row i enters i steps late, so that the rows stand at different positions."""
+    """Returns the logits of each row by cached decoding. Row i starts i steps late, so that positions differ."""
     cache = KeyValueCache.empty(model.config, len(rows), 32, model.device, torch.float32)
     got = [[] for _ in rows]
     for tick in range(max(LENGTHS) + len(rows)):

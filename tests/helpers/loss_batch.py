@@ -10,7 +10,7 @@ ROWS, LONGEST = 12, 9
 
 
 def random_batch(seed: int):
-    """Log-probs old and new, unequal lengths, and two rows left out of the loss."""
+    """Returns lengths, a mask that excludes two rows, old and new log-probs, and advantages."""
     g = torch.Generator().manual_seed(seed)
     lengths = torch.randint(1, LONGEST + 1, (ROWS,), generator=g)
     mask = (torch.arange(LONGEST) < lengths[:, None]).float()
@@ -21,7 +21,7 @@ def random_batch(seed: int):
 
 
 def passus_loss(new, old, lengths, counts, advantage, rows, method=GRPO, ref=None, entropies=None, sampled=None):
-    """Our packed form over some rows of the same batch."""
+    """Computes the loss of passus, in packed form, over some rows of the batch."""
     weights = token_weights(lengths, counts, method, LONGEST)
     row_C = torch.cat([torch.full((int(lengths[r]),), r) for r in rows])
     offset_C = torch.cat([torch.arange(int(lengths[r])) for r in rows])
@@ -38,7 +38,7 @@ def passus_loss(new, old, lengths, counts, advantage, rows, method=GRPO, ref=Non
 
 
 def on_policy_gradient(method, lengths, advantage):
-    """The gradient of the first update: the old policy is the policy itself."""
+    """Returns the gradient of the first update, where the old policy is the policy itself."""
     logp = random_batch(0)[2].clone().requires_grad_()
     loss, _ = passus_loss(logp, logp.detach(), lengths, torch.ones(ROWS), advantage, list(range(ROWS)), method)
     loss.backward()

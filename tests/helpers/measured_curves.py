@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers.made_curves import RISE_T, curve
 from helpers.small_run import small_config
+from helpers.synthetic_curves import RISE_T, curve
 from passus.analysis.analyse import analyse
 from passus.analysis.finding import Finding
 from passus.analysis.measured_curve import MeasuredCurve, measure_curve

@@ -1,4 +1,4 @@
-"""Small folders in Hugging Face layout: models of width 32 with tokenizers and chat templates like the released ones."""
+"""Model folders in Hugging Face layout: width 32, with tokenizers and chat templates like the released ones."""
 
 import importlib.util
 import json
@@ -16,7 +16,7 @@ NANO = Path(str(files("passus") / "nano/qwen3"))
 
 
 def small_model(kind: str, seed: int = 0, **settings):
-    """Two layers of a model type, away from the near-uniform distribution of a fresh model."""
+    """Returns a model with two layers, with weights scaled so that its distribution is far from uniform."""
     torch.manual_seed(seed)
     sizes = dict(
         vocab_size=41, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
@@ -30,7 +30,7 @@ def small_model(kind: str, seed: int = 0, **settings):
 
 
 def nano_folder(path: Path, model, **saving) -> Path:
-    """A model of 41 tokens with the shipped model's tokenizer."""
+    """Saves a model with a vocabulary of 41 tokens beside the tokenizer of the shipped models."""
     model.save_pretrained(path, **saving)
     for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
         shutil.copy(NANO / name, path)
@@ -49,7 +49,7 @@ def byte_tokenizer(
     template: str | None = None,
     writes: str | None = None,
 ) -> PreTrainedTokenizerFast:
-    """A token a byte, and the given ones; `writes` is what it makes of a text by itself (`<s> $A`)."""
+    """Returns a tokenizer with one token per byte and the given tokens. `writes` is its post-processor (`<s> $A`)."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE({character: i for i, character in enumerate(alphabet)}, []))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -63,7 +63,7 @@ def byte_tokenizer(
 
 
 def chat_folder(path: Path, kind: str, tokenizer: PreTrainedTokenizerFast, ends: list[str], **settings) -> Path:
-    """A model with a vocabulary made for this tokenizer; `ends` go to generation_config.json."""
+    """Saves a model with the vocabulary of this tokenizer. `ends` are the end tokens in generation_config.json."""
     model = small_model(kind, vocab_size=len(tokenizer), **settings)
     model.generation_config.eos_token_id = tokenizer.convert_tokens_to_ids(ends)
     model.save_pretrained(path)
@@ -72,7 +72,7 @@ def chat_folder(path: Path, kind: str, tokenizer: PreTrainedTokenizerFast, ends:
 
 
 def trl_template(name: str) -> str:
-    """A released model's template, as trl keeps it."""
+    """Returns the chat template of a released model, from TRL."""
     found = importlib.util.find_spec("trl")
     path = Path(found.origin).parent / "chat_templates" / f"{name}.jinja" if found and found.origin else None
     if path is None or not path.is_file():
@@ -105,25 +105,25 @@ MISTRAL = """{{- bos_token -}}
 
 @dataclass(frozen=True)
 class Chat:
-    """A released family's manner of prompting, and what must come of it."""
+    """The prompt format of a released family, and the prompt it must give."""
 
     kind: str
     special: list[str]
     eos: str
     ends: list[str]
-    """Of generation_config.json."""
+    """End tokens in generation_config.json."""
     tail: str
     """The end of a prompt."""
     template: str = ""
-    """Empty: trl's."""
+    """Chat template; empty for the one in TRL."""
     bos: str | None = None
     added: tuple[str, ...] = ()
     thinking_off: str | None = None
-    """What switching it off adds to the end of a prompt; None where there is no switch."""
+    """Text that disabled thinking adds to the end of a prompt; None if the family has no such switch."""
 
     def tokenizer(self, name: str) -> PreTrainedTokenizerFast:
         template = self.template or trl_template(name)
-        # As released: those with a start token write it before any text that does not come through a template.
+        # As in the released tokenizers: a start token is added to any text that does not come through a template.
         writes = f"{self.bos} $A" if self.bos else None
         return byte_tokenizer(self.special, self.added, self.bos, self.eos, template, writes)
 

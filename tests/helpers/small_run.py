@@ -1,4 +1,4 @@
-"""A run that takes seconds, and what it means for two runs to be the same."""
+"""A run of seconds on the CPU, and the comparison of two run folders bit for bit."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ keep_checkpoints = 0
 
 
 def small_config(**tables: dict) -> Config:
-    """The experiment above, resolved for running in this process, with changes."""
+    """Returns the config of EXPERIMENT with some tables changed, for a run in this process."""
     import tomllib
 
     base = tomllib.loads(EXPERIMENT)
@@ -56,7 +56,7 @@ def write_experiment(folder: Path, text: str = EXPERIMENT) -> str:
 
 
 def record(run: Path) -> dict:
-    """All that must be equal between a run that was cut short and one that was not."""
+    """Returns everything that must be equal between a resumed run and the uninterrupted one: all but times."""
 
     def lines(name: str) -> list[dict]:
         rows = [json.loads(line) for line in (run / name).read_text().splitlines()]
@@ -72,7 +72,7 @@ def record(run: Path) -> dict:
         path.name: {key: tensor.numpy().tobytes() for key, tensor in load_file(path).items()}
         for path in sorted(last.glob("*.safetensors"))
     }
-    assert len(weights) == 2  # the model's or the adapter's, and the optimizer's
+    assert len(weights) == 2  # those of the model or the adapter, and those of the optimizer
     return {
         "metrics": lines("metrics.jsonl"),
         "evals": lines("evals.jsonl"),
@@ -84,6 +84,7 @@ def record(run: Path) -> dict:
 
 
 def assert_same(run: Path, reference: Path) -> None:
+    """Fails with the first difference between the records of two runs."""
     mine, theirs = record(run), record(reference)
     for part in theirs:
         assert mine[part] == theirs[part], (
@@ -92,7 +93,7 @@ def assert_same(run: Path, reference: Path) -> None:
 
 
 def _first_difference(mine: object, theirs: object) -> object:
-    """Where two nested values part, and how."""
+    """Returns the path to the first difference of two nested values."""
     if isinstance(mine, dict) and isinstance(theirs, dict):
         for key in mine | theirs:
             if mine.get(key) != theirs.get(key):
@@ -105,7 +106,8 @@ def _first_difference(mine: object, theirs: object) -> object:
     return (mine, theirs) if not isinstance(mine, bytes) else "bytes"
 
 
-def run_small(path, *, check_stop=lambda: None, **tables):
+def run_small(path: Path, *, check_stop=lambda: None, **tables) -> RunFolder:
+    """Trains EXPERIMENT with some tables changed, in this process."""
     path.mkdir(parents=True, exist_ok=True)
     folder = RunFolder(path)
     loop.train(small_config(**tables), folder, check_stop, lambda text: None)
@@ -113,7 +115,7 @@ def run_small(path, *, check_stop=lambda: None, **tables):
 
 
 def stop_in_step(path, step):
-    """Asks for a stop at the first safe point after the steps before are recorded."""
+    """Returns a check that asks for a stop at the first safe point of a step."""
 
     def check():
         if len(RunFolder(path).metrics()) >= step - 1:

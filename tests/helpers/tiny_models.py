@@ -22,7 +22,7 @@ WINDOWED = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_atte
 
 
 def tiny_model(name: str, seed: int = 0):
-    """Two layers of width 32 of a family; names with + have sliding windows of 5, shorter than any test's sequence."""
+    """Returns two layers of width 32. Names with + have sliding windows of 5 tokens, shorter than all test sequences."""
     torch.manual_seed(seed)
     family, _, windows = name.partition("+")
     sizes = dict(
@@ -42,7 +42,7 @@ def tiny_model(name: str, seed: int = 0):
         "mistral": lambda: MistralForCausalLM(MistralConfig(**sizes, sliding_window=5 if windows else None)),
     }
     model = makers[family]().eval()
-    with torch.no_grad():  # away from the near-uniform distribution of a fresh model
+    with torch.no_grad():  # a fresh model has a nearly uniform distribution
         for parameter in model.parameters():
             parameter.mul_(2.0)
     return model

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from helpers.made_runs import make_run
+from helpers.synthetic_runs import make_run
 from passus.analysis.finding import Conclusion, Finding
 from passus.cli.report import report as passus_report
 from passus.config.experiment import load_experiment

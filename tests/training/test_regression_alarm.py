@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from helpers.made_runs import make_run
 from helpers.small_run import assert_same, run_small, small_config, stop_in_step
+from helpers.synthetic_runs import make_run
 from helpers.tiers import slow_cases
 from passus.errors import Stop
 from passus.figures import kinds

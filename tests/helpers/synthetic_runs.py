@@ -1,4 +1,4 @@
-"""Run folders with made-up eval points and item rows."""
+"""Run folders with synthetic eval points and item rows."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ ITEMS, SAMPLES, STEPS = 60, 4, (0, 10, 20, 30, 40, 50)
 
 
 def make_run(path, shifts: dict[str, float], seed: int = 0, items: int = ITEMS, steps=STEPS) -> RunFolder:
-    """Accuracy of .5 plus a shift on each benchmark; runs of one seed share what is easy and hard."""
+    """Writes a run with an accuracy of 0.5 plus a shift per benchmark. All runs share the difficulty of their items."""
     path.mkdir(parents=True)
     run = RunFolder(path)
     run.start(small_config(), {"label": path.name, "tuning": "live"}, None)

@@ -1,4 +1,4 @@
-"""Curves with a known truth: items of known difficulty, solved by a model of known ability."""
+"""Curves with known true accuracies: items of known difficulty, and a model of known ability per eval point."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def curve(
     rng: np.random.Generator, truth_T: np.ndarray, items: int = 200, samples: int = 4, name: str = "a",
     tokens_T: np.ndarray | None = None, difficulty_Q: np.ndarray | None = None,
 ) -> Curve:  # fmt: skip
-    """Samples around a curve of mean accuracies; difficulties are spread so that items are neither all alike nor all sure."""
+    """Samples outcomes around a curve of mean accuracies, with difficulties spread over the items."""
     hard_Q = rng.normal(0, 1.5, items) if difficulty_Q is None else difficulty_Q
     ability = np.linspace(-12, 12, 2001)
     mean = (1 / (1 + np.exp(hard_Q - ability[:, None]))).mean(1)
