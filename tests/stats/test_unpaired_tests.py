@@ -54,3 +54,10 @@ def test_welch():
 def test_values_that_are_all_alike_have_no_spread_to_test_against():
     interval, test = unpaired_tests.welch_test([0.2, 0.2], [0.1, 0.1])
     assert interval.mean == pytest.approx(0.1) and np.isnan(test.p) and np.isnan(interval.low)
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_arm_without_spread_is_tested_against_the_other():
+    a, b = [0.7, 0.7, 0.7], [0.55, 0.60, 0.48]
+    interval, test = unpaired_tests.welch_test(a, b)
+    assert (test.p, test.statistic, interval.low, interval.high) == pytest.approx(welch_by_formula(a, b))

@@ -1,5 +1,6 @@
 """Two-sided tests of two independent groups: accuracies on different items, or final accuracies over seeds."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,6 +25,8 @@ def welch_test(values_a: Sequence[float], values_b: Sequence[float], level: floa
     se = float(np.sqrt(a_N.var(ddof=1) / len(a_N) + b_N.var(ddof=1) / len(b_N)))
     if se <= 1e-12 * abs(mean) or se == 0:  # values that are all alike say nothing about their spread
         return Interval(mean, float("nan"), float("nan")), TestResult(float("nan"))
-    result = ttest_ind(a_N, b_N, equal_var=False)
+    with warnings.catch_warnings():  # scipy warns where one arm's values are alike; the other arm's spread is enough
+        warnings.simplefilter("ignore", RuntimeWarning)
+        result = ttest_ind(a_N, b_N, equal_var=False)
     low, high = result.confidence_interval(level)
     return Interval(mean, float(low), float(high)), TestResult(float(result.pvalue), float(result.statistic))
