@@ -101,5 +101,5 @@ def test_reset_moments_start_from_zero(tmp_path):
         moved = torch.cat([(weight - was).flatten() for weight, was in zip(optimizer.weights, before, strict=True)])
         assert torch.allclose(moved, torch.full_like(moved, -1e-3), rtol=1e-2)
         assert all(float(step) == 1 for step in optimizer.moments["step"])
-        optimizer.forget()
+        optimizer.reset_moments()
         assert not any(moment.any() for moments in optimizer.moments.values() for moment in moments)

@@ -20,7 +20,7 @@ from passus.cli.report import report as passus_report
 from passus.cli.show import show_samples
 from passus.config.experiment import load_experiment
 from passus.errors import Stop, UsageError
-from passus.evaluation import candidates
+from passus.evaluation import candidate_files, candidate_generation, candidate_sets
 from passus.figures import export, kinds
 from passus.grading.grade import Verdict
 from passus.metric_names import METRICS
@@ -28,6 +28,7 @@ from passus.models import reward_head
 from passus.models.loader import load
 from passus.runs.run_folder import RunFolder
 from passus.training.reward_model import train
+from passus.training.reward_model.setup import EncodedProblem, RewardModelRun
 from passus.training.setup import prepare
 
 EXPERIMENT = """
@@ -81,7 +82,9 @@ def test_the_runner_starts_a_reward_model_after_its_generators(experiment):
     assert done.returncode == 0, done.stderr
     for arm in ARMS[:2]:
         for file in sorted((experiment / arm / "candidates").iterdir()):
-            assert candidates.read(folder / "at-once" / arm / "candidates" / file.name) == candidates.read(file)
+            assert candidate_files.read_candidates(
+                folder / "at-once" / arm / "candidates" / file.name
+            ) == candidate_files.read_candidates(file)
     for name in ("metrics.jsonl", "evals.jsonl"):
         assert timeless(folder / "at-once" / ARMS[2] / name) == timeless(experiment / ARMS[2] / name)
 
@@ -94,7 +97,7 @@ def timeless(path: Path) -> list[dict]:
 def test_an_experiment_samples_candidates_trains_and_evaluates(experiment):
     run = RunFolder(experiment / "qwen3-26k")
     files = sorted((experiment / "from-qwen3" / "candidates").glob("eval-*.parquet"))
-    rows = [row for path in files for row in candidates.read(path)]
+    rows = [row for path in files for row in candidate_files.read_candidates(path)]
     assert len(rows) == 12 * 2 * 2
     texts = [row["completion"] for row in rows]
     assert sum(a != b for a, b in zip(texts[:24], texts[24:], strict=True)) > 12  # each temperature has noise of its own
@@ -150,7 +153,7 @@ def test_a_reward_model_resumes_exactly(experiment, tuning, system):
     for part in ("metrics.jsonl", "evals.jsonl"):
         assert timeless(folder / "a" / part) == timeless(folder / "b" / part)
     loaded = reward_head.load(str(folder / "a"), "cpu", "float32")
-    assert loaded.system == system  # prompts are formatted as in training
+    assert loaded.chat.system == system  # prompts are formatted as in training
     if (tuning, system) == ("live", ""):
         assert [point.acc for point in RunFolder(folder / "a").evals()] == [
             point.acc for point in RunFolder(experiment / "qwen3-26k").evals()
@@ -173,21 +176,21 @@ def test_changed_candidates_are_refused_when_a_run_resumes(experiment, tmp_path)
     path = tmp_path / "runs" / "from-qwen3" / "candidates" / "train-1.parquet"
     rows = pyarrow.parquet.read_table(path).to_pylist()
     rows[0]["verdict"] = "wrong" if rows[0]["verdict"] == "correct" else "correct"
-    candidates.write(path, {name: [row[name] for row in rows] for name in candidates.COLUMNS})
+    candidate_files.write_candidates(path, {name: [row[name] for row in rows] for name in candidate_files.COLUMNS})
     shutil.rmtree(tmp_path / "runs" / "qwen3-26k" / "checkpoints" / "step-000006")
-    with pytest.raises(UsageError, match="the candidates are others"):
+    with pytest.raises(UsageError, match="the candidates have changed"):
         train_again(tmp_path / "runs", tmp_path / "runs" / "qwen3-26k")
 
 
 def test_fewer_eval_items_are_refused_when_a_run_resumes(experiment, tmp_path):
     shutil.copytree(experiment, tmp_path / "runs")
-    with pytest.raises(UsageError, match="items or their pools are others"):
+    with pytest.raises(UsageError, match="items or their pools have changed"):
         train_again(tmp_path / "runs", tmp_path / "runs" / "qwen3-26k", eval={"limit": 5})
 
 
 def test_missing_candidates_are_refused(experiment, tmp_path):
     with pytest.raises(UsageError, match="is not there yet"):
-        candidates.gather(RunFolder(experiment / "qwen3-26k").config(), tmp_path, ["from-qwen3"])
+        candidate_sets.gather_candidates(RunFolder(experiment / "qwen3-26k").config(), tmp_path, ["from-qwen3"])
 
 
 def test_a_generator_that_has_changed_is_refused(experiment, tmp_path):
@@ -195,7 +198,7 @@ def test_a_generator_that_has_changed_is_refused(experiment, tmp_path):
     run = RunFolder(tmp_path / "from-qwen3")
     other = run.config().model_copy(update={"model": run.config().model.model_copy(update={"base": "nano/llama3.2"})})
     with pytest.raises(UsageError, match="has changed since its first answers"):
-        candidates.generate(other, run, lambda: None, lambda text: None)
+        candidate_generation.generate_candidates(other, run, lambda: None, lambda text: None)
 
 
 @pytest.mark.parametrize("arm", ["from-qwen3", "qwen3-26k"])
@@ -213,7 +216,7 @@ def test_show_and_ls_know_candidates_and_reward_models(experiment, arm, capsys):
     ("given", "words"),
     [
         ("train.updates=2", "train.updates with method.name"), ("eval.on_regression=stop", "eval.on_regression with"),
-        ("reward.correct=2", r"\[reward\] with"), ('eval.readers=["live"]', "eval.readers with"),
+        ("reward.values.correct=2", r"\[reward\] with"), ('eval.readers=["live"]', "eval.readers with"),
     ],
 )  # fmt: skip
 def test_settings_that_do_not_apply_to_a_reward_model_are_refused(given, words):
@@ -233,23 +236,25 @@ def test_a_stopped_generator_resumes_with_the_missing_files(experiment, tmp_path
     shutil.copytree(experiment / "from-qwen3", tmp_path / "from-qwen3")
     run = RunFolder(tmp_path / "from-qwen3")
     missing = tmp_path / "from-qwen3" / "candidates" / "eval-1.parquet"
-    was = candidates.read(missing)
+    was = candidate_files.read_candidates(missing)
     missing.unlink()
     kept = tmp_path / "from-qwen3" / "candidates" / "eval-0.8.parquet"
     stamp = kept.stat().st_mtime_ns
-    candidates.generate(run.config(), run, lambda: None, lambda text: None)
-    assert candidates.read(missing) == was and kept.stat().st_mtime_ns == stamp
+    candidate_generation.generate_candidates(run.config(), run, lambda: None, lambda text: None)
+    assert candidate_files.read_candidates(missing) == was and kept.stat().st_mtime_ns == stamp
 
 
 def test_training_problems_that_are_eval_items_are_excluded(experiment, tmp_path):
     config = RunFolder(experiment / "qwen3-26k").config()
-    rows = candidates.read(experiment / "from-qwen3" / "candidates" / "eval-1.parquet")
+    rows = candidate_files.read_candidates(experiment / "from-qwen3" / "candidates" / "eval-1.parquet")
     leaked = [row | {"benchmark": "mine"} for row in rows[:5]]
     file = tmp_path / "mine.parquet"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(leaked), file)
     table = config.candidates.model_copy(update={"sources": [str(file)]})
-    found = candidates.gather(config.model_copy(update={"candidates": table}), experiment, ["from-qwen3", "from-llama3.2"])
-    assert found.shared == 5 and not any(row["benchmark"] == "mine" for row in found.to_learn)
+    found = candidate_sets.gather_candidates(
+        config.model_copy(update={"candidates": table}), experiment, ["from-qwen3", "from-llama3.2"]
+    )
+    assert found.shared == 5 and not any(row["benchmark"] == "mine" for row in found.train)
 
 
 def test_the_class_loss_trains(experiment):
@@ -259,7 +264,7 @@ def test_the_class_loss_trains(experiment):
 
 
 def test_a_reward_model_is_refused_as_a_policy(experiment):
-    with pytest.raises(UsageError, match="it writes no text"):
+    with pytest.raises(UsageError, match="writes no text"):
         load(str(experiment / "qwen3-26k"), "cpu", "float32")
 
 
@@ -355,13 +360,13 @@ def test_eval_with_a_selector_adds_rm_at_k(experiment, capsys):
 
 
 def test_problems_are_shuffled_in_every_epoch(experiment):
-    found = [train.Learned([[n]], [True]) for n in range(24)]
+    found = [EncodedProblem([[n]], [True]) for n in range(24)]
     config = RunFolder(experiment / "qwen3-26k").config()
-    run = train.Run(
+    run = RewardModelRun(
         config=config, folder=RunFolder(experiment / "nowhere"), policy=random_reward_model(), optimizer=None, progress=None,
-        problems=found, pools=[], check_stop=lambda: None, started=0.0, micro_tokens=4096, asked=[], baselines=[],
+        problems=found, pools=[], check_stop=lambda: None, started=0.0, micro_tokens=4096, encoded_pools=[], baselines=[],
     )  # fmt: skip
-    first, second = train.drawn(run, 1), train.drawn(run, 2)
+    first, second = train.draw_problems(run, 1), train.draw_problems(run, 2)
     assert len({one.sequences[0][0] for one in [*first, *second]}) == 8  # no problem comes twice in an epoch
-    assert {one.sequences[0][0] for step in range(1, 7) for one in train.drawn(run, step)} == set(range(24))
-    assert train.drawn(run, 1) == first
+    assert {one.sequences[0][0] for step in range(1, 7) for one in train.draw_problems(run, step)} == set(range(24))
+    assert train.draw_problems(run, 1) == first
