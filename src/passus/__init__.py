@@ -1,3 +1,3 @@
 """passus measures, draws and explains how language models learn."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"

@@ -1,0 +1,1 @@
+"""Speed: workloads with forced lengths, compared with the roofline and with TRL."""

@@ -1,0 +1,1 @@
+"""The experiment file: tables, sweep and arms, overrides, explanations of fields."""

@@ -1,0 +1,1 @@
+"""Texts that describe charts, read into curves and claims, and written from curves."""

@@ -1,0 +1,1 @@
+"""A suite of benchmarks in, eval points out; candidates, best-of-n selection, CoT readers."""

@@ -1,0 +1,1 @@
+"""Figure specifications, and their rendering as SVG, PDF and PNG."""

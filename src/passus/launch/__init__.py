@@ -1,0 +1,1 @@
+"""Arms as processes: the runner, the dry run, progress in the terminal."""

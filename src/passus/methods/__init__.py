@@ -1,0 +1,1 @@
+"""RL methods as data: presets, advantages, length rewards, and the loss."""

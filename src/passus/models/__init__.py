@@ -1,0 +1,1 @@
+"""Loading, chat formats, LoRA adapters, reward heads, and export of models."""

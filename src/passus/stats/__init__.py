@@ -1,0 +1,1 @@
+"""Intervals, tests and resampling, on numpy and scipy alone."""

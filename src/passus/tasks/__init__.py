@@ -1,0 +1,1 @@
+"""Problems, prompts and benchmarks: the questions and the right answers."""

@@ -1,0 +1,1 @@
+"""The training loop, one step, its updates, and what they need."""
