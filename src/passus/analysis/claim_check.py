@@ -17,7 +17,7 @@ from passus.formatting import share
 from passus.runs.curve import Claim, Curve, CurvePoint, Curves
 
 READING_ERROR = 0.02
-"""How far off a value read from a chart may be."""
+"""Largest error of a value read from a chart."""
 PLATEAU_RANGE = 0.05
 """Range within which a plateau of a transcribed chart stays."""
 MIN_SHAPE_POINTS = 5
@@ -257,8 +257,8 @@ def _extreme(best: bool) -> Callable[[ParsedClaim, list[Curve], Curves], Check]:
         others = [float(_values(c)[-1]) for c in rivals if c not in subjects]
         if not others or "initial" in parsed.text:
             return UNKNOWN
-        own = [float(_values(c)[-1]) for c in subjects]
-        holds = min(own) >= max(others) - READING_ERROR if best else max(own) <= min(others) + READING_ERROR
+        claimed = [float(_values(c)[-1]) for c in subjects]
+        holds = min(claimed) >= max(others) - READING_ERROR if best else max(claimed) <= min(others) + READING_ERROR
         ends = ", ".join(f"{c.name} {share(float(_values(c)[-1]))}" for c in sorted(rivals, key=lambda c: -_values(c)[-1]))
         return Check(holds, f"at the end: {ends}")
 

@@ -17,13 +17,13 @@ class Coupling:
     """Correlations of length and accuracy, and slopes of accuracy on length."""
 
     level_pearson: float
-    """Of the values themselves; near 1 for any two rising curves."""
+    """Correlation of the values themselves; near 1 for any two rising curves."""
     level_spearman: float
     differences: float
-    """Of the changes between neighbouring eval points; two curves that rise fast and then slowly have them in common too."""
+    """Correlation of the changes between eval points, which two curves that rise fast and then slowly share as well."""
     differences_p: float
     partial: float
-    """Of the residuals after detrending both."""
+    """Correlation of the residuals after detrending both."""
     partial_p: float
     slope_per_1k: float
     slope_per_doubling: float

@@ -1,4 +1,4 @@
-"""How fast a curve learns: the time to a share of its gain, and its mean over training.
+"""Learning speed of a curve: the time to a share of its gain, and its mean over training.
 
 Shapes: T eval points of one curve, R curves.
 """
