@@ -1,11 +1,13 @@
-"""Cached decode and packed attention against transformers' own eager attention, in float32, for every family."""
+"""Cached decode and packed attention against transformers' eager attention, in float32, for every family."""
+
+import itertools
 
 import pytest
 import torch
 
 from helpers.decode_rows import LENGTHS, decoded, random_rows
 from helpers.tiny_models import with_passus
-from passus.engine.attention import PackedPlan
+from passus.engine.attention import PackedPlan, VarlenPlan
 
 
 def eager_logits(model, rows):
@@ -34,8 +36,8 @@ def test_packed_equals_eager(family_model):
 
 
 @pytest.mark.parametrize("window", [None, 16])
-def test_long_sequences_take_the_fused_path_to_the_same_result(window):
-    """Beyond MIN_FUSED_LENGTH torch's fused attention stands in; compare both on one block."""
+def test_fused_and_plain_attention_agree(window):
+    """From MIN_FUSED_LENGTH on, torch's fused attention is used; this compares both on one block."""
     from passus.engine import attention
 
     torch.manual_seed(0)
@@ -52,7 +54,7 @@ def test_long_sequences_take_the_fused_path_to_the_same_result(window):
 
 
 def test_a_windowed_model_differs_from_one_without():
-    """Guards the tests above: were the windows ignored on both sides, they would still pass."""
+    """Guards the tests above, which would pass if both sides ignored the windows."""
     from helpers.tiny_models import tiny_model
 
     rows = random_rows()
@@ -60,6 +62,15 @@ def test_a_windowed_model_differs_from_one_without():
     assert not torch.allclose(windowed, full, atol=1e-3)
 
 
-def test_calling_without_a_plan_says_what_to_pass(nano):
+def test_a_call_without_a_plan_is_refused(nano):
     with pytest.raises(TypeError, match="plan="):
         nano.model(torch.tensor([[2, 3]]))
+
+
+def test_a_filled_plan_adds_up_and_keeps_the_longest_length():
+    plan = VarlenPlan.fill([5, 3, 9], 64, 12, 10, torch.device("cpu"))
+    ends = plan.cumulative_N1.tolist()
+    assert len(ends) == 13 and ends[:4] == [0, 5, 8, 17] and ends[-1] == 64
+    assert max(b - a for a, b in itertools.pairwise(ends)) <= 10
+    with pytest.raises(ValueError, match="do not fit"):
+        VarlenPlan.fill([5] * 6, 64, 7, 10, torch.device("cpu"))

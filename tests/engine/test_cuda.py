@@ -1,4 +1,4 @@
-"""What runs on CUDA only: kernels, captured steps, filled micro-batches and the compiled layer, against plain forms on the CPU.
+"""CUDA only: kernels, captured steps, micro-batches of fixed shapes and the compiled layer, against plain forms on the CPU.
 
 In float32, products are IEEE's and results equal to the last few bits. In bf16 the bound is what transformers' own eager
 attention is off by in bf16, times two.
@@ -19,7 +19,7 @@ from passus.engine.interface import Prompt, SamplingParams
 from passus.engine.token_sampling import sample_tokens
 from passus.models import reward_head
 from passus.runs.run_folder import RunFolder
-from passus.tasks.lookup import Item
+from passus.tasks.item import Item
 from passus.training.eval_step import save
 from passus.training.loop import rehearse_updates
 from passus.training.rows import training_rows
@@ -55,7 +55,7 @@ SHAPES = [
 @pytest.mark.parametrize("dtype, bound", [(torch.float32, 5e-6), (torch.bfloat16, 2e-2)])
 @pytest.mark.parametrize("rows, heads, kv_heads, own, shared, width, window", SHAPES)
 def test_the_decode_kernel(dtype, bound, rows, heads, kv_heads, own, shared, width, window):
-    from passus.engine import triton_kernels  # noqa: F401, it registers itself
+    from passus.engine import triton_kernels  # noqa: F401 (registers the kernel)
 
     g = torch.Generator().manual_seed(1)
     new, cache = (rows, kv_heads, 1, width), (rows + 2, kv_heads, own, width)
@@ -67,18 +67,18 @@ def test_the_decode_kernel(dtype, bound, rows, heads, kv_heads, own, shared, wid
     before[0] = positions[0] = 0
     where = positions, place, before
     on_cpu, on_cuda = [x.float().clone() for x in given], [x.to(CUDA) for x in given]
-    # Keys and values as they come from one product: slices of it, not contiguous.
+    # Keys and values are slices of one product, as in a model, and not contiguous.
     both = torch.cat([on_cuda[1].transpose(1, 2), on_cuda[2].transpose(1, 2)], dim=2)
     on_cuda[1], on_cuda[2] = (x.transpose(1, 2) for x in both.split(kv_heads, dim=2))
     expected = attention.decode_attention(*on_cpu, *where, width**-0.5, window)
     got = attention.decode_attention(*on_cuda, *(x.to(CUDA) for x in where), width**-0.5, window)
     torch.testing.assert_close(got.cpu().float(), expected, atol=bound, rtol=bound)
     for mine, theirs in zip(on_cuda[3:], on_cpu[3:], strict=True):
-        assert torch.equal(mine.cpu().float(), theirs)  # the new token was written, and nothing else
+        assert torch.equal(mine.cpu().float(), theirs)  # only the new token was written
 
 
 @pytest.mark.parametrize("vocabulary", [83, 5000, 151936])
-def test_the_draw_kernel_draws_what_the_cpu_draws(vocabulary):
+def test_the_sampling_kernel_equals_the_cpu(vocabulary):
     from passus.engine import triton_kernels
 
     torch.manual_seed(0)
@@ -130,7 +130,7 @@ def test_log_probs_and_their_gradients(dtype, bound, vocabulary):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_captured_steps_draw_what_the_cpu_draws(family):
+def test_captured_steps_sample_the_tokens_of_the_cpu(family):
     from passus.engine import compile
     from passus.engine.cuda import CudaEngine
 
@@ -150,7 +150,7 @@ def test_captured_steps_draw_what_the_cpu_draws(family):
 
 
 def passed(model, rows, plan, tokens=None):
-    """Log-probs of each row's own tokens, and their gradients with respect to all weights."""
+    """Returns log-probs of the tokens of each row, and their gradients with respect to all weights."""
     device, total = model.device, sum(map(len, rows))
     ids, positions = torch.cat(rows), torch.cat([torch.arange(len(row)) for row in rows])
     if tokens:
@@ -166,7 +166,7 @@ def passed(model, rows, plan, tokens=None):
 
 
 def eager(model, rows):
-    """The same by transformers' eager attention, row by row."""
+    """Returns the same by transformers' eager attention, row by row."""
     model.set_attn_implementation("eager")
     hidden = torch.cat([model.get_decoder()(row.to(model.device)[None], use_cache=False).last_hidden_state[0] for row in rows])
     ids = torch.cat(rows).to(model.device)
@@ -191,7 +191,7 @@ def test_packed_training_in_float32_equals_eager(family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_filled_training_in_bf16_is_as_near_as_eager_in_bf16(family):
+def test_training_with_fixed_shapes_in_bf16_is_as_close_as_eager_in_bf16(family):
     from passus.engine import compile
 
     model, rows = tiny_model(family), random_rows()
@@ -206,8 +206,8 @@ def test_filled_training_in_bf16_is_as_near_as_eager_in_bf16(family):
 
 
 @pytest.mark.parametrize("tuning", ["live", "frozen"])
-def test_the_memory_plan_knows_what_a_compiled_layer_keeps(tuning):
-    """Two layers of Qwen3-0.6B's shape: all that the backward pass keeps, against the prediction."""
+def test_the_memory_plan_predicts_the_activations_of_a_compiled_layer(tuning):
+    """Compares the activations kept by two layers of Qwen3-0.6B's shape with the prediction."""
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
     from passus.bench.workloads import QWEN3_SHAPES
@@ -247,7 +247,7 @@ def test_the_memory_plan_knows_what_a_compiled_layer_keeps(tuning):
     assert memory_plan.saved_per_token(settings, torch.bfloat16, table) == pytest.approx(measured, rel=0.15)
 
 
-def test_layers_computed_again_give_the_same_gradients():
+def test_recomputed_layers_give_the_same_gradients():
     from passus.engine import compile
 
     model, rows = cuda_copy(tiny_model("qwen3"), torch.bfloat16), random_rows()
@@ -272,7 +272,7 @@ def run_on_cuda(path, **tables):
 
 @pytest.mark.parametrize("tuning", ["live", "frozen"])
 def test_sampler_and_trainer_agree_and_nothing_is_compiled_after_the_first_steps(tmp_path, tuning):
-    """Lengths change from step to step; after two steps of warm-up there is nothing new to compile."""
+    """Lengths change from step to step. After two steps of warm-up nothing is compiled any more."""
     from passus.engine import compile
 
     run, folder = run_on_cuda(tmp_path / "run", model={"base": "nano/qwen3", "tuning": tuning}, train={"prompts": 16})
@@ -290,7 +290,7 @@ def test_sampler_and_trainer_agree_and_nothing_is_compiled_after_the_first_steps
 
 
 def test_captured_passes_give_the_gradients_of_plain_ones(tmp_path):
-    """Over several micro-batches, so that gradients add up, and over both shapes."""
+    """Several micro-batches of both shapes, so that gradients accumulate."""
     run, _ = run_on_cuda(tmp_path / "run", train={"prompts": 16, "micro_tokens": 512})
     drawn = sample_groups(run, 1, Times())
     seen = training_rows(run, drawn)
@@ -311,7 +311,7 @@ def test_captured_passes_give_the_gradients_of_plain_ones(tmp_path):
     assert (captured[0] - plain[0]).norm() <= 1e-2 * plain[0].norm() and captured[1] == pytest.approx(plain[1], abs=1e-3)
 
 
-def test_a_resumed_run_makes_the_same_draws(tmp_path):
+def test_a_resumed_run_samples_the_same_tokens(tmp_path):
     whole, folder = run_on_cuda(tmp_path / "whole")
     for _ in range(4):
         take_step(whole)
@@ -340,8 +340,8 @@ def compute_layers_again(run):
 
 
 @pytest.mark.parametrize("change", [give_caches_back, compute_layers_again])
-def test_a_run_that_is_short_of_memory_is_the_same_run(tmp_path, change):
-    """Three steps as the memory plan would lay them out on a smaller card, against three with all the room there is."""
+def test_a_run_with_little_memory_gives_the_same_result(tmp_path, change):
+    """Compares three steps in the layout for a smaller GPU with three steps without a memory limit."""
     usual, _ = run_on_cuda(tmp_path / "usual")
     short = prepare(small_config(run={"device": "cuda", "dtype": "bfloat16"}), new_folder(tmp_path / "short"), lambda: None)
     short.cuda.captures_graphs = False
@@ -364,7 +364,7 @@ def new_folder(path):
 
 @pytest.mark.parametrize("tuning", ["live", "frozen"])
 def test_a_reference_policy_beside_captured_passes(tmp_path, tuning):
-    """At the first step it is the policy itself; then the policy moves away from it."""
+    """At the first step the reference is the policy itself; then the policy moves away from it."""
     tables = {"model": {"base": "nano/qwen3", "tuning": tuning}, "method": {"name": "grpo", "kl_coef": 0.01}}
     run, folder = run_on_cuda(tmp_path / "run", **tables, train={"updates": 2})
     assert run.cuda.graphs
@@ -389,7 +389,7 @@ def test_captured_passes_with_an_adapter_give_the_gradients_of_plain_ones(tmp_pa
     assert captured and (found[0] - found[1]).norm() <= 1e-2 * found[1].norm()
 
 
-def test_a_run_in_float32_is_the_run_of_the_cpu(tmp_path):
+def test_a_run_in_float32_equals_the_run_on_the_cpu(tmp_path):
     on_cuda, folder = run_on_cuda(tmp_path / "cuda", run={"device": "cuda", "dtype": "float32"})
     on_cpu = prepare(small_config(), new_folder(tmp_path / "cpu"), lambda: None)
     for run in (on_cuda, on_cpu):
@@ -401,7 +401,7 @@ def test_a_run_in_float32_is_the_run_of_the_cpu(tmp_path):
         assert mine["train/grad_norm"] == pytest.approx(theirs["train/grad_norm"], rel=1e-3)
 
 
-def test_a_family_that_nobody_tried_runs_in_plain_steps(tmp_path, monkeypatch):
+def test_an_untested_family_uses_the_eager_engine(tmp_path, monkeypatch):
     from passus.models.policy import FAMILIES as KNOWN
 
     monkeypatch.delitem(KNOWN, "qwen3")
@@ -413,7 +413,7 @@ def test_a_family_that_nobody_tried_runs_in_plain_steps(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_a_reward_models_scores_are_those_of_a_cpu(dtype):
+def test_scores_of_a_reward_model_equal_those_on_the_cpu(dtype):
     item = Item("abacus/add2", 0, "27+48", "75")
     texts = [["7+8=15;2+4+1=7\\boxed{75}", "7+8=14;2+4+1=7\\boxed{74}", "\\boxed{75}"]]
     found = []

@@ -1,4 +1,4 @@
-"""Slots without graphs, on a CPU, against the engine: same draws, same log-probs, whatever waits for what."""
+"""The CUDA engine without graphs, on a CPU, against the eager engine: same tokens, same log-probs."""
 
 from dataclasses import replace
 
@@ -24,10 +24,10 @@ def prompts(n=7):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("slots", [512, 5])
-def test_slots_draw_what_the_engine_draws(family, slots):
+def test_both_engines_sample_the_same_tokens(family, slots):
     model = with_passus(tiny_model(family))
     engine, slotted = EagerEngine(model, [1, 7]), CudaEngine(model, [1, 7], max_rows=slots, graphs=False)
-    for step in (1, 2):  # the second rollout finds the slots of the first
+    for step in (1, 2):  # the second rollout uses the slots of the first
         params = SamplingParams(3, 21, seed=5, stream="train", step=step, temperature=0.8)
         mine, theirs = slotted.generate(prompts(), params), engine.generate(prompts(), params)
         assert mine.tokens == theirs.tokens and mine.finished == theirs.finished
@@ -48,8 +48,8 @@ def test_greedy_and_truncated(sampling):
 
 @pytest.mark.parametrize("samples", [1, 2, *slow_cases(5)])
 @pytest.mark.parametrize("slots", [2, 3, 7])
-def test_more_prompts_than_places(samples, slots):
-    """Rows end by limits of their own and by end tokens, and leave their slots and places to others again and again."""
+def test_more_prompts_than_prompt_slots(samples, slots):
+    """Rows end by their own limits and by end tokens, and other rows take their slots many times."""
     model = with_passus(tiny_model("qwen3"))
     asked = [replace(prompt, max_tokens=1 + 5 * i % 19) for i, prompt in enumerate(prompts(23))]
     params = SamplingParams(samples, 21, seed=5, stream="train", step=1)
@@ -67,8 +67,8 @@ def test_slots_grow_when_a_rollout_needs_more():
         assert slotted.generate(prompts(n), params).tokens == EagerEngine(model, [1]).generate(prompts(n), params).tokens
 
 
-def test_slots_are_kept_for_rollouts_that_take_turns():
-    """Few long rows, then many short ones: after both, one set of slots holds either; and only if there is memory for it."""
+def test_slots_are_kept_for_alternating_rollouts():
+    """Few long rows, then many short ones: one set of slots then holds either, if there is memory for it."""
     model = with_passus(tiny_model("llama3.2"))
     slotted = CudaEngine(model, [1], graphs=False)
 
@@ -85,7 +85,7 @@ def test_slots_are_kept_for_rollouts_that_take_turns():
     assert rollout(7, 5).capacity.row_length == 64
 
 
-def test_when_memory_runs_out_fewer_rows_are_sampled_at_a_time(monkeypatch):
+def test_fewer_rows_are_sampled_when_memory_runs_out(monkeypatch):
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(3, 21, seed=5, stream="train", step=1)
     real, tried = DecodeSlots.decode, []
@@ -107,7 +107,7 @@ def test_when_memory_runs_out_fewer_rows_are_sampled_at_a_time(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [EagerEngine, CudaEngine])
-def test_when_there_is_no_memory_for_the_caches_they_become_smaller(monkeypatch, kind):
+def test_caches_shrink_when_there_is_no_memory_for_them(monkeypatch, kind):
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(3, 21, seed=5, stream="train", step=1)
     expected = EagerEngine(model, [1, 7]).generate(prompts(), params).tokens
@@ -123,15 +123,15 @@ def test_when_there_is_no_memory_for_the_caches_they_become_smaller(monkeypatch,
     assert engine.generate(prompts(), params).tokens == expected and engine.max_rows == 10
 
 
-def test_no_prompts_no_rollout():
+def test_no_prompts_give_an_empty_rollout():
     model = with_passus(tiny_model("qwen3"))
     for engine in (EagerEngine(model, [1]), CudaEngine(model, [1], graphs=False)):
         assert engine.generate([], SamplingParams(2, 5, seed=0, stream="x")).tokens == []
 
 
 @pytest.mark.slow
-def test_a_compiled_layer_draws_the_same_and_is_compiled_once():
-    """On a CPU, without graphs. Other numbers of rows, other lengths: nothing new to compile."""
+def test_a_compiled_layer_samples_the_same_and_is_compiled_once():
+    """On a CPU without graphs. Other numbers of rows and other lengths need no compilation."""
     from passus.engine import compile
 
     model = with_passus(tiny_model("llama3.2"))
@@ -145,8 +145,8 @@ def test_a_compiled_layer_draws_the_same_and_is_compiled_once():
 
 
 @pytest.mark.parametrize("kind", ["engine", "slots"])
-def test_a_completion_in_segments_is_the_whole_one(kind):
-    """Partial rollouts: cut off after some tokens and gone on with later, with the noise of their places."""
+def test_a_completion_in_segments_equals_the_whole_one(kind):
+    """Partial rollouts: interrupted after some tokens and continued later with the same random numbers."""
     model = with_passus(tiny_model("qwen3"))
     sampler = EagerEngine(model, [1], max_rows=5) if kind == "engine" else CudaEngine(model, [1], max_rows=5, graphs=False)
     params = SamplingParams(3, 30, seed=5, stream="train", step=2)

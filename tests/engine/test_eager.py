@@ -1,4 +1,4 @@
-"""The engine against the slowest way there is: one row, one token at a time, all of it computed anew by transformers."""
+"""The eager engine against naive generation: one row, one token at a time, recomputed by transformers."""
 
 import pytest
 import torch
@@ -7,7 +7,6 @@ from helpers.tiny_models import tiny_model, with_passus
 from passus.engine import counter_rng
 from passus.engine.eager import EagerEngine
 from passus.engine.interface import Prompt, SamplingParams
-from passus.engine.token_sampling import sample_tokens, truncate_probs
 
 END = 1
 
@@ -21,7 +20,7 @@ def prompts(n=6):
 
 
 def naive(model, prompt, sample, params):
-    """One completion by transformers' eager forward over the whole sequence at every token."""
+    """Generates one completion by transformers' eager forward pass over the whole sequence at every token."""
     model.set_attn_implementation("eager")
     uniform = counter_rng.uniforms(
         params.seed, params.stream, params.step, torch.tensor([prompt.item]), torch.tensor([sample]), params.max_tokens
@@ -49,11 +48,11 @@ def test_engine_equals_naive_generation(name):
     for mine, (_, theirs) in zip(rollout.logps, expected, strict=True):
         assert mine == pytest.approx(theirs, abs=2e-5)
     assert rollout.finished == [tokens[-1] == END for tokens, _ in expected]
-    assert any(rollout.finished) and not all(rollout.finished)  # both ways to end were tried
+    assert any(rollout.finished) and not all(rollout.finished)  # both ways to end occurred
 
 
 @pytest.mark.parametrize("slots", [1, 2, 5, 17])
-def test_the_make_up_of_a_batch_changes_no_sample(slots):
+def test_the_composition_of_a_batch_changes_no_sample(slots):
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(samples=4, max_tokens=20, seed=0, stream="train")
     assert (
@@ -62,7 +61,7 @@ def test_the_make_up_of_a_batch_changes_no_sample(slots):
     )
 
 
-def test_a_prompt_alone_draws_what_it_draws_in_company():
+def test_a_prompt_alone_gives_the_samples_it_gives_in_a_batch():
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(samples=2, max_tokens=20, seed=0, stream="train")
     together = EagerEngine(model, [END]).generate(prompts(), params).tokens
@@ -71,7 +70,7 @@ def test_a_prompt_alone_draws_what_it_draws_in_company():
 
 
 def test_reading_tokens_in_blocks_changes_nothing(monkeypatch):
-    """On CUDA the host looks every few tokens only; rows run past their end meanwhile, and that is dropped."""
+    """On CUDA the host reads only every few tokens; tokens of rows past their end are discarded."""
     model = with_passus(tiny_model("qwen3"))
     params = SamplingParams(samples=4, max_tokens=21, seed=0, stream="train")
     expected = EagerEngine(model, [END], max_rows=7).generate(prompts(), params)
@@ -98,36 +97,7 @@ def test_greedy_equals_transformers_generate(nano):
         with_passus(nano.model)
 
 
-def test_draw_follows_the_distribution():
-    logits = torch.tensor([[0.0, 1.0, -1.0, 2.0]]).expand(40_000, 4)
-    params = SamplingParams(1, 1, 0, "x", temperature=1.5)
-    tokens, _ = sample_tokens(
-        logits, torch.rand(40_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64), params
-    )
-    shares = torch.bincount(tokens, minlength=4) / 40_000
-    torch.testing.assert_close(shares, torch.softmax(logits[0] / 1.5, -1), atol=0.01, rtol=0)
-
-
-def test_draw_at_the_edges():
-    """A token of probability 0 is never drawn, whatever the noise; nor is one beyond the vocabulary, even from NaN."""
-    logits = torch.tensor([[-float("inf"), 0.0, 0.0, -float("inf")]])
-    params = SamplingParams(1, 1, 0, "x")
-    for uniform in (0.0, 0.5, 1 - 2**-53):
-        token, _ = sample_tokens(logits, torch.tensor([uniform], dtype=torch.float64), params)
-        assert int(token) in (1, 2)
-    token, logp = sample_tokens(torch.full((1, 4), float("nan")), torch.tensor([0.5], dtype=torch.float64), params)
-    assert 0 <= int(token) < 4 and torch.isnan(logp).all()
-
-
-def test_truncation():
-    probs = torch.tensor([[0.1, 0.4, 0.2, 0.3]])
-    assert truncate_probs(probs, 1.0, 2).nonzero()[:, 1].tolist() == [1, 3]
-    assert truncate_probs(probs, 0.6, 0).nonzero()[:, 1].tolist() == [1, 3]  # .4 does not reach .6, .4 + .3 does
-    assert truncate_probs(probs, 0.3, 0).nonzero()[:, 1].tolist() == [1]  # the likeliest always stays
-    assert torch.equal(truncate_probs(probs, 1.0, 0), probs)
-
-
-def test_an_interrupt_leaves_between_tokens():
+def test_an_interrupt_stops_between_tokens():
     class Stopped(Exception):  # noqa: N818
         pass
 

@@ -1,4 +1,4 @@
-"""Weights that share a buffer: same names, same values, same gradients, one product where the compiler can see it."""
+"""Fused projections: same names, values and gradients, and a single product in compiled code."""
 
 import pytest
 import torch
@@ -12,10 +12,10 @@ def logits(model, ids):
 
 
 @pytest.mark.parametrize("family", ["qwen3", "qwen2.5", "gemma3+windows"])
-def test_nothing_changes_but_where_the_weights_lie(family, tmp_path):
+def test_only_the_location_of_the_weights_changes(family, tmp_path):
     plain, shared = tiny_model(family), tiny_model(family)
     ids = torch.randint(2, 41, (2, 9), generator=torch.Generator().manual_seed(0))
-    assert fused_projections.fuse_projections(shared) == 4  # two a layer
+    assert fused_projections.fuse_projections(shared) == 4  # two per layer
     assert list(plain.state_dict()) == list(shared.state_dict())
     with torch.no_grad():
         torch.testing.assert_close(logits(shared, ids), logits(plain, ids), atol=1e-5, rtol=1e-5)
@@ -28,7 +28,7 @@ def test_nothing_changes_but_where_the_weights_lie(family, tmp_path):
     assert all(torch.equal(again.state_dict()[name], tensor) for name, tensor in plain.state_dict().items())
 
 
-def test_an_update_of_a_weight_is_seen_by_the_one_product():
+def test_the_fused_product_sees_an_update_of_a_weight():
     model = tiny_model("llama3.2")
     fused_projections.fuse_projections(model)
     ids = torch.tensor([[3, 4, 5]])
@@ -41,7 +41,7 @@ def test_an_update_of_a_weight_is_seen_by_the_one_product():
 
 
 @pytest.mark.slow
-def test_the_compiler_makes_one_product_of_three():
+def test_the_compiler_merges_three_products():
     from torch._inductor import config
 
     counts = []

@@ -36,7 +36,7 @@ def test_values_against_torchs_cross_entropy_and_categorical():
 
 
 def test_no_tensor_is_larger_than_a_chunk_times_the_vocabulary():
-    """Counts what each operation puts out, forward and backward."""
+    """Checks the size of every tensor of the forward and backward pass."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Largest(TorchDispatchMode):

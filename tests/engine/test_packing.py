@@ -11,12 +11,12 @@ def rows(n=9):
     def ids(low, high):
         return torch.randint(2, 41, (int(torch.randint(low, high, (1,), generator=g)),), generator=g).tolist()
 
-    prompts = [ids(1, 8) for _ in range(n // 3)] * 3  # three completions each, not side by side
+    prompts = [ids(1, 8) for _ in range(n // 3)] * 3  # three completions each, not adjacent
     return prompts, [ids(1, 20) for _ in range(n)]
 
 
 def packed_gradient(model, prompts, completions, budget):
-    """Log-probs per row and the gradient of a weighted sum of them, by packed micro-batches."""
+    """Returns log-probs per row and the gradient of a weighted sum of them, by packed micro-batches."""
     lengths = [len(p) + len(c) for p, c in zip(prompts, completions, strict=True)]
     found = {}
     for picked in packing.micro_batches(lengths, budget):
@@ -32,7 +32,7 @@ def packed_gradient(model, prompts, completions, budget):
 
 
 def padded_gradient(model, prompts, completions):
-    """The same by one right-padded batch through transformers' eager attention."""
+    """Returns the same by one right-padded batch through transformers' eager attention."""
     longest = max(len(p) + len(c) for p, c in zip(prompts, completions, strict=True))
     ids = torch.zeros(len(prompts), longest, dtype=torch.long)
     mask = torch.zeros_like(ids)
@@ -63,7 +63,7 @@ def test_packed_equals_padded_in_values_and_gradients():
                 torch.testing.assert_close(mine, theirs, atol=2e-3, rtol=1e-3)
 
 
-def test_a_prompt_lies_in_a_pack_once():
+def test_a_pack_stores_a_prompt_once():
     prompts, completions = rows()
     packed = packing.pack(list(range(9)), prompts, completions, torch.device("cpu"))
     assert len(packed.tokens_T) == sum(map(len, prompts[:3])) + sum(map(len, completions))
@@ -76,17 +76,17 @@ def test_a_prompt_lies_in_a_pack_once():
         assert packed.positions_T[packed.predicts_C[mine]].tolist() == list(range(len(prompts[row]) - 1, len(seen) - 1))
 
 
-def test_micro_batches_keep_to_the_budget_and_lose_nobody():
+def test_micro_batches_keep_to_the_budget_and_contain_every_row():
     lengths = [5, 30, 7, 7, 100, 1, 12]
     batches = packing.micro_batches(lengths, 60)
     assert sorted(i for b in batches for i in b) == list(range(7))
     for b in batches:
         assert len(b) == 1 or max(lengths[i] for i in b) * len(b) <= 60
-    assert [4] in batches  # a row longer than the budget goes alone
+    assert [4] in batches  # a row longer than the budget is its own batch
 
 
 @pytest.mark.parametrize("micro_tokens, longest", [(16384, 512), (16384, 16640), (3000, 700), (64, 30)])
-def test_a_shape_is_no_larger_than_planned(micro_tokens, longest):
+def test_a_shape_is_not_larger_than_planned(micro_tokens, longest):
     large, small = packing.micro_batch_shapes(micro_tokens, longest)
     assert large.tokens == max(micro_tokens, -(-longest // 128) * 128) and longest <= small.tokens <= large.tokens
     assert large.longest == small.longest >= longest

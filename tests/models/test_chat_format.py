@@ -9,17 +9,17 @@ from passus.errors import UsageError
 from passus.models import loader
 from passus.models.chat_format import ChatFormat
 from passus.models.policy import Policy
-from passus.tasks.lookup import Item
+from passus.tasks.item import Item
 
 
-def load(path, **given) -> Policy:
-    return loader.load(str(path), "cpu", "float32", **given)
+def load(path, **settings) -> Policy:
+    return loader.load(str(path), "cpu", "float32", **settings)
 
 
-def refused(path, part: str, **given) -> None:
-    """With what was given and what was expected, in one message."""
+def refused(path, part: str, **settings) -> None:
+    """Checks that loading fails with a message that says what was expected."""
     with pytest.raises(UsageError, match=part) as caught:
-        load(path, **given)
+        load(path, **settings)
     assert "expected:" in str(caught.value)
 
 
@@ -75,14 +75,14 @@ def test_decoding_stops_at_each_end_token(released):
 
 @pytest.mark.parametrize(("name", "day"), [("llama3_2", "26 Jul 2024"), ("smollm3", "26 July 2024")])
 def test_the_date_in_a_template_is_a_constant(name, day):
-    """Else a run that is resumed tomorrow would see other prompts."""
+    """Otherwise a run that is resumed tomorrow would have other prompts."""
     assert f"Today Date: {day}\n" in ChatFormat(CHATS[name].tokenizer(name)).render(question("1"))
 
 
 @pytest.mark.parametrize("writes", ["<s> $A", "<s> $A </s>", "$A"])
 @pytest.mark.parametrize("template", ["{question}", "<s>{question}", "Q: {question}\nA:"])
 def test_the_start_token_of_a_base_model(tmp_path, writes, template):
-    """Once where the tokenizer writes it by itself, and no end token after the question."""
+    """The prompt has one start token if the tokenizer writes one, and no end token after the question."""
     tokenizer = byte_tokenizer(["<s>", "</s>"], bos="<s>", eos="</s>", writes=writes)
     policy = load(chat_folder(tmp_path, "llama", tokenizer, ["</s>"]), question_template=template)
     tokens = policy.prompt(question("1 + 1"), 0).tokens

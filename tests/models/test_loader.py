@@ -1,4 +1,4 @@
-"""The traps of released checkpoints, on small folders: what is loaded is what was saved, or it is refused with a reason."""
+"""Loading of checkpoints: the loaded model equals the saved one, or it is refused with a reason."""
 
 import json
 import shutil
@@ -26,19 +26,19 @@ from passus.errors import UsageError
 from passus.models import loader
 from passus.models.load_checks import _packed_logits
 from passus.models.policy import Policy
-from passus.tasks.lookup import Item
+from passus.tasks.item import Item
 
 ROWS = [torch.arange(2, 19), torch.arange(9, 40, 3)]
 
 
-def load(path, **given) -> Policy:
-    return loader.load(str(path), "cpu", "float32", **given)
+def load(path, **settings) -> Policy:
+    return loader.load(str(path), "cpu", "float32", **settings)
 
 
-def refused(path, part: str, **given) -> None:
-    """With what was given and what was expected, in one message."""
+def refused(path, part: str, **settings) -> None:
+    """Checks that loading fails with a message that says what was expected."""
     with pytest.raises(UsageError, match=part) as caught:
-        load(path, **given)
+        load(path, **settings)
     assert "expected:" in str(caught.value)
 
 
@@ -53,7 +53,7 @@ def own_logits(model) -> torch.Tensor:
 
 
 def greedy(model, row: torch.Tensor, most: int) -> list[int]:
-    """By transformers' eager attention over the whole sequence at every token."""
+    """Decodes greedily by transformers' eager attention over the whole sequence at every token."""
     model.set_attn_implementation("eager")
     tokens = row.tolist()
     for _ in range(most):
@@ -63,7 +63,7 @@ def greedy(model, row: torch.Tensor, most: int) -> list[int]:
 
 
 def assert_computes(policy: Policy, original) -> None:
-    """Packed and decoded, a loaded policy is the model that was saved."""
+    """Checks that packed logits and decoded tokens of a loaded policy equal those of the saved model."""
     with torch.no_grad():
         torch.testing.assert_close(_packed_logits(policy, ROWS), own_logits(original), atol=5e-5, rtol=1e-4)
     prompts = [Prompt(tuple(row.tolist()), i) for i, row in enumerate(ROWS)]
@@ -72,23 +72,23 @@ def assert_computes(policy: Policy, original) -> None:
 
 
 @pytest.mark.parametrize("name", ["qwen3+windows", "llama3.2", "smollm3", "gemma3+windows", "mistral+windows"])
-def test_a_saved_family_comes_back_with_its_layers(tmp_path, name):
-    """Windows, layers without positions and rope settings live in config.json alone."""
+def test_a_saved_family_is_loaded_with_its_layers(tmp_path, name):
+    """Windows, layers without positions and rope settings are only in config.json."""
     original = tiny_model(name)
     assert_computes(load(nano_folder(tmp_path, original)), original)
 
 
-def test_a_family_that_needs_no_code(tmp_path):
+def test_an_untested_family_loads(tmp_path):
     original = small_model("olmo2")
     policy = load(nano_folder(tmp_path / "OLMo-2-tiny", original))
     assert_computes(policy, original)
-    loader.load(str(tmp_path / "OLMo-2-tiny"), "cpu", "bfloat16")  # whose rounding is no difference
-    said = policy.describe(str(tmp_path / "OLMo-2-tiny"))
-    assert (said["label"], said["family"]) == ("OLMo-2-tiny", "Olmo2")
+    loader.load(str(tmp_path / "OLMo-2-tiny"), "cpu", "bfloat16")  # rounding in bf16 is within the bound
+    description = policy.describe(str(tmp_path / "OLMo-2-tiny"))
+    assert (description["label"], description["family"]) == ("OLMo-2-tiny", "Olmo2")
 
 
 @pytest.mark.parametrize("tuning", ["live", "frozen"])
-def test_a_family_that_needs_no_code_trains(tmp_path, tuning):
+def test_an_untested_family_trains(tmp_path, tuning):
     base = nano_folder(tmp_path / "OLMo-2-tiny", small_model("olmo2"))
     model = {"base": str(base), "tuning": tuning}
     folder = run_small(tmp_path / "arm", model=model, method={"entropy_coef": 0.01}, train={"steps": 2}, eval={"limit": 2})
@@ -97,7 +97,7 @@ def test_a_family_that_needs_no_code_trains(tmp_path, tuning):
     loader.load(str(folder.path), "cpu", "float32")
 
 
-def test_sampling_settings_that_cannot_be_saved_again_do_no_harm(tmp_path):
+def test_sampling_settings_of_the_generation_config_are_dropped(tmp_path):
     base = nano_folder(tmp_path / "model", small_model("qwen3"))
     edit_json(base / "generation_config.json", temperature=0.6, top_p=0.95, do_sample=False, eos_token_id=[1, 5])
     policy = load(base)
@@ -107,7 +107,7 @@ def test_sampling_settings_that_cannot_be_saved_again_do_no_harm(tmp_path):
 
 
 @pytest.mark.parametrize("tuning", ["live", "frozen"])
-def test_experts_train_live_and_refuse_adapters(tmp_path, tuning):
+def test_experts_train_fully_and_refuse_adapters(tmp_path, tuning):
     base = nano_folder(
         tmp_path / "moe",
         small_model("qwen3_moe", num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, decoder_sparse_step=1),
@@ -132,13 +132,13 @@ def test_experts_train_live_and_refuse_adapters(tmp_path, tuning):
         ("gemma3_text", {"final_logit_softcapping": 30.0}, "soft-capped logits"),
     ],
 )  # fmt: skip
-def test_a_family_that_computes_otherwise_is_refused(tmp_path, kind, settings, part):
+def test_a_family_with_unsupported_features_is_refused(tmp_path, kind, settings, part):
     refused(nano_folder(tmp_path, small_model(kind, **settings)), part)
 
 
 @pytest.fixture
 def nested():
-    """As Gemma3 from 4B up: a text model inside a model that also sees images."""
+    """A text model inside a model that also takes images, as in Gemma3 from 4B on."""
     text = tiny_model("gemma3+windows").config.to_dict()
     vision = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, image_size=28)
     config = Gemma3Config(
@@ -150,7 +150,7 @@ def nested():
     return model
 
 
-def test_the_text_part_of_a_nested_config_is_loaded_alone(tmp_path, nested):
+def test_only_the_text_part_of_a_nested_config_is_loaded(tmp_path, nested):
     policy = load(nano_folder(tmp_path, nested))
     assert_computes(policy, nested)
     assert policy.end_tokens == [1, 5] and policy.context_length == 128
@@ -175,7 +175,7 @@ def test_end_tokens_of_a_nested_config(tmp_path, nested):
     assert load(folder).end_tokens == [1, 5]
 
 
-def test_the_engine_also_takes_a_whole_nested_model(nested):
+def test_the_engine_also_runs_a_whole_nested_model(nested):
     expected = [greedy(nested, row, 8) for row in ROWS]
     prompts = [Prompt(tuple(row.tolist()), i) for i, row in enumerate(ROWS)]
     engine = EagerEngine(with_passus(nested), [])
@@ -203,7 +203,7 @@ def test_weights_in_several_files(tmp_path):
 def test_end_tokens_of_the_generation_config(tmp_path):
     folder = nano_folder(tmp_path, small_model("qwen3"))
     edit_json(folder / "generation_config.json", eos_token_id=[7, 3])
-    assert load(folder).end_tokens == [1, 3, 7]  # 1 is the tokenizer's
+    assert load(folder).end_tokens == [1, 3, 7]  # 1 comes from the tokenizer
 
 
 def test_end_tokens_without_a_generation_config(tmp_path):
@@ -233,8 +233,8 @@ def test_no_end_token_at_all(tmp_path):
     refused(chat_folder(tmp_path, "llama", tokenizer, [], eos_token_id=None), "no end token")
 
 
-def test_a_base_model_with_a_chat_template_stops_at_its_turns_end(tmp_path):
-    """As Qwen2.5 base: <|endoftext|> is all that its configs name, and its template ends turns with <|im_end|>."""
+def test_a_base_model_with_a_chat_template_stops_at_the_end_of_a_turn(tmp_path):
+    """As in Qwen2.5 base: its configs name only <|endoftext|>, and its template ends turns with <|im_end|>."""
     tokenizer = byte_tokenizer(IM, eos="<|endoftext|>", template=trl_template("qwen2_5"))
     policy = load(chat_folder(tmp_path, "qwen2", tokenizer, ["<|endoftext|>"]))
     assert policy.end_tokens == tokenizer.convert_tokens_to_ids(["<|endoftext|>", "<|im_end|>"])
@@ -245,7 +245,7 @@ def _only_pickles(folder):
     (folder / "model.safetensors").unlink()
 
 
-def _odd_tokenizer(folder):
+def _unknown_tokenizer(folder):
     edit_json(folder / "tokenizer.json", model={"type": "of tomorrow"})
 
 
@@ -272,7 +272,7 @@ def _config(name="config.json", **changes):
         (_no_tokenizer, "no tokenizer"),
         (lambda d: (d / "tokenizer.json").unlink(), "its tokenizer cannot be loaded"),
         (lambda d: (d / "tokenizer.json").write_text('{"version": '), "its tokenizer cannot be loaded"),
-        (_odd_tokenizer, "its tokenizer cannot be loaded: data did not match"),
+        (_unknown_tokenizer, "its tokenizer cannot be loaded: data did not match"),
         (lambda d: (d / "generation_config.json").write_text("{"), "generation_config.json"),
         (_template("{% if messages %}"), "chat template fails: TemplateSyntaxError"),
         (_template("{{ raise_exception('only tools') }}"), "chat template fails: TemplateError: only tools"),
@@ -293,7 +293,7 @@ def _file(name, text):
     return lambda folder: (folder / name).write_text(text)
 
 
-ODD_FILES = {
+MALFORMED_FILES = {
     "end token a word": _config("generation_config.json", eos_token_id="a"),
     "end tokens words": _config("generation_config.json", eos_token_id=["a"]),
     "end tokens nested": _config("generation_config.json", eos_token_id=[[1]]),
@@ -312,10 +312,10 @@ ODD_FILES = {
 }
 
 
-@pytest.mark.parametrize("case", ODD_FILES)
-def test_files_of_another_form_are_refused_and_not_crashed_on(tmp_path, case):
+@pytest.mark.parametrize("case", MALFORMED_FILES)
+def test_malformed_files_are_refused(tmp_path, case):
     folder = nano_folder(tmp_path / "model", small_model("qwen3"))
-    ODD_FILES[case](folder)
+    MALFORMED_FILES[case](folder)
     refused(folder, "model.base")
 
 
@@ -329,7 +329,7 @@ def test_code_of_a_checkpoint_is_not_run(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_tokenizer_of_another_model_is_found_at_the_first_prompt_that_shows_it(tmp_path):
+def test_a_tokenizer_of_another_model_is_refused_at_the_first_prompt_that_shows_it(tmp_path):
     folder = nano_folder(tmp_path / "model", small_model("qwen3", vocab_size=30))
     with pytest.raises(UsageError, match="ids below 30"):
         load(folder).prompt(question("1(2)%"), 0)

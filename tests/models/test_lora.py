@@ -1,4 +1,4 @@
-"""Frozen tuning: adapters against PEFT's own forward with eager attention, and what happens to one on disk."""
+"""LoRA adapters: against PEFT's forward pass with eager attention, and on disk."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ TABLE = ModelTable(base="x", tuning="frozen", lora=LoraTable(rank=4, alpha=8.0))
 
 
 def with_adapter(model, table=TABLE):
-    """An adapter that has moved: both of its matrices are random."""
+    """Attaches an adapter and fills both of its matrices with random numbers."""
     attached = lora.attach(with_passus(model), table, "base", "/base", seed=0)
     generator = torch.Generator().manual_seed(5)
     for name, parameter in attached.model.named_parameters():
@@ -48,13 +48,13 @@ def packed(model, rows):
     return model(torch.cat(rows)[None], position_ids=positions[None], use_cache=False, plan=plan).logits[0]
 
 
-def test_on_off_and_merged_equal_eager(family_model):
+def test_enabled_disabled_and_merged_equal_eager(family_model):
     rows = random_rows()
     with torch.no_grad():
         base = eager(family_model, rows)
         attached = with_adapter(family_model)
         on = eager(attached.model, rows)
-        assert float((on - base).abs().max()) > 0.05  # it changes something
+        assert float((on - base).abs().max()) > 0.05  # the adapter has an effect
         for got in (packed(attached.model, rows), packed(attached.merged, rows)):
             torch.testing.assert_close(got, on, atol=5e-5, rtol=1e-4)
         for model in (attached.model, attached.merged):
@@ -87,7 +87,7 @@ def test_gradients_with_and_without_checkpointing_equal_eager(family_model, tuni
         torch.testing.assert_close(recomputed[name] / scale, theirs / scale, atol=1e-4, rtol=1e-3)
 
 
-def test_a_new_adapter_is_the_base_and_the_same_for_the_same_seed():
+def test_a_new_adapter_equals_the_base_and_depends_on_the_seed():
     rows = random_rows()
     with torch.no_grad():
         base = eager(tiny_model("qwen3"), rows)
@@ -130,7 +130,7 @@ def run(tmp_path_factory):
     return run_frozen(tmp_path_factory.mktemp("frozen") / "arm")
 
 
-def test_what_is_saved_loads_with_peft_transformers_and_passus(run, tmp_path):
+def test_a_saved_adapter_loads_with_peft_transformers_and_passus(run, tmp_path):
     folder = run / "checkpoints/step-000006"
     assert {"adapter_config.json", "adapter_model.safetensors", "tokenizer.json"} <= {p.name for p in folder.iterdir()}
     rows = random_rows()
@@ -149,7 +149,7 @@ def test_what_is_saved_loads_with_peft_transformers_and_passus(run, tmp_path):
     assert loader.load(str(tmp_path / "merged"), "cpu", "float32").end_tokens == policy.end_tokens
 
 
-def test_export_keeps_the_bases_precision_unless_told(run, tmp_path):
+def test_export_keeps_the_precision_of_the_base_by_default(run, tmp_path):
     assert export.export(str(run), tmp_path / "merged", "auto") == "bfloat16"
     with pytest.raises(UsageError, match="already exists"):
         export.export(str(run), tmp_path / "merged", "auto")
@@ -163,14 +163,14 @@ def test_the_base_is_never_touched(run):
 
 
 @pytest.mark.parametrize("step", [4, *slow_cases(1, 6)])
-def test_stopped_in_a_step_and_continued_it_is_the_same_run(run, tmp_path, step):
+def test_a_run_stopped_in_a_step_and_resumed_is_the_same_run(run, tmp_path, step):
     with pytest.raises(Stop):
         run_frozen(tmp_path / "arm", stop_in_step(tmp_path / "arm", step))
     assert len(RunFolder(tmp_path / "arm").metrics()) == step - 1
     assert_same(run_frozen(tmp_path / "arm"), run)
 
 
-def test_the_record_says_frozen_and_counts_what_trains(run):
+def test_the_record_has_the_tuning_and_the_trained_parameters(run):
     model = RunFolder(run).meta()["model"]
     assert model["tuning"] == "frozen" and 0 < model["trained"] < model["parameters"] and model["label"].endswith("0.8M")
     assert all(row["sampling/sampling_logp_difference/max"] < 1e-4 for row in RunFolder(run).metrics())
@@ -237,14 +237,14 @@ def test_targets_that_are_not_linear_layers_of_the_blocks_are_refused(tmp_path, 
         run_frozen(tmp_path / "arm", model=FROZEN["model"] | {"lora": {"rank": 4, "targets": targets}})
 
 
-def test_dropout_of_whoever_trained_it_is_off(run, tmp_path):
+def test_dropout_of_a_loaded_adapter_is_off(run, tmp_path):
     folder = damaged(run, tmp_path, edit("adapter_config.json", lora_dropout=0.5))
     model = loader.load(folder, "cpu", "float32").model
     with torch.no_grad():
         assert torch.equal(packed(model, random_rows()), packed(model, random_rows()))
 
 
-def test_training_on_an_adapter_says_to_export_it(run, tmp_path):
+def test_training_on_an_adapter_suggests_to_export_it(run, tmp_path):
     for tuning in ("live", "frozen"):
         with pytest.raises(UsageError, match="passus export"):
             run_frozen(tmp_path / "arm", model={"base": str(run), "tuning": tuning})

@@ -1,4 +1,4 @@
-"""real/gsm8k's whole path on a made folder: data, template, end tokens, training, resume, export, evaluation."""
+"""Experiment real/gsm8k on a small folder: data, template, end tokens, training, resume, export, evaluation."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from passus.models import export, loader
 from passus.runs.run_folder import RunFolder
 from passus.tasks import benchmarks, dataset
 from passus.tasks.benchmark_spec import Fields
-from passus.tasks.lookup import benchmark_items, solution_of, training_items
+from passus.tasks.lookup import benchmark_items, training_items, worked_solution
 from passus.training import loop
 
 HUB = [
@@ -34,16 +34,16 @@ def data(tmp_path, monkeypatch):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.setenv("PASSUS_DATA", str(folder))
     yield folder
-    dataset._items.cache_clear()
+    dataset._load_items.cache_clear()
 
 
-def test_both_forms_of_the_data_are_read(data):
+def test_both_formats_of_the_data_are_read(data):
     drawn = [item for _, item in training_items("gsm8k", 0, 0, 0, 29)]
-    assert sorted(item.index for item in drawn) == list(range(29))  # an epoch
+    assert sorted(item.index for item in drawn) == list(range(29))  # one epoch
     row = {"problem": "x", "answer": "3", "solution": "1+2=3"}
-    assert dataset._item(benchmarks.training_set("gsm8k"), Fields(), 0, "x", row).solution == "1+2=3\n\\boxed{3}"
+    assert dataset.make_item(benchmarks.find_training_set("gsm8k"), Fields(), 0, "x", row).solution == "1+2=3\n\\boxed{3}"
     item = next(item for item in drawn if item.index == 3)
-    assert item.gold == "8" and solution_of(item) == "4+4 = 8\n\\boxed{8}"
+    assert item.gold == "8" and worked_solution(item) == "4+4 = 8\n\\boxed{8}"
     assert [i.gold for i in benchmark_items("gsm8k")][:2] == ["1000", "2000"]
     assert len({i.index for _, i in training_items("gsm8k", 5, 0, 0, 20)}) == 5
 
@@ -60,32 +60,32 @@ def test_both_forms_of_the_data_are_read(data):
         ('{"question": "x", "answer": "####"}\n', "line 1 is not an item"),
     ],
 )
-def test_data_of_another_form_is_refused(data, text, part):
+def test_data_in_another_format_is_refused(data, text, part):
     (data / "gsm8k.jsonl").write_text(text)
-    dataset._items.cache_clear()
+    dataset._load_items.cache_clear()
     with pytest.raises(UsageError, match=part):
         benchmark_items("gsm8k")
 
 
-def test_missing_data_says_where_it_could_be(data, monkeypatch):
+def test_missing_data_names_the_possible_locations(data, monkeypatch):
     def offline(*_, **__):
         raise ConnectionError("Couldn't reach 'openai/gsm8k' on the Hub")
 
     monkeypatch.setattr("datasets.load_dataset", offline)
     (data / "gsm8k.jsonl").unlink()
-    dataset._items.cache_clear()
+    dataset._load_items.cache_clear()
     with pytest.raises(UsageError, match=r"gsm8k\.jsonl"):
         benchmark_items("gsm8k")
 
 
-def test_the_plan_needs_no_data():
+def test_a_dry_run_needs_no_data():
     text = describe_experiment(load_experiment("real/gsm8k", ["model.base=nano/qwen3"]), Path("runs/gsm8k"))
     assert "16 prompts x 8 samples = 128 completions of up to 512 tokens" in text and "200 items x 2 samples" in text
 
 
 @pytest.mark.parametrize("tuning", ["live", "frozen"])
-def test_the_whole_path(data, tmp_path, tuning):
-    dataset._items.cache_clear()
+def test_train_resume_export_and_evaluate(data, tmp_path, tuning):
+    dataset._load_items.cache_clear()
     folder = chat_folder(tmp_path / "Qwen3-made", "qwen3", CHATS["qwen3"].tokenizer("qwen3"), CHATS["qwen3"].ends)
     small = [
         f"model.base={folder}", f"model.tuning={tuning}", "train.steps=4", "train.prompts=2", "train.samples=2",

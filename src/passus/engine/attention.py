@@ -285,10 +285,10 @@ def decode_attention(
     values_SKLD[row_B, :, positions_B - prefix_length_B] = value_BK1D[:, :, 0]
     keys_BKAD = torch.cat([prompt_keys_PKMD[prompt_slot_B], keys_SKLD[:rows]], 2)
     values_BKAD = torch.cat([prompt_values_PKMD[prompt_slot_B], values_SKLD[:rows]], 2)
-    prompt_BM = torch.arange(shared).expand(rows, -1)
-    own_BL = prefix_length_B[:, None] + torch.arange(keys_SKLD.shape[2])
-    at_BA = torch.cat([prompt_BM, own_BL], 1)
-    exists_BA = torch.cat([prompt_BM < prefix_length_B[:, None], own_BL <= positions_B[:, None]], 1)
+    prompt_position_BM = torch.arange(shared).expand(rows, -1)
+    row_position_BL = prefix_length_B[:, None] + torch.arange(keys_SKLD.shape[2])
+    at_BA = torch.cat([prompt_position_BM, row_position_BL], 1)
+    exists_BA = torch.cat([prompt_position_BM < prefix_length_B[:, None], row_position_BL <= positions_B[:, None]], 1)
     seen_BA = exists_BA & (at_BA > positions_B[:, None] - window)
     query_BKGD = query_BH1D.reshape(rows, kv_heads, heads // kv_heads, width) * scale
     scores_BKGA = (query_BKGD @ keys_BKAD.transpose(2, 3)).masked_fill(~seen_BA[:, None, None], float("-inf"))

@@ -59,7 +59,7 @@ def _decode_attention_kernel(
     position, prompt_slot = tl.load(positions + row), tl.load(prompt_slots + row)
     prefix_length = tl.load(prefix_lengths + row)
     position, prefix_length = position.to(tl.int32), prefix_length.to(tl.int32)  # 32-bit addresses
-    own = position - prefix_length
+    row_position = position - prefix_length
     g, d = tl.arange(0, padded), tl.arange(0, wide)
     in_width, in_group = d < width, g < heads
     query_at = query + row * query_row + (kv_head * heads + g[:, None]) * query_head + d[None, :]
@@ -67,8 +67,8 @@ def _decode_attention_kernel(
     new_key = tl.load(key + row * key_row + kv_head * key_head + d, mask=in_width, other=0.0)
     new_value = tl.load(value + row * value_row + kv_head * value_head + d, mask=in_width, other=0.0)
     cache = row * cache_row + kv_head * cache_head
-    tl.store(keys + cache + own * width + d, new_key, mask=in_width)
-    tl.store(values + cache + own * width + d, new_value, mask=in_width)
+    tl.store(keys + cache + row_position * width + d, new_key, mask=in_width)
+    tl.store(values + cache + row_position * width + d, new_value, mask=in_width)
 
     largest = tl.sum(q.to(tl.float32) * new_key.to(tl.float32)[None, :], axis=1) * scale
     total = tl.full([padded], 1.0, tl.float32)
@@ -80,7 +80,7 @@ def _decode_attention_kernel(
         width, block, precision,
     )  # fmt: skip
     largest, total, gathered = _attend_positions(
-        q, keys + cache, values + cache, tl.maximum(first - prefix_length, 0), own, scale, largest, total, gathered, d,
+        q, keys + cache, values + cache, tl.maximum(first - prefix_length, 0), row_position, scale, largest, total, gathered, d,
         in_width, width, block, precision,
     )  # fmt: skip
     out_at = out + row * out_row + (kv_head * heads + g[:, None]) * out_head + d[None, :]
