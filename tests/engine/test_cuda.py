@@ -402,7 +402,7 @@ def test_a_run_in_float32_equals_the_run_on_the_cpu(tmp_path):
 
 
 def test_an_untested_family_uses_the_eager_engine(tmp_path, monkeypatch):
-    from passus.models.policy import FAMILIES as KNOWN
+    from passus.models.families import FAMILIES as KNOWN
 
     monkeypatch.delitem(KNOWN, "qwen3")
     run, folder = run_on_cuda(tmp_path / "run")

@@ -27,7 +27,8 @@ from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint
 from passus.stats import intervals
 from passus.tasks import benchmarks
-from passus.tasks.lookup import Item, is_private
+from passus.tasks.item import Item
+from passus.tasks.lookup import is_private
 
 GSM8K = "gsm8k"
 
@@ -105,7 +106,7 @@ def _stderr(values: Sequence[float]) -> float | str:
 
 
 def _task(result: EvaluationResult, name: str, repeats: int, shots: int) -> dict[str, Any]:
-    row = benchmarks.benchmark(name)
+    row = benchmarks.find_benchmark(name)
     hub = row.hub if row else None
     return {
         "task": name, "dataset_path": hub.dataset if hub else None, "dataset_name": hub.configs[0] or None if hub else None,
@@ -121,7 +122,7 @@ def _generation(result: EvaluationResult) -> dict[str, Any]:
 
 
 def _counts(result: EvaluationResult, name: str) -> dict[str, int]:
-    row = benchmarks.benchmark(name)
+    row = benchmarks.find_benchmark(name)
     effective = len(result.suite.items[name])
     return {"original": (row.items if row else 0) or effective, "effective": effective}
 

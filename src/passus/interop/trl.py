@@ -12,7 +12,7 @@ from typing import Any
 from passus.config.tables import RewardValues
 from passus.grading.grade import Rule, Verdict, grade_all
 from passus.tasks.lookup import training_items
-from passus.tasks.prompt import AUTO, messages
+from passus.tasks.prompt import AUTO, chat_messages
 
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
 RewardFunction = Callable[..., list[float | None]]
@@ -22,7 +22,7 @@ def training_rows(task: str, count: int, *, seed: int = 0, prompt: str = AUTO, s
     """Returns the first items of a task's training stream, with messages and the columns that the reward function reads."""
     return [
         {
-            "prompt": messages(item, prompt, system),
+            "prompt": chat_messages(item, prompt, system),
             "answer": item.gold,
             "kind": item.rule.kind,
             "choices": list(item.rule.choices),

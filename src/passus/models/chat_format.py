@@ -14,7 +14,7 @@ from jinja2 import TemplateError
 
 from passus.grading.grade import BOX
 from passus.tasks import prompt
-from passus.tasks.lookup import Item
+from passus.tasks.item import Item
 
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
 PROBE = "31415"
@@ -40,7 +40,7 @@ class ChatFormat:
     def render(self, item: Item) -> str:
         """Returns the prompt as text. Without a chat template, it lacks the start token that a tokenizer adds itself."""
         if self.chat_template is None:
-            return prompt.plain(item, self.question_template, self.system)
+            return prompt.plain_prompt(item, self.question_template, self.system)
         return self._open_assistant_turn(self.messages(item))
 
     def render_with_bos(self, item: Item) -> str:
@@ -50,7 +50,7 @@ class ChatFormat:
 
     def messages(self, item: Item) -> list[dict[str, str]]:
         """Returns the messages that go into the chat template."""
-        return prompt.messages(item, self.question_template, self.system)
+        return prompt.chat_messages(item, self.question_template, self.system)
 
     def user_turn(self, text: str) -> str:
         """Renders a text as a user message, through the chat template if there is one."""

@@ -15,7 +15,7 @@ from passus.errors import UsageError
 from passus.models.chat_format import ChatFormat
 from passus.models.families import FAMILIES, model_label
 from passus.models.lora import Adapter, weights_fingerprint
-from passus.tasks.lookup import Item
+from passus.tasks.item import Item
 
 
 @dataclass

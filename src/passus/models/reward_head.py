@@ -31,7 +31,7 @@ from passus.models.lora import is_adapter
 from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
-from passus.tasks.lookup import Item
+from passus.tasks.item import Item
 
 HEAD = "score"
 """Name of the head in transformers' classification models."""
