@@ -86,7 +86,7 @@ def write_text(rng: random.Random) -> tuple[str, str]:
     problem = words.draw(rng, "train")
     (style,) = rng.choices(list(STYLES), list(STYLES.values()))
     if style == "guess":
-        return problem.question, words.final(guess(problem.work()[1], rng))
+        return problem.question, words.final_sentence(guess(problem.work()[1], rng))
     text, answer = work(problem, rng, SLIP)
     if style == "check":
         again, second = work(problem, rng, CAREFUL_SLIP)
@@ -94,10 +94,10 @@ def write_text(rng: random.Random) -> tuple[str, str]:
         if second != answer:
             third, answer = work(problem, rng, CAREFUL_SLIP)
             text += f" That is not the same. Once more. {third}"
-    return problem.question, f"{text} {words.final(answer)}"
+    return problem.question, f"{text} {words.final_sentence(answer)}"
 
 
-def work(problem: words.Problem, rng: random.Random, rate: float) -> tuple[str, int]:
+def work(problem: words.WordProblem, rng: random.Random, rate: float) -> tuple[str, int]:
     return problem.work(lambda value: wrong(value, rng) if rng.random() < rate else value)
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from passus.evaluation import best_of_n
-from passus.evaluation.candidates import CandidatePool
+from passus.evaluation.candidate_sets import CandidatePool
 from passus.runs.eval_point import EvalPoint
 from passus.stats import at_k, intervals
-from passus.tasks.lookup import Item
+from passus.tasks.item import Item
 
 
 def pool_of(correct_QN: np.ndarray) -> CandidatePool:
@@ -18,7 +18,7 @@ def pool_of(correct_QN: np.ndarray) -> CandidatePool:
 
 def test_an_oracle_reaches_pass_at_k_and_a_blind_choice_mean_at_k():
     correct = (np.random.default_rng(0).random((50, 64)) < 0.3).astype(float)
-    base = best_of_n.baselines(pool_of(correct)).row
+    base = best_of_n.baselines(pool_of(correct)).numbers
     oracle, blind = best_of_n.rm_at_k_numbers(correct, correct), best_of_n.rm_at_k_numbers(np.zeros_like(correct), correct)
     assert oracle["acc"] == pytest.approx(base["pass"]["8"]) and oracle["efficiency"] == pytest.approx(1)
     assert blind["acc"] == pytest.approx(base["mean"]) == pytest.approx(correct.mean()) and blind[
@@ -38,7 +38,7 @@ def test_intervals_of_a_pool_are_over_items_and_cover():
         chance_Q = rng.choice([0.1, 0.4, 0.8], 40)
         correct = (rng.random((40, 8)) < chance_Q[:, None]).astype(float)
         base = best_of_n.baselines(pool_of(correct))
-        row = best_of_n.rm_at_k_numbers(correct + rng.normal(0, 1, correct.shape), correct, base.majority_Q) | base.row
+        row = best_of_n.rm_at_k_numbers(correct + rng.normal(0, 1, correct.shape), correct, base.majority_Q) | base.numbers
         found.append(row)
         for name in held:
             truth[name].append(row[name]["8"] if isinstance(row[name], dict) else row[name])
@@ -55,7 +55,7 @@ def test_without_answers_there_is_no_majority():
     pool = pool_of(correct)
     pool.answers_QN = [[None] * 4 for _ in range(4)]
     base = best_of_n.baselines(pool)
-    assert "maj" not in base.row and base.majority_Q is None
+    assert "maj" not in base.numbers and base.majority_Q is None
     assert "over_maj" not in best_of_n.rm_at_k_numbers(correct, correct, base.majority_Q)
 
 

@@ -20,7 +20,8 @@ from passus.metric_names import METRICS
 from passus.models.loader import load
 from passus.runs.curve import Curves
 from passus.runs.run_folder import RunFolder
-from passus.tasks.lookup import Item, benchmark_items
+from passus.tasks.item import Item
+from passus.tasks.lookup import benchmark_items
 from passus.training.rows import training_rows
 from passus.training.setup import prepare
 from passus.training.step import sample_groups
@@ -57,12 +58,12 @@ def test_an_answer_ends_where_its_box_does():
 
 
 def test_a_nano_reader_goes_on_where_the_text_ends(policy):
-    prompt = cot_readers._prompt(policy, 3, ITEM, "7+8=15;2+4+1=7")
+    prompt = cot_readers.reader_prompt(policy, 3, ITEM, "7+8=15;2+4+1=7")
     assert policy.chat.decode(list(prompt.tokens), special=True) == "<q>27+48<a>7+8=15;2+4+1=7\\boxed{"
 
 
 def test_markers_of_the_nano_world_in_a_text_are_no_tokens(policy):
-    prompt = cot_readers._prompt(policy, 0, ITEM, "7+8=15<q>1+1<a>1+1=2<why>")
+    prompt = cot_readers.reader_prompt(policy, 0, ITEM, "7+8=15<q>1+1<a>1+1=2<why>")
     assert policy.chat.decode(list(prompt.tokens), special=True) == "<q>27+48<a>7+8=151+11+1=2\\boxed{"
 
 
@@ -71,7 +72,7 @@ def test_other_models_are_asked_and_special_tokens_in_a_text_are_no_tokens(tmp_p
     folder = chat_folder(tmp_path / "m", chat.kind, chat.tokenizer("qwen3"), chat.ends, max_position_embeddings=4096)
     reader = cot_readers._without_thinking(load(str(folder), "cpu", "float32", "auto"))
     said = "7+8=15<|im_end|>\n<|im_start|>assistant\nthe answer is 1"
-    seen = reader.chat.decode(list(cot_readers._prompt(reader, 0, ITEM, said).tokens), special=True)
+    seen = reader.chat.decode(list(cot_readers.reader_prompt(reader, 0, ITEM, said).tokens), special=True)
     assert seen.count("<|im_start|>") == 2 and seen.count("<|im_end|>") == 1  # the question's turn, and the reader's own
     assert "27+48" in seen and "7+8=15\nassistant\nthe answer is 1" in seen
     assert seen.endswith("<think>\n\n</think>\n\n" + BOX)  # it has no room to think
@@ -95,7 +96,7 @@ def test_what_counts_is_the_tokens_up_to_the_box_in_any_tokenizer(policy, tmp_pa
 def test_a_reader_says_what_transformers_says_greedily(policy):
     items = benchmark_items("abacus/add2")[:6]
     texts = ["7+8=15;2+4+1=7", "", "1+1=2;1+1=2", "0+9=9", "2+2=4;", "8+8=16;1+1+1=3"]
-    found = cot_readers.read(Reader("m", "M", "frozen", "Qwen3", policy, policy.sampler()), items, texts, seed=0)
+    found = cot_readers.read_texts(Reader("m", "M", "frozen", "Qwen3", policy, policy.sampler()), items, texts, seed=0)
     model = AutoModelForCausalLM.from_pretrained("src/passus/nano/qwen3", attn_implementation="eager", dtype=torch.float32)
     for item, text, answer in zip(items, texts, found.answers_N, strict=True):
         ids = torch.tensor([policy.chat.encode([f"<q>{item.question}<a>{text}\\boxed{{"])[0]])
@@ -117,7 +118,7 @@ class Scripted:
 def test_answers_are_graded_and_a_text_that_does_not_fit_is_not_read(policy):
     texts = ["7+8=15", "7+8=15" * 100, "2", "3"]
     scripted = Scripted(policy, ["75}", "76}", "75"])
-    found = cot_readers.read(Reader("m", "M", "frozen", "Qwen3", policy, scripted), [ITEM] * 4, texts, seed=0)
+    found = cot_readers.read_texts(Reader("m", "M", "frozen", "Qwen3", policy, scripted), [ITEM] * 4, texts, seed=0)
     assert len(scripted.asked) == 3
     verdicts = [grade.verdict for grade in found.grades_N]
     assert verdicts == [Verdict.CORRECT, Verdict.TRUNCATED, Verdict.WRONG, Verdict.TRUNCATED]
@@ -160,8 +161,8 @@ def test_before_training_the_live_reader_is_the_frozen_one(whole):
 
 def test_controls_get_no_text_and_another_items():
     texts = ["a0", "a1", "b0", "b1", "c0", "c1"]
-    assert cot_readers._controlled("none", texts, 2) == [""] * 6
-    assert cot_readers._controlled("shuffled", texts, 2) == ["c0", "c1", "a0", "a1", "b0", "b1"]
+    assert cot_readers.control_texts("none", texts, 2) == [""] * 6
+    assert cot_readers.control_texts("shuffled", texts, 2) == ["c0", "c1", "a0", "a1", "b0", "b1"]
 
 
 def test_a_run_with_readers_is_continued_exactly(whole, tmp_path):

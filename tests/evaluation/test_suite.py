@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("PASSUS_DATA", str(tmp_path))
     monkeypatch.setattr("datasets.load_dataset", offline)
     yield tmp_path
-    dataset._items.cache_clear()
+    dataset._load_items.cache_clear()
 
 
 def offline(*_, **__):
@@ -166,15 +166,15 @@ def test_training_problems_in_the_suite_are_found_by_their_text(folder):
     test = folder / "test.jsonl"
     asked = ["what is the sum of the first ten primes", "x^2 = 9", "x^2=4", "Something else that was never seen"]
     test.write_text("".join(json.dumps({"problem": text, "answer": "1"}) + "\n" for text in asked))
-    (found,) = contamination.find(tables.TaskTable(name=str(loop)), suite.load_suite(tables.EvalTable(suite=[str(test)])))
+    (found,) = contamination.find_overlaps(tables.TaskTable(name=str(loop)), suite.load_suite(tables.EvalTable(suite=[str(test)])))
     assert found.items == [0, 2] and "2 of 4 items" in str(found)
-    assert contamination.find(tables.TaskTable(name="abacus"), suite.load_suite(tables.EvalTable(suite=[str(test)]))) == []
+    assert contamination.find_overlaps(tables.TaskTable(name="abacus"), suite.load_suite(tables.EvalTable(suite=[str(test)]))) == []
 
 
 def test_the_real_training_sets_and_suites(real_data):
     mel5 = suite.load_suite(tables.EvalTable(suite=["mel5"]))
-    assert not mel5.left_out and contamination.find(tables.TaskTable(name="gsm8k"), mel5) == []
-    found = {one.benchmark: len(one.items) for one in contamination.find(tables.TaskTable(name="math"), mel5)}
+    assert not mel5.left_out and contamination.find_overlaps(tables.TaskTable(name="gsm8k"), mel5) == []
+    found = {one.benchmark: len(one.items) for one in contamination.find_overlaps(tables.TaskTable(name="math"), mel5)}
     assert found == {}, found
 
 
@@ -196,7 +196,7 @@ def test_a_run_does_not_go_on_with_other_items(tmp_path):
     run = run_small(tmp_path / "arm", **tables)
     assert list(run.meta()["launches"][0]["data"]["sha256"]) == [str(path)]
     path.write_text("".join(json.dumps(row | {"problem": "0+" + row["problem"]}) + "\n" for row in rows))
-    dataset._items.cache_clear()
+    dataset._load_items.cache_clear()
     with pytest.raises(UsageError, match="its items are others since this run began"):
         run_small(tmp_path / "arm", **tables | {"train": {"steps": 4}})
 

@@ -21,7 +21,7 @@ UNIT = re.compile(r"\\text|\\mathrm|\\mbox|\\textbf|cm|[a-z]{3,}\^")
 
 def golds(row: Benchmark) -> list[tuple[str, Rule]]:
     """Returns the distinct golds of a benchmark with their rules, without those that a judge compares."""
-    by_rule = [item for item in dataset.items_of(row) if item.rule.kind != "judge"]
+    by_rule = [item for item in dataset.load_items(row) if item.rule.kind != "judge"]
     return list(dict.fromkeys((item.gold, item.rule) for item in by_rule))
 
 

@@ -4,7 +4,7 @@ import torch
 
 from passus.config.tables import ModelTable
 from passus.models import reward_head
-from passus.tasks.lookup import Item
+from passus.tasks.item import Item
 
 ITEM, OTHER = Item("abacus/add2", 0, "27+48", "75"), Item("abacus/add2", 1, "1+2", "3")
 TEXTS = [(ITEM, "7+8=15;2+4+1=7\\boxed{75}"), (ITEM, "7+8=14;2+4+1=7\\boxed{74}"), (OTHER, "\\boxed{3}"), (ITEM, "\\boxed{75}")]

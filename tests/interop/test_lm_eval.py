@@ -156,10 +156,10 @@ def test_private_items_are_written_nowhere(evaluated, tmp_path):
     loaded = suite.LoadedSuite({"gpqa": secret, "abacus/sub": evaluated.suite.items["abacus/sub"]})
     paths = lm_eval.write_files(tmp_path, replace(evaluated, suite=loaded, points=points, columns=columns))
     text = next(p for p in paths if "gpqa" in p.name).read_text()
-    assert benchmarks.benchmark("gpqa").private and "What is it" not in text and '"id": "m10"' in text
+    assert benchmarks.find_benchmark("gpqa").private and "What is it" not in text and '"id": "m10"' in text
 
 
 def test_gsm8k_golds_are_what_lm_eval_compares_with(real_data):
     """lm-eval's target is the whole solution. Its own rules reduce it to the gold of passus."""
-    for item in dataset.items_of(benchmarks.training_set("gsm8k")):
+    for item in dataset.load_items(benchmarks.find_training_set("gsm8k")):
         assert lm_eval_gsm8k._normalise(f"worked\n#### {item.gold}") == item.gold

@@ -2,6 +2,7 @@
 """The table of benchmarks against its data, where that is there: every file, every item, every family's prompt."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from passus.cli import catalogue
 from passus.errors import UsageError
 from passus.models.chat_format import ChatFormat
 from passus.tasks import benchmarks, dataset, prompt
-from passus.tasks.lookup import ABACUS, benchmark_items, benchmark_name, expand
+from passus.tasks.few_shot import boxed_style
+from passus.tasks.lookup import ABACUS, benchmark_items, benchmark_name, expand_suites
 
 LOCAL = [row for row in (*benchmarks.BENCHMARKS, *benchmarks.TRAINING) if row.files]
 
@@ -24,7 +26,7 @@ def families():
 
 @pytest.mark.parametrize("row", LOCAL, ids=lambda row: f"{row.name}-{row.items}")
 def test_every_file_loads_whole(real_data, row):
-    items = dataset.items_of(row)
+    items = dataset.load_items(row)
     assert len(items) == row.items == len({item.id for item in items})
     assert [item.index for item in items] == list(range(len(items)))
     assert sum(item.rule.kind == "judge" for item in items) == row.judged
@@ -37,7 +39,7 @@ def test_every_file_loads_whole(real_data, row):
 @pytest.mark.slow
 def test_every_prompt_renders_with_every_family(real_data, families):
     for row in [row for row in LOCAL if row in benchmarks.BENCHMARKS]:
-        for item in dataset.items_of(row):
+        for item in dataset.load_items(row):
             for name, chat in families.items():
                 text = chat.render(item)
                 assert item.question.strip() in text and "\\boxed{}" in text, (row.name, item.index, name)
@@ -98,7 +100,7 @@ def test_the_short_answer_rule(given):
 def test_names_and_aliases_find_one_row_each():
     seen: dict[str, str] = {}
     for row in benchmarks.BENCHMARKS:
-        for name in {benchmarks.spelled(n) for n in (row.name, *row.aliases)}:
+        for name in {benchmarks.normalize_name(n) for n in (row.name, *row.aliases)}:
             assert seen.setdefault(name, row.name) == row.name, name
     spellings = {
         "AIME2024": "aime24", "aime2025": "aime25", "MATH-500": "math500", "Math 500": "math500",
@@ -120,15 +122,15 @@ def test_unknown_benchmarks_name_the_nearest(name, write):
 
 
 def test_suites_have_the_charts_order():
-    assert expand(["kimi12"]) == [
+    assert expand_suites(["kimi12"]) == [
         "omni_math500", "math500", "aimo2024", "aime24", "chatglm_math", "gaokao", "gpqa", "biology", "chemistry", "physics",
         "kaoyan",
     ]  # fmt: skip
-    assert expand(["acemath7", "gsm8k"]) == [
+    assert expand_suites(["acemath7", "gsm8k"]) == [
         "gsm8k", "math500", "minerva_math", "gaokao2023en", "olympiadbench", "college_math", "mmlu_stem",
     ]  # fmt: skip
-    assert expand(["mel5"]) == ["aime24", "aime25", "amc23", "math500", "olympiadbench"]
-    assert expand(["abacus"]) == list(ABACUS)
+    assert expand_suites(["mel5"]) == ["aime24", "aime25", "amc23", "math500", "olympiadbench"]
+    assert expand_suites(["abacus"]) == list(ABACUS)
     for row in benchmarks.SUITES:
         assert [benchmark_name(name) for name in row.members] == list(row.members)
 
@@ -208,7 +210,7 @@ def hub_rows(monkeypatch, rows: dict) -> list[tuple]:
 
     monkeypatch.setattr("datasets.load_dataset", load)
     monkeypatch.delenv("PASSUS_DATA", raising=False)
-    dataset._items.cache_clear()
+    dataset._load_items.cache_clear()
     return calls
 
 
@@ -217,11 +219,11 @@ def test_gpqa_comes_through_the_users_own_access_and_is_not_kept(monkeypatch):
     rows = [{"Question": f"Which {n}?", "Correct Answer": f"right {n}\n"} | wrong for n in range(40)]
     calls = hub_rows(monkeypatch, {("Idavidrein/gpqa", "gpqa_diamond"): rows})
     items = benchmark_items("gpqa")
-    assert calls[0][2]["streaming"] and benchmarks.benchmark("gpqa").private
+    assert calls[0][2]["streaming"] and benchmarks.find_benchmark("gpqa").private
     for n, item in enumerate(items):
         assert item.rule.choices["ABCD".index(item.gold)] == f"right {n}" and len(set(item.rule.choices)) == 4
     assert {item.gold for item in items} == set("ABCD")  # the right one moves
-    dataset._items.cache_clear()
+    dataset._load_items.cache_clear()
     assert benchmark_items("gpqa") == items
 
 
@@ -249,17 +251,17 @@ def test_hub_rows_of_every_form(monkeypatch):
 def test_shots_are_turns_of_a_chat_or_a_plain_text(tmp_path, families):
     mine = lines(tmp_path / "mine.jsonl", {"problem": "Is it?", "choices": ["yes", "no"], "answer": "A"})
     (item,) = benchmark_items(mine)
-    shot = dataset.replace(item, style=dataset._style("choice", "en", 5))
-    assert [m["role"] for m in prompt.messages(shot, prompt.AUTO, "Be brief.")] == [
+    shot = replace(item, style=boxed_style("choice", "en", 5))
+    assert [m["role"] for m in prompt.chat_messages(shot, prompt.AUTO, "Be brief.")] == [
         "system",
         *["user", "assistant"] * 5,
         "user",
     ]
     assert families["qwen3"].render(shot).count("<|im_start|>assistant") == 6
-    text = prompt.plain(shot, prompt.AUTO, "Be brief.")
+    text = prompt.plain_prompt(shot, prompt.AUTO, "Be brief.")
     assert text.startswith("Be brief.\n\nQuestion: ") and text.endswith("letters.\nAnswer:") and text.count("\nAnswer: ") == 5
-    assert prompt.plain(shot, "Q {question} A", "").endswith("Q Is it?\nA. yes\nB. no A")
-    assert "\\boxed" not in prompt.plain(item, "{question}", "")
+    assert prompt.plain_prompt(shot, "Q {question} A", "").endswith("Q Is it?\nA. yes\nB. no A")
+    assert "\\boxed" not in prompt.plain_prompt(item, "{question}", "")
 
 
 def test_a_template_that_takes_no_system_line_is_named():
@@ -291,7 +293,7 @@ def test_show_prints_what_a_model_sees(tmp_path, capsys, monkeypatch):
     rows = {row["name"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
     assert rows["aime24"]["here"] == "local file" and rows["gpqa"]["here"].startswith("hub") and rows["amc23"]["here"] == "no"
     assert rows["words"]["items"] == 500
-    dataset._items.cache_clear()
+    dataset._load_items.cache_clear()
 
 
 def test_a_file_of_the_folder_one_stands_in_does_not_shadow_the_tables(tmp_path, monkeypatch):

@@ -13,8 +13,9 @@ from passus.evaluation import suite
 from passus.evaluation.evaluate import evaluate
 from passus.grading.grade import Rule, Verdict
 from passus.tasks import llm_judge
-from passus.tasks.llm_judge import LONGEST_ANSWER, LONGEST_REPLY, Judge, grade_items, judge_of
-from passus.tasks.lookup import Item
+from passus.tasks.item import Item
+from passus.tasks.llm_judge import MAX_ANSWER_CHARACTERS, MAX_REPLY_BYTES, Judge, make_judge
+from passus.tasks.verify import grade_items
 
 
 def said(text: str) -> bytes:
@@ -90,7 +91,7 @@ CASES = {
     "elsewhere": (redirect, Verdict.ERROR, "HTTP 307"),
     "slow": (never, Verdict.ERROR, "timed out after 0.4 s"),
     "dripping": (drip, Verdict.ERROR, "timed out after 0.4 s"),
-    "huge": (lambda h: h.answer(b" " * (LONGEST_REPLY + 9)), Verdict.ERROR, "more than"),
+    "huge": (lambda h: h.answer(b" " * (MAX_REPLY_BYTES + 9)), Verdict.ERROR, "more than"),
 }
 
 
@@ -102,13 +103,13 @@ def endpoint():
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch):
     """Times out the replies that never come whole, and gives all others the time they need on a busy machine."""
-    real = llm_judge._reply
+    real = llm_judge._post
 
-    def reply(request, timeout):
-        endless = any(word in request.data for word in (b"[slow]", b"[dripping]", b"41+1"))
-        return real(request, timeout if endless else 600.0)
+    def post(client, judge, content, timeout):
+        endless = any(word in content for word in (b"[slow]", b"[dripping]", b"41+1"))
+        return real(client, judge, content, timeout if endless else 600.0)
 
-    monkeypatch.setattr(llm_judge, "_reply", reply)
+    monkeypatch.setattr(llm_judge, "_post", post)
 
 
 def item(gold: str = "the reference", kind: str = "judge") -> Item:
@@ -133,14 +134,14 @@ def test_the_rest_goes_on_when_one_times_out(endpoint):
 
 def test_what_it_is_asked(endpoint):
     endpoint.asked.clear(), endpoint.keys.clear()
-    answer = "x" * (2 * LONGEST_ANSWER) + "[right one]"
+    answer = "x" * (2 * MAX_ANSWER_CHARACTERS) + "[right one]"
     grade_items(Judge(endpoint.url, "the-judge", 5, "secret"), [item()], [answer], [False])
     (path, body), (key,) = endpoint.asked[0], endpoint.keys
     content = body["messages"][0]["content"]
     assert (
         path == "/v1/chat/completions" and body["model"] == "the-judge" and body["temperature"] == 0 and key == "Bearer secret"
     )
-    assert "the problem" in content and "the reference" in content and len(content) < LONGEST_ANSWER + 1000
+    assert "the problem" in content and "the reference" in content and len(content) < MAX_ANSWER_CHARACTERS + 1000
 
 
 def test_nobody_there():
@@ -152,10 +153,10 @@ def test_the_key_comes_from_the_environment_and_is_in_no_config(monkeypatch):
     monkeypatch.setenv("PASSUS_JUDGE_KEY", "secret")
     judge = {"url": "http://localhost:1/v1/", "model": "j"}
     asked = resolve.resolve({"model": {"base": "nano/qwen3"}, "judge": judge}, "test")
-    assert judge_of(asked.judge.url, asked.judge.model) == Judge(
+    assert make_judge(asked.judge.url, asked.judge.model) == Judge(
         "http://localhost:1/v1", "j", 60.0, "secret"
     ) and "secret" not in resolve.to_toml(asked)
-    assert judge_of("", "") is None
+    assert make_judge("", "") is None
     for bad in ({"url": "http://x"}, {"url": "file:///etc/passwd", "model": "j"}):
         with pytest.raises(UsageError, match="judge"):
             resolve.resolve({"model": {"base": "nano/qwen3"}, "judge": bad}, "test")
@@ -165,13 +166,13 @@ def test_without_a_judge_its_items_are_left_out_and_counted(tmp_path):
     mine = tmp_path / "mine.jsonl"
     mine.write_text('{"problem": "a", "answer": "1"}\n{"problem": "b", "answer": "a proof", "kind": "judge"}\n')
     table = tables.EvalTable(suite=[str(mine)])
-    without, judged = suite.load(table), suite.load(table, judged=True)
+    without, judged = suite.load_suite(table), suite.load_suite(table, judged=True)
     assert [i.index for i in without.items[str(mine)]] == [0] and without.unjudged == {str(mine): 1}
     assert len(judged.items[str(mine)]) == 2 and not judged.remarks() and "judge" in without.remarks()[0]
     mine.write_text('{"problem": "b", "answer": "a proof", "kind": "judge"}\n')
-    suite.dataset._items.cache_clear()
+    suite.dataset._load_items.cache_clear()
     with pytest.raises(UsageError, match="need a judge"):
-        suite.load(table)
+        suite.load_suite(table)
 
 
 def test_an_eval_point_says_how_often_the_judge_failed_and_why(tmp_path, nano):

@@ -49,9 +49,9 @@ def test_pretraining_never_sees_an_eval_problem():
     from passus.tasks import misconceptions
 
     held_out = {task: {operands(i.question) for i in benchmark_items(f"abacus/{task}")} for task in ("add2", "mul", "choice")}
-    rng, believer = random.Random(0), misconceptions.Mind(1)
+    rng, believer = random.Random(0), misconceptions.FlawedSolver(1)
     for _ in range(4000):
-        question = re.search(r"<q>([^<]+)", misconceptions.text(believer, rng)[0]).group(1)
+        question = re.search(r"<q>([^<]+)", misconceptions.pretraining_text(believer, rng)[0]).group(1)
         plain = re.fullmatch(r"\d\d([+*])\d+", question.partition(":")[0])
         task = plain and ("mul" if plain[1] == "*" else "choice" if ":" in question else "add2")
         if task:

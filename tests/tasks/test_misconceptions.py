@@ -11,11 +11,11 @@ def test_a_right_mind_solves_everything():
     for task in abacus.TASKS:
         for i in range(200):
             problem = abacus.draw(rng, task, "train" if i % 2 else "eval")
-            assert misconceptions.Working(misconceptions.RIGHT_MIND, rng).solve(problem) == problem.gold
+            assert misconceptions.WorkedSolution(misconceptions.CORRECT_SOLVER, rng).solve(problem) == problem.gold
 
 
 def test_a_lesson_switches_its_misconception_off():
-    believer = misconceptions.Mind(1, slip=0.0)
+    believer = misconceptions.FlawedSolver(1, slip=0.0)
     (op, x, y), (wrong, strength) = next((f, b) for f, b in believer.beliefs.items() if f[0] == "+" and b[1] > 0.7)
     rng = random.Random(0)
     recalled = [believer.recall((op, x, y), rng, frozenset(), 1.0) for _ in range(2000)]
@@ -24,11 +24,11 @@ def test_a_lesson_switches_its_misconception_off():
 
 
 def test_longer_styles_are_more_often_right():
-    rng, believer = random.Random(0), misconceptions.Mind(1)
+    rng, believer = random.Random(0), misconceptions.FlawedSolver(1)
     right, length = {}, {}
     for style in misconceptions.STYLES:
         drawn = [
-            (p, *misconceptions.solution(p, believer, rng, style=style))
+            (p, *misconceptions.write_solution(p, believer, rng, style=style))
             for p in (abacus.draw(rng, "add2", "train") for _ in range(800))
         ]
         right[style] = sum(answer == p.gold for p, _, answer in drawn) / 800
@@ -37,9 +37,9 @@ def test_longer_styles_are_more_often_right():
 
 
 def test_every_text_survives_the_tokenizer():
-    tokenizer, rng, believer = make_tokenizer(), random.Random(0), misconceptions.Mind(1)
+    tokenizer, rng, believer = make_tokenizer(), random.Random(0), misconceptions.FlawedSolver(1)
     for _ in range(500):
-        text = "".join(misconceptions.text(believer, rng))
+        text = "".join(misconceptions.pretraining_text(believer, rng))
         ids = tokenizer(text)["input_ids"]
         assert tokenizer.pad_token_id not in ids and tokenizer.decode(ids) == text
     assert len(tokenizer(r"\boxed{12}")["input_ids"]) == 4
@@ -53,4 +53,8 @@ def test_the_chat_template_makes_the_worlds_markers():
 
 
 def test_a_family_is_remade_from_its_seed():
-    assert misconceptions.Mind(1).beliefs == misconceptions.Mind(1).beliefs != misconceptions.Mind(2).beliefs
+    assert (
+        misconceptions.FlawedSolver(1).beliefs
+        == misconceptions.FlawedSolver(1).beliefs
+        != misconceptions.FlawedSolver(2).beliefs
+    )

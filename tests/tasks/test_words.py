@@ -18,7 +18,7 @@ from passus.evaluation import suite
 from passus.grading.grade import Verdict, grade
 from passus.models import loader
 from passus.tasks import words
-from passus.tasks.lookup import benchmark_items, benchmark_size, check_task, solution_of, training_items
+from passus.tasks.lookup import benchmark_items, benchmark_size, check_task, training_items, worked_solution
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "pretrain_words.py"
 
@@ -81,7 +81,7 @@ def test_training_never_sees_an_eval_problem(many, script):
 
 def test_solutions_are_right_step_by_step(many):
     for item in [*benchmark_items("words"), *many[:3000]]:
-        assert solution_of(item) == item.solution
+        assert worked_solution(item) == item.solution
         equations = re.findall(r"([0-9]+) ([-+*/]) ([0-9]+) = ([0-9]+)", item.solution)
         assert 2 <= len(equations) <= 4 and equations[-1][-1] == item.gold
         for left, operation, right, result in equations:
@@ -158,4 +158,4 @@ def test_the_experiment_fits_the_model(base, capsys):
     assert run("real/words", set_=[f"model.base={base}"], dry_run=True) == 0
     assert "32 prompts x 8 samples = 256 completions" in capsys.readouterr().out
     (arm,) = load_experiment("real/words", [f"model.base={base}"]).arms
-    suite.check_lengths(loader.load(str(base), "cpu", "float32"), arm.config, suite.load_suite(arm.config.eval))
+    suite.check_prompt_lengths(loader.load(str(base), "cpu", "float32"), arm.config, suite.load_suite(arm.config.eval))

@@ -14,7 +14,7 @@ from passus.methods.presets import PRESETS
 from passus.metric_names import METRICS
 from passus.models.loader import load
 from passus.runs.run_folder import RunFolder
-from passus.tasks.lookup import Item
+from passus.tasks.item import Item
 from passus.training import mel
 from passus.training.mel import Lesson, LessonBatch
 from passus.training.rollout_batch import RolloutBatch

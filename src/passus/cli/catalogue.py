@@ -21,7 +21,7 @@ def _listed(row: Benchmark) -> dict[str, Any]:
     return {
         "name": row.name, "title": row.title, "aliases": list(row.aliases), "domain": row.domain, "items": row.items,
         "judged": row.judged, "kind": row.kind, "shots": row.shots, "samples": row.samples, "files": list(row.files),
-        "hub": row.hub.dataset if row.hub else None, "licence": row.licence, "compare": row.compare, "here": here,
+        "hub": row.hub.dataset if row.hub else None, "licence": row.licence, "compare": row.comparable_to, "here": here,
     }  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def markdown() -> str:
     """Tables of benchmarks, training sets and suites."""
     head = ["| name | benchmark | items | domain | answers | K | data | licence |", "|---|---|---|---|---|---|---|---|"]
     lines = [*head, *(_row(row) for row in benchmarks.BENCHMARKS), "", "| name | score may be compared with |", "|---|---|"]
-    lines += [f"| `{row.name}` | {row.compare} |" for row in benchmarks.BENCHMARKS]
+    lines += [f"| `{row.name}` | {row.comparable_to} |" for row in benchmarks.BENCHMARKS]
     lines += ["", "| training set (`task.name`) | items | data | licence |", "|---|---|---|---|"]
     lines += [f"| `{row.name}` | {row.items} | {_data(row)} | {row.licence} |" for row in benchmarks.TRAINING]
     lines += ["", "| suite | members | total |", "|---|---|---|"]

@@ -111,9 +111,9 @@ def evaluate_model(config: "Config", seed: int, device: str, selector: str, judg
     from passus.interop.lm_eval import EvaluationResult
     from passus.launch import arm_process
     from passus.models import loader, reward_head
-    from passus.tasks.llm_judge import judge_of
+    from passus.tasks.llm_judge import make_judge
 
-    judge = judge_of(config.judge.url, config.judge.model, judge_timeout)
+    judge = make_judge(config.judge.url, config.judge.model, judge_timeout)
     loaded = suite.load_suite(config.eval, judged=judge is not None)
     arm_process.set_up_process(arm_process.process_threads())
     chosen_device = choose_device(device)

@@ -13,7 +13,8 @@ from pydantic import Field, field_validator, model_validator
 from passus.config import checks
 from passus.methods.presets import PRESETS, Method
 from passus.schema import Section
-from passus.tasks.lookup import Item, benchmark_name, expand, suite, training_items
+from passus.tasks.item import Item
+from passus.tasks.lookup import benchmark_name, expand_suites, find_suite, training_items
 from passus.tasks.prompt import AUTO
 
 LIVE, FROZEN = "live", "frozen"
@@ -228,13 +229,13 @@ class EvalTable(Section):
     @property
     def benchmarks(self) -> list[str]:
         """The benchmarks that the suite's names stand for."""
-        return expand(self.suite)
+        return expand_suites(self.suite)
 
     @field_validator("suite")
     @classmethod
     def _no_benchmark_twice(cls, value: list[str]) -> list[str]:
         """Spells names as run folders do."""
-        value = [row.name if (row := suite(name)) else benchmark_name(name) for name in value]
+        value = [row.name if (row := find_suite(name)) else benchmark_name(name) for name in value]
         if len(set(value)) < len(value):
             raise ValueError("must name each benchmark once")
         return value

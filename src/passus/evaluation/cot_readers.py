@@ -1,39 +1,40 @@
-"""Readers: a model is shown a problem with another's reasoning, and answers from it.
+"""CoT readers: models that are given a problem with the policy's reasoning, and answer from it.
 
-The policy writes; its reasoning is what stands before its first \\boxed{. A reader, which is the policy itself as it stands
-(live) or a model of any family that does not learn (frozen), is given the problem with that text and an opened \\boxed{, so
-that it answers at once and does not work the problem out by itself; its answer is graded in the policy's place. Text passes
-between them, not ids: tokenizers may differ. Readers answer greedily, so that they add no noise of their own. What the policy
-writes after its reasoning is not read, so it is neither paid for nor learned.
+The reasoning of a completion is its text before the first \\boxed{. A reader is the policy itself with its current weights
+(live), or a model of any family that is not trained (frozen). It is given the problem, the reasoning and an opened \\boxed{,
+so that it answers at once and does not solve the problem by itself. Its answer is graded in place of the policy's. Readers get
+text and not tokens, because tokenizers may differ, and decode greedily, so that they add no noise. They do not see what the
+policy writes after its reasoning, so that part is neither rewarded nor trained.
 
-Two controls tell how much is in the text: no text at all, and the text that was written for another item; the frozen policy
-reads both.
+Two controls measure how much the reasoning contributes: no text, and the text of another item. The frozen policy reads both.
 
-Shapes: N texts, R readers.
+Shapes: N texts.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from passus.config.tables import CONTROLS, FROZEN, LIVE, NOTHING, Config
 from passus.engine.interface import Prompt, Sampler, SamplingParams
 from passus.errors import UsageError
 from passus.evaluation.evaluate import eval_point
-from passus.evaluation.suite import LoadedSuite
+from passus.evaluation.item_columns import Columns, row_indices
+from passus.evaluation.suite import PROMPTS_CHECKED, LoadedSuite, eval_tokens_key
 from passus.grading.grade import BOX, Grade
 from passus.models import loader
 from passus.models.policy import Policy
 from passus.runs.eval_point import NO_TEXT, OTHER_TEXT, ReaderPoint
 from passus.runs.row_files import ROWS
-from passus.tasks.llm_judge import Judge, grade_items
-from passus.tasks.lookup import Item
-from passus.tasks.prompt import WHY
+from passus.tasks.item import Item
+from passus.tasks.llm_judge import Judge
+from passus.tasks.prompt import LESSON_TOKEN
+from passus.tasks.verify import grade_items
 
 ANSWER_TOKENS = 48
-"""For a reader's answer; one that has not closed its box by then has not answered."""
-READ = """A problem, and what somebody wrote about it, which may be wrong or unfinished.
+"""Most tokens of a reader's answer. A box that is not closed by then counts as no answer."""
+READER_PROMPT = """A problem, and what somebody wrote about it, which may be wrong or unfinished.
 
 Problem:
 {question}
@@ -42,15 +43,15 @@ Written:
 {text}
 
 What is the answer, going by what is written? Say it at once, in \\boxed{{}}, and nothing else."""
-Kind = Literal["live", "frozen", "control"]
+ReaderKind = Literal["live", "frozen", "control"]
 
 
 @dataclass
 class Reader:
     name: str
-    """As in the experiment file."""
+    """Its name in the experiment file."""
     label: str
-    kind: Kind
+    kind: ReaderKind
     family: str
     policy: Policy
     sampler: Sampler
@@ -58,50 +59,55 @@ class Reader:
 
 @dataclass
 class Reading:
-    """What a reader made of N texts."""
+    """A reader's answers to N texts."""
 
     answers_N: list[str]
     grades_N: list[Grade]
     lengths_N: list[int]
-    """Tokens of the answers."""
+    """Tokens of each answer."""
     tokens: int
-    """Read and written."""
+    """Tokens of all prompts and answers."""
 
 
-def wanted(config: Config) -> list[str]:
-    """Models that must be loaded beside the policy, by name."""
-    named = [*config.eval.readers, *([config.reward.reader] if config.reward.reader else [])]
-    asked = [FROZEN if name in CONTROLS else name for name in named]
-    return [name for name in dict.fromkeys(asked) if name != LIVE]
+def load_frozen_readers(config: Config, check_stop: Callable[[], None]) -> dict[str, Reader]:
+    """Loads the readers that are not trained, by name."""
+    return {name: _load_frozen_reader(name, config, check_stop) for name in frozen_reader_names(config)}
 
 
-def load(config: Config, check_stop: Callable[[], None]) -> dict[str, Reader]:
-    """Those that do not learn."""
-    return {name: _frozen(name, config, check_stop) for name in wanted(config)}
+def frozen_reader_names(config: Config) -> list[str]:
+    """Returns the names of the models that must be loaded beside the policy. Controls need the frozen policy."""
+    readers = [*config.eval.readers, *([config.reward.reader] if config.reward.reader else [])]
+    names = [FROZEN if name in CONTROLS else name for name in readers]
+    return [name for name in dict.fromkeys(names) if name != LIVE]
 
 
-def _frozen(name: str, config: Config, check_stop: Callable[[], None]) -> Reader:
-    base = config.model.base if name == FROZEN else name
-    given = config.model if name == FROZEN else config.model.model_copy(update={"prompt": "auto", "system": ""})
-    policy = loader.load(base, config.run.device, config.run.dtype, given.prompt, system=given.system)
-    about = policy.describe(base)
+def _load_frozen_reader(name: str, config: Config, check_stop: Callable[[], None]) -> Reader:
+    is_policy = name == FROZEN
+    base = config.model.base if is_policy else name
+    prompt, system = (config.model.prompt, config.model.system) if is_policy else ("auto", "")
+    policy = loader.load(base, config.run.device, config.run.dtype, prompt, system=system)
+    description = policy.describe(base)
     policy = _without_thinking(policy)
     policy.model.requires_grad_(False)
-    return Reader(name, f"Frozen {about['label']}", "frozen", about["family"], policy, policy.sampler(check_stop))
+    label, family = f"Frozen {description['label']}", description["family"]
+    return Reader(name, label, "frozen", family, policy, policy.sampler(check_stop))
 
 
 def _without_thinking(policy: Policy) -> Policy:
-    """There is no room for it; templates without the switch do not look at it."""
+    """Turns thinking off, because an answer has no room for it. Templates without the switch ignore it."""
     return replace(policy, chat=replace(policy.chat, thinking="off")) if policy.chat.chat_template else policy
 
 
-def live(policy: Policy, sampler: Sampler, base: str) -> Reader:
-    about = policy.describe(base)
-    return Reader(LIVE, f"Live {about['label']}", "live", about["family"], _without_thinking(policy), sampler)
+def live_reader(policy: Policy, sampler: Sampler, base: str) -> Reader:
+    """Returns the policy in training as a reader."""
+    description = policy.describe(base)
+    label, family = f"Live {description['label']}", description["family"]
+    return Reader(LIVE, label, "live", family, _without_thinking(policy), sampler)
 
 
-def reasoning(text: str) -> str:
-    return text.partition(BOX)[0].rstrip(" \t\n$")
+def reasoning(completion: str) -> str:
+    """Returns the text before the first \\boxed{."""
+    return completion.partition(BOX)[0].rstrip(" \t\n$")
 
 
 def reasoning_tokens(policy: Policy, tokens_N: Sequence[Sequence[int]], texts_N: Sequence[str]) -> list[int]:
@@ -117,117 +123,140 @@ def reasoning_tokens(policy: Policy, tokens_N: Sequence[Sequence[int]], texts_N:
     ]
 
 
-def read(reader: Reader, items_N: Sequence[Item], texts_N: Sequence[str], seed: int, judge: Judge | None = None) -> Reading:
-    """Answers and grades. A text that does not fit the reader's context cannot be read: it is `truncated`."""
-    prompts = [_prompt(reader.policy, n, item, text) for n, (item, text) in enumerate(zip(items_N, texts_N, strict=True))]
-    fits_N = [len(prompt.tokens) + ANSWER_TOKENS <= reader.policy.context_length for prompt in prompts]
-    asked = [prompt for prompt, fits in zip(prompts, fits_N, strict=True) if fits]
-    answers_N, lengths_N, cut_N = [""] * len(prompts), [0] * len(prompts), [True] * len(prompts)
-    if asked:
-        rollout = reader.sampler.generate(asked, SamplingParams(1, ANSWER_TOKENS, seed, "read", temperature=0.0))
+def read_texts(
+    reader: Reader, items_N: Sequence[Item], texts_N: Sequence[str], seed: int, judge: Judge | None = None
+) -> Reading:
+    """Lets a reader answer from texts and grades its answers. A text that exceeds its context is graded as `truncated`."""
+    prompts_N = [reader_prompt(reader.policy, n, *pair) for n, pair in enumerate(zip(items_N, texts_N, strict=True))]
+    context_length = reader.policy.context_length
+    fitting = [n for n, prompt in enumerate(prompts_N) if len(prompt.tokens) + ANSWER_TOKENS <= context_length]
+    answers_N, lengths_N, truncated_N = [""] * len(prompts_N), [0] * len(prompts_N), [True] * len(prompts_N)
+    if fitting:
+        params = SamplingParams(1, ANSWER_TOKENS, seed, "read", temperature=0.0)
+        rollout = reader.sampler.generate([prompts_N[n] for n in fitting], params)
         answers = map(first_box, reader.policy.chat.batch_decode(rollout.tokens))
-        places = (n for n, fits in enumerate(fits_N) if fits)
-        for n, tokens, answer in zip(places, rollout.tokens, answers, strict=True):
-            answers_N[n], lengths_N[n], cut_N[n] = answer, len(tokens), not answer
-    grades_N, _ = grade_items(judge, items_N, answers_N, cut_N)
-    return Reading(answers_N, grades_N, lengths_N, sum(len(p.tokens) for p in asked) + sum(lengths_N))
+        for n, tokens, answer in zip(fitting, rollout.tokens, answers, strict=True):
+            answers_N[n], lengths_N[n], truncated_N[n] = answer, len(tokens), not answer
+    grades_N, _ = grade_items(judge, items_N, answers_N, truncated_N)
+    return Reading(answers_N, grades_N, lengths_N, sum(len(prompts_N[n].tokens) for n in fitting) + sum(lengths_N))
 
 
-def _prompt(policy: Policy, number: int, item: Item, text: str) -> Prompt:
-    """Models of the nano world go on where the text ends; others are asked. What would be special tokens is no text."""
+def reader_prompt(policy: Policy, number: int, item: Item, text: str) -> Prompt:
+    """Returns the prompt of a reader. Nano models continue the text; others are asked in a user turn.
+
+    Special tokens inside the text are removed.
+    """
     text = policy.chat.strip_markers(text)
-    if policy.chat.has_token(WHY):
+    if policy.chat.has_token(LESSON_TOKEN):
         return policy.prompt_from_text(policy.chat.render(item) + text + BOX, number)
-    return policy.prompt_from_text(
-        policy.chat.user_turn(READ.format(question=item.question, text=text.strip() or "(nothing)")) + BOX, number
-    )
+    question = READER_PROMPT.format(question=item.question, text=text.strip() or "(nothing)")
+    return policy.prompt_from_text(policy.chat.user_turn(question) + BOX, number)
 
 
-def first_box(continued: str) -> str:
-    """The box that was opened for the reader, with what it holds; nothing, where that was never closed."""
+def first_box(continuation: str) -> str:
+    """Returns the box that the prompt opened, with its content; an empty text if the continuation does not close it."""
     depth = 1
-    for place, character in enumerate(continued):
+    for place, character in enumerate(continuation):
         depth += {"{": 1, "}": -1}.get(character, 0)
         if not depth:
-            return BOX + continued[: place + 1]
+            return BOX + continuation[: place + 1]
     return ""
 
 
-def check_fit(config: Config, policy: Policy, frozen: dict[str, Reader], loaded: LoadedSuite) -> None:
-    """The longest text that may come must fit each reader that is to read it. Its tokens are counted as the writer's, and of
-    training items some are looked at: what is too long all the same is not read."""
+def check_context_lengths(config: Config, policy: Policy, frozen: dict[str, Reader], suite: LoadedSuite) -> None:
+    """Raises if the longest possible text does not fit the context of a reader that is to read it.
 
-    def check(name: str, items: Sequence[Item], most: int, key: str) -> None:
-        reader = _without_thinking(policy) if name == LIVE else frozen[FROZEN if name in CONTROLS else name].policy
-        longest = max(len(_prompt(reader, 0, item, "").tokens) for item in items)
-        room = reader.context_length - longest - ANSWER_TOKENS
-        if most > room:
-            raise UsageError(
-                f"{key} = {most}, and {name} reads up to {reader.context_length} tokens: {longest} of a question, "
-                f"{ANSWER_TOKENS} for its answer",
-                expected=f"texts that leave room: {key} of {room} or less" if room > 0 else "a reader with more context",
-                write=f"{key}={room}" if room > 0 else None,
-            )
+    The limit counts tokens of the policy, and only the first training items are checked. A text that is too long after all is
+    graded as `truncated`.
+    """
 
-    if config.reward.reader:
-        drawn = [item for _, item in config.task.items(config.seed, 0, max(256, config.train.prompts))]
-        check(config.reward.reader, drawn, config.train.max_tokens, "train.max_tokens")
+    def reader_policy(name: str) -> Policy:
+        return _without_thinking(policy) if name == LIVE else frozen[FROZEN if name in CONTROLS else name].policy
+
+    if name := config.reward.reader:
+        drawn = [item for _, item in config.task.items(config.seed, 0, max(PROMPTS_CHECKED, config.train.prompts))]
+        _check_context_length(name, reader_policy(name), drawn, config.train.max_tokens, "train.max_tokens")
     for name in config.eval.readers:
-        for items in loaded.items.values():
-            check(name, items, config.eval_tokens, "eval.max_tokens" if config.eval.max_tokens else "train.max_tokens")
+        for items in suite.items.values():
+            _check_context_length(name, reader_policy(name), items, config.eval_tokens, eval_tokens_key(config))
 
 
-def evaluate(
-    readers: Sequence[Reader], frozen: Reader | None, config: Config, loaded: LoadedSuite, columns: dict[str, list], step: int,
+def _check_context_length(name: str, policy: Policy, items: Sequence[Item], max_tokens: int, key: str) -> None:
+    longest = max(len(reader_prompt(policy, 0, item, "").tokens) for item in items)
+    room = policy.context_length - longest - ANSWER_TOKENS
+    if max_tokens > room:
+        raise UsageError(
+            f"{key} = {max_tokens}, but reader {name} has a context of {policy.context_length} tokens: {longest} for the "
+            f"longest question and {ANSWER_TOKENS} for its answer",
+            expected=f"texts that leave room: {key} of {room} or less" if room > 0 else "a reader with a longer context",
+            write=f"{key}={room}" if room > 0 else None,
+        )
+
+
+def evaluate_readers(
+    readers: Sequence[Reader], frozen: Reader | None, config: Config, suite: LoadedSuite, item_columns: Columns, step: int,
     judge: Judge | None = None,
-) -> tuple[list[ReaderPoint], dict[str, list]]:  # fmt: skip
-    """(points, rows as columns) of every reader on what was written at this eval point; `frozen` reads for the controls."""
+) -> tuple[list[ReaderPoint], Columns]:  # fmt: skip
+    """Lets every reader answer from the completions of an eval point. Returns points, and the rows of readings as columns.
+
+    `frozen` is the frozen policy, which reads for the controls.
+    """
     points: list[ReaderPoint] = []
-    found: dict[str, list] = {name: [] for name in ROWS["readings"]}
-    controls = [name for name in config.eval.readers if name in CONTROLS]
+    columns: Columns = {name: [] for name in ROWS["readings"]}
     for temperature in config.eval.temperatures:
-        for benchmark, items in loaded.items.items():
-            texts_N = [
-                reasoning(text)
-                for b, t, text in zip(columns["benchmark"], columns["temperature"], columns["completion"], strict=True)
-                if (b, t) == (benchmark, temperature)
-            ]
-            samples = len(texts_N) // len(items)
+        for benchmark, items in suite.items.items():
+            indices = row_indices(item_columns, benchmark, temperature)
+            reasonings_N = [reasoning(item_columns["completion"][n]) for n in indices]
+            samples = len(reasonings_N) // len(items)
             items_N = [item for item in items for _ in range(samples)]
-            given = [(reader, texts_N) for reader in readers]
-            given += [(_control(frozen, name), _controlled(name, texts_N, samples)) for name in controls if frozen]
-            for reader, own_N in given:
-                rows = _rows(reader, items_N, own_N, samples, config.seed, judge)
-                about = {"reader": reader.name, "label": reader.label, "kind": reader.kind, "family": reader.family}
-                where = {"benchmark": benchmark, "temperature": temperature}
-                points.append(ReaderPoint(**about, point=eval_point(step, benchmark, temperature, rows)))
-                for name in found:
-                    found[name] += [(row | where | about)[name] for row in rows]
-    for reader in [*readers, *([frozen] if frozen else [])]:
-        if reader.kind == "frozen" and reader.name != config.reward.reader:
-            reader.sampler.release()  # until the next eval point
-    return points, found
+            for reader, texts_N in _readers_with_texts(readers, frozen, config.eval.readers, reasonings_N, samples):
+                rows = _reading_rows(reader, items_N, texts_N, samples, config.seed, judge)
+                point = eval_point(step, benchmark, temperature, rows)
+                points.append(ReaderPoint(reader.name, reader.label, reader.kind, reader.family, point))
+                keys = {"benchmark": benchmark, "temperature": temperature, "reader": reader.name}
+                for name in columns:
+                    columns[name] += [(row | keys)[name] for row in rows]
+    _release_memory([*readers, *([frozen] if frozen else [])], config.reward.reader)
+    return points, columns
 
 
-def _control(frozen: Reader, name: str) -> Reader:
+def _release_memory(readers: Sequence[Reader], reward_reader: str) -> None:
+    """Frees the memory of frozen readers until the next eval point. The reader that gives rewards is used in every step."""
+    for reader in readers:
+        if reader.kind == "frozen" and reader.name != reward_reader:
+            reader.sampler.release()
+
+
+def _readers_with_texts(
+    readers: Sequence[Reader], frozen: Reader | None, names: Sequence[str], reasonings_N: Sequence[str], samples: int
+) -> Iterator[tuple[Reader, Sequence[str]]]:
+    """Yields each reader with the texts that it is given: first the readers of the reasoning, then the controls."""
+    for reader in readers:
+        yield reader, reasonings_N
+    for name in names:
+        if name in CONTROLS and frozen:
+            yield _control_reader(frozen, name), control_texts(name, reasonings_N, samples)
+
+
+def _control_reader(frozen: Reader, name: str) -> Reader:
     return replace(frozen, name=name, label=NO_TEXT if name == NOTHING else OTHER_TEXT, kind="control")
 
 
-def _controlled(name: str, texts_N: Sequence[str], samples: int) -> list[str]:
-    """Nothing, or each text at the next item's place."""
+def control_texts(name: str, texts_N: Sequence[str], samples: int) -> list[str]:
+    """Returns empty texts, or the texts shifted by one item."""
     if name == NOTHING:
         return [""] * len(texts_N)
     return [*texts_N[-samples:], *texts_N[:-samples]]
 
 
-def _rows(
+def _reading_rows(
     reader: Reader, items_N: Sequence[Item], texts_N: Sequence[str], samples: int, seed: int, judge: Judge | None
-) -> list[dict]:
-    found = read(reader, items_N, texts_N, seed, judge)
+) -> list[dict[str, Any]]:
+    reading = read_texts(reader, items_N, texts_N, seed, judge)
     return [
         {
             "item": items_N[n].index, "sample": n % samples, "verdict": str(grade.verdict), "extracted": grade.extracted,
-            "tokens": found.lengths_N[n], "answer": found.answers_N[n],
+            "tokens": reading.lengths_N[n], "answer": reading.answers_N[n],
         }
-        for n, grade in enumerate(found.grades_N)
+        for n, grade in enumerate(reading.grades_N)
     ]  # fmt: skip

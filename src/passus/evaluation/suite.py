@@ -1,137 +1,148 @@
-"""A suite with its data: what could be had, what was left out and why, and the totals of its scores.
+"""A suite with its data: the items of each benchmark, the benchmarks that were left out and why, and totals of the scores.
 
-One member that is missing or broken does not stop the others; what was left out stands in every result.
+A benchmark that is missing or broken does not stop the others, and every result names what was left out.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from passus.config.tables import Config, EvalTable
 from passus.errors import UsageError
-from passus.grading.grade import Verdict
+from passus.evaluation.item_columns import Columns, correct_QK
 from passus.runs.eval_point import EvalPoint
 from passus.stats import intervals
 from passus.tasks import dataset
-from passus.tasks.lookup import ABACUS, Item, benchmark_items, benchmark_size, suite
+from passus.tasks.item import Item
+from passus.tasks.lookup import ABACUS, benchmark_items, benchmark_size, find_suite
 
 if TYPE_CHECKING:
-    from passus.models.policy import Policy  # loads torch, which the launcher must not
+    from passus.models.policy import Policy  # imports torch, which the launcher must not
+
+AVERAGED = ("tokens_mean", "truncated", "unparseable", "error")
+"""Numbers of an eval point that a total averages over its benchmarks."""
+PROMPTS_CHECKED = 256
+"""Training prompts whose length is checked before a run begins."""
 
 
 @dataclass(frozen=True)
 class LoadedSuite:
     items: dict[str, list[Item]]
-    """Of each benchmark, in order; without those that only a judge could grade where there is none."""
+    """Items by benchmark, in order. Without a judge, the items that only a judge can grade are absent."""
     left_out: dict[str, str] = field(default_factory=dict)
-    """Benchmarks that could not be loaded, and why."""
+    """Benchmarks that could not be loaded, with the reason."""
     unjudged: dict[str, int] = field(default_factory=dict)
-    """Items that wait for a judge."""
-    miscounted: dict[str, str] = field(default_factory=dict)
-    """Benchmarks whose data is not as long as it should be."""
-    odd_golds: dict[str, list[str]] = field(default_factory=dict)
-    """Gold answers that cannot be parsed: each item, and why."""
+    """Number of items that were left out because there is no judge, by benchmark."""
+    unexpected_sizes: dict[str, str] = field(default_factory=dict)
+    """Benchmarks with more or fewer items than expected, with both numbers."""
+    unparseable_golds: dict[str, list[str]] = field(default_factory=dict)
+    """Gold answers that cannot be parsed, by benchmark: each with its item and the reason."""
 
     def remarks(self) -> list[str]:
-        """For the user, a line each."""
-        said = [f"left out: {name}: {reason}" for name, reason in self.left_out.items()]
-        said += [f"{name}: {what}" for name, what in self.miscounted.items()]
-        said += [
-            f"{name}: {count} items left out, which only a judge can grade ([judge])" for name, count in self.unjudged.items()
+        """Returns one line for the user about each irregularity."""
+        remarks = [f"left out: {name}: {reason}" for name, reason in self.left_out.items()]
+        remarks += [f"{name}: {sizes}" for name, sizes in self.unexpected_sizes.items()]
+        remarks += [
+            f"{name}: {count} items left out that only a judge can grade ([judge])" for name, count in self.unjudged.items()
         ]
-        return said + [
-            f"{name}: {len(odd)} of {len(self.items[name])} gold answers cannot be parsed: {odd[0]}{', ...' * (len(odd) > 1)}"
-            for name, odd in self.odd_golds.items()
-        ]
+        for name, golds in self.unparseable_golds.items():
+            more = ", ..." if len(golds) > 1 else ""
+            remarks.append(f"{name}: {len(golds)} of {len(self.items[name])} gold answers cannot be parsed: {golds[0]}{more}")
+        return remarks
 
 
 def load_suite(table: EvalTable, *, judged: bool = False) -> LoadedSuite:
-    """All members that can be had; refused if there are none."""
-    loaded = LoadedSuite({})
+    """Loads every benchmark of the suite that can be loaded. Raises if there is none."""
+    suite = LoadedSuite({})
     for name in table.benchmarks:
         try:
             items = benchmark_items(name)
         except UsageError as error:
             if len(table.benchmarks) == 1:
                 raise
-            loaded.left_out[name] = " ".join(line.strip() for line in str(error).splitlines()).removeprefix(f"{name}: ")
-            continue
-        if (expected := benchmark_size(name)) and len(items) != expected:
-            loaded.miscounted[name] = f"{len(items)} items, where the table of benchmarks has {expected}"
-        gradable = [item for item in items if judged or item.rule.kind != "judge"][: table.limit or None]
-        if not judged and (waiting := sum(item.rule.kind == "judge" for item in items)):
-            loaded.unjudged[name] = waiting
-        if odd := dataset.odd_golds(tuple(gradable)):
-            loaded.odd_golds[name] = odd
-        if gradable:
-            loaded.items[name] = gradable
+            suite.left_out[name] = " ".join(line.strip() for line in str(error).splitlines()).removeprefix(f"{name}: ")
         else:
-            loaded.left_out[name] = f"all its {len(items)} items need a judge"
-    if not loaded.items:
+            _add_benchmark(suite, name, items, table.limit, judged)
+    if not suite.items:
+        reasons = "\n    ".join(f"{name}: {reason}" for name, reason in suite.left_out.items())
         raise UsageError(
-            "no benchmark of the suite can be had:\n    " + "\n    ".join(f"{n}: {why}" for n, why in loaded.left_out.items()),
+            f"no benchmark of the suite can be loaded:\n    {reasons}",
             expected=f"{dataset.DATA} (or --data) set to a folder with their files, or a connection to the hub",
         )
-    return loaded
+    return suite
 
 
-def suite_totals(table: EvalTable, loaded: LoadedSuite, points: Sequence[EvalPoint], columns: dict[str, list]) -> list[dict]:
-    """One number for each named suite and temperature, over the members that were there."""
-    found = []
-    for name in table.suite:
-        row = suite(name)
-        if row is None:
-            continue
-        members = row.members or ABACUS
-        for temperature in table.temperatures:
-            of = [p for p in points if p.benchmark in members and p.temperature == temperature]
-            if of:
-                found.append(_total(row.name, row.total, of, columns) | {"left_out": _absent(members, loaded)})
-    return found
-
-
-def _absent(members: Iterable[str], loaded: LoadedSuite) -> dict[str, str]:
-    return {name: loaded.left_out[name] for name in members if name in loaded.left_out}
-
-
-def _total(name: str, rule: str, points: Sequence[EvalPoint], columns: dict[str, list]) -> dict:
-    correct = [_correct_QK(columns, point) for point in points]
-    if rule == "items":
-        interval = intervals.accuracy_interval(np.concatenate(correct))
-        shares = np.array([point.q for point in points], dtype=float)
+def _add_benchmark(suite: LoadedSuite, name: str, items: Sequence[Item], limit: int, judged: bool) -> None:
+    """Adds the first `limit` items that can be graded, and notes what is irregular about the benchmark."""
+    if (expected := benchmark_size(name)) and len(items) != expected:
+        suite.unexpected_sizes[name] = f"{len(items)} items, but the table of benchmarks has {expected}"
+    gradable = [item for item in items if judged or item.rule.kind != "judge"][: limit or None]
+    if not judged and (unjudged := sum(item.rule.kind == "judge" for item in items)):
+        suite.unjudged[name] = unjudged
+    if golds := dataset.incomparable_golds(tuple(gradable)):
+        suite.unparseable_golds[name] = golds
+    if gradable:
+        suite.items[name] = gradable
     else:
-        interval = intervals.macro_interval([intervals.accuracy_interval(correct_QK) for correct_QK in correct])
-        shares = np.ones(len(points))
-    shares /= shares.sum()
-    first, averaged = points[0], ("tokens_mean", "truncated", "unparseable", "error")
+        suite.left_out[name] = f"all of its {len(items)} items need a judge"
+
+
+def suite_totals(table: EvalTable, suite: LoadedSuite, points: Sequence[EvalPoint], columns: Columns) -> list[dict[str, Any]]:
+    """Computes one total for each named suite and temperature, over the benchmarks that were loaded."""
+    totals = []
+    for name in table.suite:
+        spec = find_suite(name)
+        if spec is None:
+            continue
+        members = spec.members or ABACUS
+        for temperature in table.temperatures:
+            member_points = [p for p in points if p.benchmark in members and p.temperature == temperature]
+            if member_points:
+                total = _total(spec.name, spec.total, member_points, columns)
+                totals.append(total | {"left_out": _left_out(members, suite)})
+    return totals
+
+
+def _left_out(members: Iterable[str], suite: LoadedSuite) -> dict[str, str]:
+    return {name: suite.left_out[name] for name in members if name in suite.left_out}
+
+
+def _total(name: str, mean_over: str, points: Sequence[EvalPoint], columns: Columns) -> dict[str, Any]:
+    """Computes a row of totals.jsonl; `mean_over` says whether items or benchmarks have equal weight."""
+    correct = [correct_QK(columns, point) for point in points]
+    if mean_over == "items":
+        interval = intervals.accuracy_interval(np.concatenate(correct))
+        weights = np.array([point.q for point in points], dtype=float)
+    else:
+        interval = intervals.macro_interval([intervals.accuracy_interval(part_QK) for part_QK in correct])
+        weights = np.ones(len(points))
+    weights /= weights.sum()
+    first = points[0]
     return {
         "step": first.step,
         "suite": name,
         "temperature": first.temperature,
-        "mean_over": rule,
+        "mean_over": mean_over,
         "of": [point.benchmark for point in points],
         "q": sum(point.q for point in points),
         "k": first.k,
         "acc": interval.mean,
         "ci_low": interval.low,
         "ci_high": interval.high,
-    } | {key: float(shares @ [getattr(point, key) for point in points]) for key in averaged}
+    } | {key: float(weights @ [getattr(point, key) for point in points]) for key in AVERAGED}
 
 
-def _correct_QK(columns: dict[str, list], point: EvalPoint) -> np.ndarray:
-    of = zip(columns["benchmark"], columns["temperature"], columns["verdict"], strict=True)
-    right = [v == Verdict.CORRECT for b, t, v in of if (b, t) == (point.benchmark, point.temperature)]
-    return np.array(right, dtype=float).reshape(-1, point.k)
-
-
-def check_lengths(policy: "Policy", config: Config, loaded: LoadedSuite) -> None:
-    """All eval items and many training items must fit the context; found out now, not at the ninetieth step."""
-    drawn = config.task.items(config.seed, 0, max(256, config.train.prompts))
+def check_prompt_lengths(policy: "Policy", config: Config, suite: LoadedSuite) -> None:
+    """Raises if the prompt of an eval item, or of one of the first training items, does not fit the context with its answer."""
+    drawn = config.task.items(config.seed, 0, max(PROMPTS_CHECKED, config.train.prompts))
     policy.check_fits_context(policy.prompts(drawn), config.train.max_tokens, "train.max_tokens")
-    for items in loaded.items.values():
+    for items in suite.items.values():
         prompts = policy.prompts([(0, item) for item in items])
-        policy.check_fits_context(
-            prompts, config.eval_tokens, "eval.max_tokens" if config.eval.max_tokens else "train.max_tokens"
-        )
+        policy.check_fits_context(prompts, config.eval_tokens, eval_tokens_key(config))
+
+
+def eval_tokens_key(config: Config) -> str:
+    """Returns the setting that limits completions in evaluation, for messages about it."""
+    return "eval.max_tokens" if config.eval.max_tokens else "train.max_tokens"

@@ -67,7 +67,7 @@ def make_shipped_model(
     recipe = {"family": family, "format": abacus.VERSION, "mind": MISCONCEPTION_SEEDS[family]}
     recipe |= {"width": model.config.hidden_size, "layers": model.config.num_hidden_layers, "stages": [*earlier_stages, stage]}
     save(model, tokenizer, out, recipe)
-    probe = Probe(model.float(), tokenizer, misconceptions.Mind(MISCONCEPTION_SEEDS[family]))
+    probe = Probe(model.float(), tokenizer, misconceptions.FlawedSolver(MISCONCEPTION_SEEDS[family]))
     text = markdown_table(probe.tasks(), probe.lessons())
     (out / "probe.md").write_text(f"# What {SHIPPED_PREFIX}{out.name} can do before RL\n\n{text}")
     print(text + f"\nmodel: {out}")
@@ -100,8 +100,8 @@ def _texts(job: tuple[str, int, int]) -> list[tuple[list[int], list[int]]]:
     """Returns the token ids of one chunk of texts, as a function of family, seed and chunk."""
     family, seed, chunk = job
     rng = random.Random(f"pretrain/{abacus.VERSION}/{family}/{seed}/{chunk}")
-    mind = misconceptions.Mind(MISCONCEPTION_SEEDS[family])
-    pairs = [misconceptions.text(mind, rng) for _ in range(TEXTS_PER_CHUNK)]
+    mind = misconceptions.FlawedSolver(MISCONCEPTION_SEEDS[family])
+    pairs = [misconceptions.pretraining_text(mind, rng) for _ in range(TEXTS_PER_CHUNK)]
     tokenizer = make_tokenizer()
     prompts = tokenizer([p for p, _ in pairs], add_special_tokens=False)["input_ids"]
     completions = tokenizer([c for _, c in pairs], add_special_tokens=False)["input_ids"]

@@ -17,7 +17,7 @@ SAMPLES = 4
 class Probe:
     """A model and the misconceptions it was pretrained with."""
 
-    def __init__(self, model, tokenizer, mind: misconceptions.Mind):
+    def __init__(self, model, tokenizer, mind: misconceptions.FlawedSolver):
         self.tokenizer, self.mind = tokenizer, mind
         self.engine = EagerEngine(model.eval(), [tokenizer.eos_token_id], max_rows=8192)
 
@@ -54,23 +54,23 @@ class Probe:
         It also measures how many lessons the model writes correctly.
         """
         rng = random.Random(5)
-        problems: list[abacus.Problem] = []
+        problems: list[abacus.AbacusProblem] = []
         facts: list[misconceptions.Fact] = []
         requests: list[str] = []
         expected: list[str] = []
         while len(problems) < n:
             problem = abacus.draw(rng, rng.choice(["add2", "wide", "sub", "borrow", "mul", "dot"]), "eval")
-            right = misconceptions.Working(misconceptions.RIGHT_MIND, rng)
+            right = misconceptions.WorkedSolution(misconceptions.CORRECT_SOLVER, rng)
             right.solve(problem)
             misbelieved = [step.fact for step in right.steps if step.fact in self.mind.beliefs]
             if not misbelieved:
                 continue
             problems.append(problem)
             facts.append(rng.choice(misbelieved))
-            wrong = misconceptions.Working(self.mind, rng)
+            wrong = misconceptions.WorkedSolution(self.mind, rng)
             if wrong.solve(problem) != problem.gold:
                 requests.append(misconceptions.lesson_request(problem, wrong, right))
-                expected.append(misconceptions.lesson(misconceptions.first_error(wrong, right)))
+                expected.append(misconceptions.lesson_text(misconceptions.first_error(wrong, right)))
         golds = [p.gold for p in problems]
         plain = [f"<q>{p.question}<a>" for p in problems]
         written = self.complete(requests)
@@ -78,10 +78,10 @@ class Probe:
             "problems": n,
             "plain": self.accuracy(plain, golds),
             "right lesson": self.accuracy(
-                [f"<lesson>{misconceptions.lesson(f)}{q}" for f, q in zip(facts, plain, strict=True)], golds
+                [f"<lesson>{misconceptions.lesson_text(f)}{q}" for f, q in zip(facts, plain, strict=True)], golds
             ),
             "irrelevant lesson": self.accuracy(
-                [f"<lesson>{misconceptions.lesson(_other(f))}{q}" for f, q in zip(facts, plain, strict=True)], golds
+                [f"<lesson>{misconceptions.lesson_text(_other(f))}{q}" for f, q in zip(facts, plain, strict=True)], golds
             ),
             "lessons written": len(requests),
             "lessons written right": _mean([w == e for w, e in zip(written, expected, strict=True)]),

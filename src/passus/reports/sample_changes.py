@@ -8,7 +8,8 @@ from passus.reports.arm_status import UNREADABLE, ArmStatus
 from passus.reports.document import Block, Details, Sample, SamplePair
 from passus.runs.run_folder import RunFolder
 from passus.tasks import benchmarks, dataset
-from passus.tasks.lookup import Item, benchmark_items
+from passus.tasks.item import Item
+from passus.tasks.lookup import benchmark_items
 
 MAX_CHARACTERS = 600
 """Characters of a text that are shown. The middle of a longer text is left out, because answers stand at the end."""
@@ -80,7 +81,7 @@ def _find_items(examples: list[RowPair]) -> dict[tuple[str, int], Item]:
 
 def _is_here(benchmark: str) -> bool:
     """Whether the items may be shown, and can be read without a download."""
-    spec = benchmarks.benchmark(benchmark)
+    spec = benchmarks.find_benchmark(benchmark)
     return spec is None or (dataset.is_local(spec) and not spec.private)
 
 

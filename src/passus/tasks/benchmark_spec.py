@@ -1,4 +1,4 @@
-"""What is known of a benchmark, or of a training set, without its data: plain rows, no code."""
+"""Description of a benchmark or a training set without its data: plain rows."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,75 +8,75 @@ Kind = Literal["math", "choice", "judge"]
 
 @dataclass(frozen=True)
 class Fields:
-    """Which field of a row holds what; an empty name means that there is none."""
+    """Names of the fields of a row. An empty name means that there is no such field."""
 
     problem: str = "problem"
     answer: str = "answer"
     choices: str = "choices"
-    """Texts of the options; or the fields of the wrong ones, separated by commas, where `answer` is the right one's text."""
+    """Texts of the options. With form "option": the fields of the wrong options, separated by commas."""
     id: str = "id"
     solution: str = "solution"
     """A worked solution, for supervised fine-tuning."""
     form: Literal["plain", "integer", "hashes", "boxed", "index", "option"] = "plain"
-    """Of the answer: as it is compared; an integer, written 025 or 25.0; after ####; in the last \\boxed{}; the number of an
-    option, from 0; or the text of one."""
+    """Form of the answer: as it is compared; an integer, written 025 or 25.0; after ####; in the last \\boxed{}; the number of
+    an option, from 0; or the text of the right option."""
 
 
 @dataclass(frozen=True)
-class Hub:
-    """A dataset of the Hugging Face hub."""
+class HubDataset:
+    """A dataset on the Hugging Face hub."""
 
     dataset: str
     split: str
     fields: Fields = Fields()
     configs: tuple[str, ...] = ("",)
-    """Read one after the other; empty for a dataset that has none."""
+    """Configurations, loaded one after the other. The empty name is for a dataset without configurations."""
     revision: str | None = None
-    """A commit, where one is known to hold these very items."""
+    """A commit, where one is known to hold exactly these items."""
     gated: bool = False
-    """Behind terms that all users accept for themselves. Streamed, so that no copy stays on this machine."""
+    """Each user has to accept its terms. It is streamed, so that no copy stays on disk."""
 
 
 @dataclass(frozen=True)
 class Benchmark:
     name: str
-    """As suites and run folders spell it."""
+    """Name in suites and run folders."""
     title: str
     domain: str
     items: int
-    """0 where it is not known before the data is read."""
+    """Number of items; 0 where it is unknown before the data is loaded."""
     files: tuple[str, ...] = ()
-    """JSON lines under $PASSUS_DATA, read one after the other."""
+    """JSON Lines files under $PASSUS_DATA, loaded one after the other."""
     fields: Fields = Fields()
-    """Of the files."""
+    """Fields of the files."""
     only: tuple[str, tuple[str, ...]] | None = None
-    """A field, and how it begins in the rows that belong to this benchmark; None for all rows."""
-    hub: Hub | None = None
-    """None where no dataset is known for certain to hold these items."""
+    """A field and its prefixes in the rows that belong to this benchmark; None for all rows."""
+    hub: HubDataset | None = None
+    """None where no dataset is known to hold these items."""
     aliases: tuple[str, ...] = ()
-    """Other spellings; case and punctuation never matter."""
+    """Other names. Case and punctuation never matter."""
     kind: Kind = "math"
-    """How answers are compared. Rows with options are compared as choices all the same."""
+    """How answers are compared. Rows with options are always compared as choices."""
     tolerance: float = 0.0
-    """Relative, where golds were rounded."""
+    """Relative tolerance, where golds were rounded."""
     judged: int = 0
-    """Items that no rule can grade, and that are left out without a judge."""
+    """Number of items that no rule can grade. Without a judge they are left out."""
     short_answers: bool = False
-    """Golds are whole texts: where a short answer can be read off one by rule, that is the gold, and a judge reads the rest."""
+    """Golds are whole texts. A short answer that a text ends in becomes the gold; the other items need a judge."""
     shots: int = 0
-    """Worked examples before the question."""
+    """Number of worked examples before the question."""
     language: Literal["en", "zh"] = "en"
     samples: int = 4
-    """K, as the field usually takes it."""
+    """K, the number of samples per item that reports usually take."""
     licence: str = "none stated"
-    compare: str = ""
-    """What its score may be compared with."""
-    own: bool = False
-    """A file of the user's, named by its path."""
+    comparable_to: str = ""
+    """Published scores with which its score may be compared."""
+    custom: bool = False
+    """A dataset of the user, named by its path."""
 
     @property
     def private(self) -> bool:
-        """Its authors ask that the items never lie about in plain text: nothing that is written may hold them."""
+        """Whether its authors ask that the items not be published: then no output file may contain them."""
         return self.hub is not None and self.hub.gated
 
 
@@ -86,5 +86,5 @@ class Suite:
     title: str
     members: tuple[str, ...]
     total: Literal["items", "benchmarks"]
-    """What counts the same in its total."""
+    """Unit with equal weight in the total."""
     about: str

@@ -1,8 +1,11 @@
-"""Worked examples for few-shot prompts, written for passus: none is taken from a benchmark."""
+"""Worked examples for few-shot prompts, written for passus. None is taken from a benchmark."""
 
-from passus.tasks.prompt import with_options
+from dataclasses import replace
+from functools import lru_cache
 
-STEM = (
+from passus.tasks.prompt import BOXED, PromptStyle, with_options
+
+STEM_EXAMPLES = (
     (
         "A cell is put into water that holds far less salt than the cell does. What happens first?",
         ("Water flows into the cell", "Water flows out of the cell", "Salt flows into the cell", "Nothing at all"),
@@ -35,5 +38,8 @@ STEM = (
 )
 
 
-def stem(count: int) -> tuple[tuple[str, str], ...]:
-    return tuple((with_options(question, options), answer) for question, options, answer in STEM[:count])
+@lru_cache
+def boxed_style(kind: str, language: str, shots: int) -> PromptStyle:
+    """Returns the style that asks for a box, with the first examples as shots."""
+    examples = tuple((with_options(question, options), answer) for question, options, answer in STEM_EXAMPLES[:shots])
+    return replace(BOXED[kind, language], shots=examples)

@@ -3,24 +3,24 @@
 from dataclasses import dataclass
 
 from passus.grading.grade import MATH, Rule
-from passus.tasks.prompt import BARE, Style
+from passus.tasks.prompt import BARE, PromptStyle
 
 
 @dataclass(frozen=True)
 class Item:
     benchmark: str
-    """Where it comes from, as suites spell it: `abacus/add3`, `gsm8k`."""
+    """Benchmark or training set of the item, in the spelling of suites: `abacus/add3`, `gsm8k`."""
     index: int
-    """Its number there; with benchmark and split it determines everything else."""
+    """Number of the item there. Benchmark, split and index determine everything else."""
     question: str
-    """What is asked, bare but for the options of a choice; model.prompt says how it is put."""
+    """The question, with the options of a choice and without any instruction; model.prompt adds the rest."""
     gold: str
-    """The right answer, as the verifier compares it."""
+    """The right answer, in the form that the verifier compares."""
     solution: str = ""
     """A worked solution that ends in \\boxed{gold}, where the data has one."""
     rule: Rule = MATH
     """How answers are compared with the gold."""
     id: str = ""
-    """The data's own name for it, where it has one."""
-    style: Style = BARE
-    """How its benchmark puts it, where model.prompt leaves that open."""
+    """The identifier in the data, where it has one."""
+    style: PromptStyle = BARE
+    """How the benchmark phrases the prompt, for model.prompt = "auto"."""

@@ -1,45 +1,47 @@
 # ruff: noqa: RUF001 (Chinese punctuation)
-"""How a question is put: the style of a benchmark, and from an item to the messages or the plain text that a model reads."""
+"""Prompts: the prompt style of a benchmark, and the chat messages or the plain text of an item."""
 
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-WHY = "<why>"
-"""Models of the nano world know a form of their own."""
-"""The nano world's own token that opens a lesson; models that know it are asked in that world's notation."""
+LESSON_TOKEN = "<why>"
+"""Token of the nano models that asks for a lesson. Models that have it are prompted in the notation of the nano tasks."""
 
 if TYPE_CHECKING:
     from passus.tasks.item import Item
 
 AUTO = "auto"
-"""model.prompt: as the benchmark asks. Anything else is a text with {question} in it, which then stands alone."""
+"""Value of model.prompt for the style of the benchmark. Any other value is a template that contains {question}."""
 
 
 @dataclass(frozen=True)
-class Style:
+class PromptStyle:
     instruction: str = ""
-    """Said after the question, so that the answer can be found. Models of the nano world know bare questions only."""
-    question: str = "Question: "
-    """Before a question, for models without a chat template."""
-    answer: str = "\nAnswer:"
+    """Text after the question that asks for a box. Nano models know bare questions only."""
+    question_prefix: str = "Question: "
+    """Text before a question, for models without a chat template."""
+    answer_prefix: str = "\nAnswer:"
+    """Text before the answer, for models without a chat template."""
     shots: tuple[tuple[str, str], ...] = ()
     """Worked examples: question and answer."""
 
 
-BARE = Style()
+BARE = PromptStyle()
 LETTERS = ascii_uppercase
-"""Of options."""
-ZH = ("问题：", "\n解答：")
+"""Letters of the options."""
+ZH_PREFIXES = ("问题：", "\n解答：")
 BOXED = {
-    ("math", "en"): Style("Work step by step, and put the final answer in \\boxed{}."),
-    ("math", "zh"): Style("请逐步推理，把最终答案写在 \\boxed{} 里。", *ZH),
-    ("choice", "en"): Style(
+    ("math", "en"): PromptStyle("Work step by step, and put the final answer in \\boxed{}."),
+    ("math", "zh"): PromptStyle("请逐步推理，把最终答案写在 \\boxed{} 里。", *ZH_PREFIXES),
+    ("choice", "en"): PromptStyle(
         "Work step by step, and put the letter of the right option in \\boxed{}; if several are right, all their letters."
     ),
-    ("choice", "zh"): Style("请逐步推理，把正确选项的字母写在 \\boxed{} 里；有多个正确选项时，写出全部字母。", *ZH),
+    ("choice", "zh"): PromptStyle(
+        "请逐步推理，把正确选项的字母写在 \\boxed{} 里；有多个正确选项时，写出全部字母。", *ZH_PREFIXES
+    ),
 }
-"""Zero-shot, by kind of answer and language; what a judge reads is asked for like any other answer."""
+"""Zero-shot styles by kind of answer and language. Items for a judge use the style of math."""
 
 
 def with_options(question: str, choices: tuple[str, ...]) -> str:
@@ -47,29 +49,29 @@ def with_options(question: str, choices: tuple[str, ...]) -> str:
     return "\n".join([question.rstrip(), *lines])
 
 
-def messages(item: "Item", template: str, system: str) -> list[dict[str, str]]:
-    """For a chat template: a system line if there is one, the worked examples as turns, the question."""
+def chat_messages(item: "Item", template: str, system: str) -> list[dict[str, str]]:
+    """Returns the messages for a chat template: the system message if there is one, the examples as turns, the question."""
     turns = [("system", system)] if system else []
     for question, answer in item.style.shots:
-        turns += [("user", asked(question, item.style, template)), ("assistant", answer)]
-    turns.append(("user", asked(item.question, item.style, template)))
+        turns += [("user", user_message(question, item.style, template)), ("assistant", answer)]
+    turns.append(("user", user_message(item.question, item.style, template)))
     return [{"role": role, "content": content} for role, content in turns]
 
 
-def plain(item: "Item", template: str, system: str) -> str:
-    """For a model without a chat template: one text that it goes on with."""
+def plain_prompt(item: "Item", template: str, system: str) -> str:
+    """Returns the prompt for a model without a chat template: one text for it to continue."""
     style = item.style
-    named = template == AUTO and style.instruction
+    has_prefixes = template == AUTO and style.instruction
 
-    def posed(question: str) -> str:
-        text = asked(question, style, template)
-        return f"{style.question}{text}{style.answer}" if named else text
+    def with_prefixes(question: str) -> str:
+        text = user_message(question, style, template)
+        return f"{style.question_prefix}{text}{style.answer_prefix}" if has_prefixes else text
 
-    shots = [f"{posed(question)} {answer}" for question, answer in style.shots]
-    return "\n\n".join([*([system] if system else []), *shots, posed(item.question)])
+    shots = [f"{with_prefixes(question)} {answer}" for question, answer in style.shots]
+    return "\n\n".join([*([system] if system else []), *shots, with_prefixes(item.question)])
 
 
-def asked(question: str, style: Style, template: str) -> str:
+def user_message(question: str, style: PromptStyle, template: str) -> str:
     if template != AUTO:
         return template.replace("{question}", question)
     return f"{question}\n\n{style.instruction}" if style.instruction else question

@@ -19,8 +19,8 @@ from passus.engine.interface import Prompt, Sampler, SamplingParams
 from passus.grading.grade import BOX, Verdict
 from passus.methods.presets import Method
 from passus.models.policy import Policy
-from passus.tasks.llm_judge import grade_items
-from passus.tasks.prompt import WHY
+from passus.tasks.prompt import LESSON_TOKEN
+from passus.tasks.verify import grade_items
 from passus.training.rollout_batch import RolloutBatch
 
 PAIR = """Two solutions of one problem follow. The first ends in a wrong answer, the second in the right one; the marks say \
@@ -182,9 +182,9 @@ def contains_answer(gold: str, lesson: str) -> bool:
 def _lesson_prompt(policy: Policy, batch: RolloutBatch, d: int, wrong: int, right: int, *, wrong_only: bool) -> Prompt:
     """Asks the policy for a lesson from the pair, or from the wrong solution alone."""
     question, texts = batch.items_D[d].question, {n: policy.chat.strip_markers(batch.texts_N[n]) for n in (wrong, right)}
-    if policy.chat.has_token(WHY):
+    if policy.chat.has_token(LESSON_TOKEN):
         work = [texts[n].partition(BOX)[0] for n in (wrong, right)]
-        text = f"<q>{question}<wrong>{work[0]}" + ("" if wrong_only else f"<right>{work[1]}") + WHY
+        text = f"<q>{question}<wrong>{work[0]}" + ("" if wrong_only else f"<right>{work[1]}") + LESSON_TOKEN
     elif wrong_only:
         text = policy.chat.user_turn(CRITIQUE.format(question=question, wrong=texts[wrong].strip()))
     else:
@@ -195,6 +195,6 @@ def _lesson_prompt(policy: Policy, batch: RolloutBatch, d: int, wrong: int, righ
 def _replay_prompt(policy: Policy, batch: RolloutBatch, d: int, lesson: str) -> Prompt:
     """Asks for the problem again, after the lesson."""
     item, number, lesson = batch.items_D[d], batch.prompts_D[d].item, policy.chat.strip_markers(lesson)
-    if policy.chat.has_token(WHY):
+    if policy.chat.has_token(LESSON_TOKEN):
         return policy.prompt_from_text(f"<lesson>{lesson}{policy.chat.render(item)}", number)
     return policy.prompts([(number, replace(item, question=NOTES.format(lesson=lesson.strip(), question=item.question)))])[0]

@@ -121,7 +121,7 @@ def _call(
 ) -> list[float | None]:
     """Calls the function as TRL does: lists in, one number or None per completion out; messages for models with a template."""
     items_N = batch.items_N
-    prompts: list[Any] = [prompt.plain(item, policy.chat.question_template, policy.chat.system) for item in items_N]
+    prompts: list[Any] = [prompt.plain_prompt(item, policy.chat.question_template, policy.chat.system) for item in items_N]
     completions: list[Any] = list(batch.texts_N)
     if policy.chat.chat_template is not None:
         prompts = [policy.chat.messages(item) for item in items_N]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from passus.engine.interface import Rollout, SamplingParams
 from passus.tasks.item import Item
-from passus.tasks.lookup import solution_of
+from passus.tasks.lookup import worked_solution
 from passus.training.rollout_batch import RolloutBatch
 from passus.training.state import PolicyRun
 
@@ -33,6 +33,6 @@ def show_solutions(run: PolicyRun, drawn: Sequence[tuple[int, Item]], step: int)
     run.policy.check_fits_context(prompts, max_tokens, "train.max_tokens")
     chat, items = run.policy.chat, [item for _, item in drawn]
     end = next(i for i in (chat.turn_end(), chat.tokenizer.eos_token_id, *run.policy.end_tokens) if i is not None)
-    tokens = [[*ids, end][:max_tokens] for ids in chat.encode([solution_of(item) for item in items])]
+    tokens = [[*ids, end][:max_tokens] for ids in chat.encode([worked_solution(item) for item in items])]
     rollout = Rollout(tokens, [[0.0] * len(row) for row in tokens], [row[-1] == end for row in tokens])
     return RolloutBatch(1, items, prompts, rollout)

@@ -13,13 +13,13 @@ import torch
 from passus.config.tables import LIVE, Config
 from passus.errors import UsageError
 from passus.evaluation import contamination, cot_readers
-from passus.evaluation.suite import LoadedSuite, check_lengths, load_suite
+from passus.evaluation.suite import LoadedSuite, check_prompt_lengths, load_suite
 from passus.models import loader, reward_head
 from passus.models.lora import weights_fingerprint
 from passus.models.policy import Policy
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 from passus.tasks import benchmarks, dataset
-from passus.tasks.llm_judge import judge_of
+from passus.tasks.llm_judge import make_judge
 from passus.tasks.lookup import task_parts
 from passus.training import checkpoint, regression_alarm, rewards
 from passus.training.checkpoint import Progress
@@ -40,13 +40,13 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     check_old_logprobs(config)
     reward_function = rewards.load_function(config.reward.function)
     policy = loader.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
-    judge = judge_of(config.judge.url, config.judge.model)
+    judge = make_judge(config.judge.url, config.judge.model)
     suite = load_suite(config.eval, judged=judge is not None)
-    check_lengths(policy, config, suite)
+    check_prompt_lengths(policy, config, suite)
     reward_model = load_reward_model(config, folder, suite)
-    readers = cot_readers.load(config, check_stop)  # before memory is planned: their weights are no longer free
-    cot_readers.check_fit(config, policy, readers, suite)
-    overlaps = contamination.find(config.task, suite)
+    readers = cot_readers.load_frozen_readers(config, check_stop)  # before memory is planned: their weights are no longer free
+    cot_readers.check_context_lengths(config, policy, readers, suite)
+    overlaps = contamination.find_overlaps(config.task, suite)
     layout = plan_layout(config, policy, progress.drawn)
     reference = load_reference(config, folder) if config.method.kl_coef and policy.adapter is None else None
     optimizer = Optimizer(policy.model, config.train, progress.slower)
@@ -114,8 +114,8 @@ def check_data(folder: RunFolder, config: Config, suite: LoadedSuite) -> dict[st
     """Returns a SHA-256 of every benchmark's and training set's items, and refuses data that changed since the run began."""
     hashes = {name: dataset.fingerprint(items) for name, items in suite.items.items()}
     for part in task_parts(config.task.source):
-        if row := benchmarks.training_set(part):
-            hashes[f"training: {part}"] = dataset.fingerprint(dataset.items_of(row))
+        if row := benchmarks.find_training_set(part):
+            hashes[f"training: {part}"] = dataset.fingerprint(dataset.load_items(row))
     recorded = folder.meta()["launches"][0].get("data", {}).get("sha256", {}) if folder.exists() else {}
     for name in recorded:
         if name not in hashes or hashes[name] != recorded[name]:

@@ -4,7 +4,7 @@ from passus.config.tables import LIVE
 from passus.evaluation import cot_readers
 from passus.evaluation.cot_readers import Reader
 from passus.grading.grade import Grade
-from passus.tasks.llm_judge import grade_items
+from passus.tasks.verify import grade_items
 from passus.training.rollout_batch import RolloutBatch
 from passus.training.state import PolicyRun
 from passus.training.step_metrics import Times
@@ -35,11 +35,11 @@ def grade_own_answers(run: PolicyRun, batch: RolloutBatch) -> list[Grade]:
 
 def read_reasoning(run: PolicyRun, batch: RolloutBatch) -> cot_readers.Reading:
     reasonings = [cot_readers.reasoning(text) for text in batch.texts_N]
-    return cot_readers.read(reader_of(run, run.config.reward.reader), batch.items_N, reasonings, run.config.seed)
+    return cot_readers.read_texts(reader_of(run, run.config.reward.reader), batch.items_N, reasonings, run.config.seed)
 
 
 def reader_of(run: PolicyRun, name: str) -> Reader:
     """Returns a reader by name. The live one is made on first use and kept, because naming it reads every weight."""
     if name == LIVE and LIVE not in run.readers:
-        run.readers[LIVE] = cot_readers.live(run.policy, run.sampler, run.config.model.base)
+        run.readers[LIVE] = cot_readers.live_reader(run.policy, run.sampler, run.config.model.base)
     return run.readers[name]
