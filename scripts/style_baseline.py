@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from passus.config.experiment import load_experiment
-from passus.evaluation import candidates
-from passus.evaluation.candidates import CandidatePool
+from passus.evaluation import candidate_sets
+from passus.evaluation.candidate_sets import CandidatePool
 from passus.evaluation.suite import load_suite
 from passus.models import reward_head
 from passus.models.policy import Policy
@@ -51,8 +51,8 @@ def pair_accuracy(scorer: Policy, pools: list[CandidatePool], style: int) -> flo
 def main(folder: Path) -> None:
     arms = [arm for arm in load_experiment("reward-model").arms if arm.needs]
     config = arms[0].config
-    gathered = candidates.gather(config, folder, arms[0].needs)
-    pools = candidates.make_pools(gathered.eval, load_suite(config.eval).items, config.candidates.pool, config.seed)
+    gathered = candidate_sets.gather_candidates(config, folder, arms[0].needs)
+    pools = candidate_sets.make_pools(gathered.eval, load_suite(config.eval).items, config.candidates.pool, config.seed)
     styles = np.concatenate([style_ranks(pool).ravel() for pool in pools])
     correct = np.concatenate([pool.correct_QN.ravel() for pool in pools])
     for rank, name in enumerate((*STYLES, "truncated")):

@@ -254,7 +254,7 @@ def test_training_problems_that_are_eval_items_are_excluded(experiment, tmp_path
     found = candidate_sets.gather_candidates(
         config.model_copy(update={"candidates": table}), experiment, ["from-qwen3", "from-llama3.2"]
     )
-    assert found.shared == 5 and not any(row["benchmark"] == "mine" for row in found.train)
+    assert found.overlapping == 5 and not any(row["benchmark"] == "mine" for row in found.train)
 
 
 def test_the_class_loss_trains(experiment):

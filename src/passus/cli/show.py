@@ -108,10 +108,10 @@ def show_samples(run: Path, step: int | None, samples: int, verdict: str | None)
 
 def _show_candidates(folder: "RunFolder", samples: int, verdict: str | None) -> None:
     from passus.console import print_next_commands
-    from passus.evaluation import candidates
+    from passus.evaluation import candidate_files
 
     paths = sorted((folder.path / "candidates").glob("*.parquet"))
-    rows = [row for path in paths for row in candidates.read(path) if verdict in (None, row["verdict"])]
+    rows = [row for path in paths for row in candidate_files.read_candidates(path) if verdict in (None, row["verdict"])]
     _print_rows(f"{folder.path}: {len(rows)} candidates" + _of_verdict(verdict), rows, samples)
     print_next_commands(f"passus show {folder.path} --verdict wrong")
 

@@ -1,104 +1,112 @@
-"""Choosing among candidates: rm@k of a reward model, between what a blind choice gives and what an all-knowing one would.
+"""Best-of-n: rm@k of a reward model, between mean@k (a random choice) and pass@k (an oracle), with maj@k beside it.
 
-All from one pool of N candidates an item, over every k of them that could have been drawn: in closed form, so that no seed is
-left in it but the pool's; the majority's share alone is simulated. Intervals are over items, since the candidates of one go
-together.
+All numbers come from one pool of N candidates per item and average over every subset of k of them. rm@k, mean@k and pass@k have
+a closed form, so that only the pool depends on a seed; maj@k is simulated. Intervals resample items, because the candidates of
+one item are correlated.
 
-Shapes: Q items, N candidates of an item.
+Shapes: Q items, N candidates per item, K samples per item, R resamples.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from passus.evaluation.candidates import CandidatePool
+from passus.evaluation.candidate_sets import CandidatePool
+from passus.evaluation.item_columns import Columns, correct_QK, row_indices
 from passus.grading.grade import Verdict, canonical
 from passus.runs.eval_point import BEST_OF, FIELD_BY_KEY, EvalPoint
 from passus.stats import at_k, intervals, resampling
 
 RESAMPLES = 2000
+ADDED_KEYS = ("rm", "rm_ci", "mean", "efficiency", "efficiency_ci")
+"""Keys that `add_rm_at_k` adds to the eval points of a policy."""
 
 
 @dataclass(frozen=True)
 class Baselines:
-    """What can be had from a pool without a reward model."""
+    """Scores of a pool without a reward model."""
 
-    row: dict
-    """mean@k, the same for all k; pass@k, the ceiling; maj@k, which costs nothing, where candidates come with their answers."""
+    numbers: dict[str, Any]
+    """mean@k, which is the same for all k, and pass@k, the upper bound; maj@k, if candidates come with their answers."""
     majority_Q: np.ndarray | None
-    """maj@k of each item at the k of rm@k."""
+    """maj@k of each item, at the k of the run's rm@k."""
 
 
 def baselines(pool: CandidatePool) -> Baselines:
+    """Computes mean@k, pass@k and maj@k of a pool."""
     size = pool.correct_QN.shape[1]
-    row = {"mean": float(pool.correct_QN.mean()), "mean_ci": _interval(pool.correct_QN.mean(1))}
-    row |= _by_k("pass", {k: at_k.pass_at_k(pool.correct_QN, k) for k in at_k.powers_of_two(size)})
+    numbers = {"mean": float(pool.correct_QN.mean()), "mean_ci": _ci(pool.correct_QN.mean(1))}
+    numbers |= _numbers_by_k("pass", {k: at_k.pass_at_k(pool.correct_QN, k) for k in at_k.powers_of_two(size)})
     if not any(answer for answers in pool.answers_QN for answer in answers):
-        return Baselines(row, None)
+        return Baselines(numbers, None)
     answers_QN = [[answer and canonical(answer) for answer in answers] for answers in pool.answers_QN]
-    votes = {k: at_k.maj_at_k_from_pool(answers_QN, pool.correct_QN, k) for k in {*at_k.powers_of_two(size), best_of(size)}}
-    return Baselines(row | _by_k("maj", votes), votes[best_of(size)])
+    majority = {
+        k: at_k.maj_at_k_from_pool(answers_QN, pool.correct_QN, k) for k in {*at_k.powers_of_two(size), reported_k(size)}
+    }
+    return Baselines(numbers | _numbers_by_k("maj", majority), majority[reported_k(size)])
 
 
-def best_of(size: int) -> int:
-    """The k of rm@k."""
-    return min(BEST_OF, size)
+def reported_k(pool_size: int) -> int:
+    """Returns the k of the rm@k that a run reports as its accuracy."""
+    return min(BEST_OF, pool_size)
 
 
-def _by_k(word: str, chances: dict[int, np.ndarray]) -> dict:
+def _numbers_by_k(name: str, chances: dict[int, np.ndarray]) -> dict[str, Any]:
+    """Returns the mean over items and its CI for each k, from each item's chance of a right choice."""
     means = {str(k): float(chances[k].mean()) for k in sorted(chances)}
-    return {word: means, f"{word}_ci": {str(k): _interval(chances[k]) for k in sorted(chances)}}
+    return {name: means, f"{name}_ci": {str(k): _ci(chances[k]) for k in sorted(chances)}}
 
 
-def _interval(chance_Q: np.ndarray) -> list[float]:
-    over = intervals.probability_interval(chance_Q)
-    return [over.low, over.high]
+def _ci(chance_Q: np.ndarray) -> list[float]:
+    interval = intervals.probability_interval(chance_Q)
+    return [interval.low, interval.high]
 
 
-def rm_at_k_numbers(scores_QN: np.ndarray, correct_QN: np.ndarray, majority_Q: np.ndarray | None = None) -> dict:
-    """What a reward model's scores make of a pool: rm@k, and the share of the way from mean@k to pass@k that it goes."""
+def rm_at_k_numbers(scores_QN: np.ndarray, correct_QN: np.ndarray, majority_Q: np.ndarray | None = None) -> dict[str, Any]:
+    """Computes rm@k of a reward model's scores, its efficiency, and its difference to maj@k."""
     size = correct_QN.shape[1]
-    k = best_of(size)
+    k = reported_k(size)
     chances = {n: at_k.rm_at_k(scores_QN, correct_QN, n) for n in {*at_k.powers_of_two(size), k}}
-    by_k = _by_k("rm", chances)
+    by_k = _numbers_by_k("rm", chances)
     low, high = by_k["rm_ci"][str(k)]
-    where = {"q": len(correct_QN), "k": k, "acc": by_k["rm"][str(k)], "ci_low": low, "ci_high": high}
+    accuracy = {"q": len(correct_QN), "k": k, "acc": by_k["rm"][str(k)], "ci_low": low, "ci_high": high}
     return (
-        where
+        accuracy
         | {"mean": float(correct_QN.mean())}
         | by_k
         | _efficiency(chances[k], correct_QN, k)
-        | _gap(chances[k], majority_Q)
+        | _difference_to_majority(chances[k], majority_Q)
     )
 
 
-def _efficiency(chance_Q: np.ndarray, correct_QN: np.ndarray, k: int) -> dict:
-    """Nothing, where a blind choice is as good as the best one."""
-    floor_Q = correct_QN.mean(1)
-    gained_Q, room_Q = chance_Q - floor_Q, at_k.pass_at_k(correct_QN, k) - floor_Q
-    if room_Q.sum() <= 0:
+def _efficiency(chance_Q: np.ndarray, correct_QN: np.ndarray, k: int) -> dict[str, Any]:
+    """Computes (rm@k - mean@k) / (pass@k - mean@k). There is none where a random choice is as good as an oracle's."""
+    mean_Q = correct_QN.mean(1)
+    gain_Q, largest_gain_Q = chance_Q - mean_Q, at_k.pass_at_k(correct_QN, k) - mean_Q
+    if largest_gain_Q.sum() <= 0:
         return {"efficiency": None}
     weights_RQ = resampling.bootstrap_weights([len(chance_Q)], RESAMPLES)
-    room_R = weights_RQ @ room_Q
-    share_R = (weights_RQ @ gained_Q)[room_R > 0] / room_R[room_R > 0]
+    largest_gain_R = weights_RQ @ largest_gain_Q
+    efficiency_R = (weights_RQ @ gain_Q)[largest_gain_R > 0] / largest_gain_R[largest_gain_R > 0]
     return {
-        "efficiency": float(gained_Q.sum() / room_Q.sum()),
-        "efficiency_ci": np.quantile(share_R, [0.025, 0.975]).tolist(),
+        "efficiency": float(gain_Q.sum() / largest_gain_Q.sum()),
+        "efficiency_ci": np.quantile(efficiency_R, [0.025, 0.975]).tolist(),
     }
 
 
-def _gap(chance_Q: np.ndarray, majority_Q: np.ndarray | None) -> dict:
-    """rm@k less maj@k, paired over items."""
+def _difference_to_majority(chance_Q: np.ndarray, majority_Q: np.ndarray | None) -> dict[str, Any]:
+    """Computes rm@k minus maj@k, paired over items."""
     if majority_Q is None:
         return {}
-    over = resampling.paired_bootstrap(chance_Q - majority_Q)
-    return {"over_maj": over.mean, "over_maj_ci": [over.low, over.high]}
+    difference = resampling.paired_bootstrap(chance_Q - majority_Q)
+    return {"over_maj": difference.mean, "over_maj_ci": [difference.low, difference.high]}
 
 
-def item_rows(pool: CandidatePool, scores_QN: np.ndarray) -> list[dict]:
-    """Of each item its best scored candidate, and the chance that the best of k drawn ones is right."""
-    chance_Q = at_k.rm_at_k(scores_QN, pool.correct_QN, best_of(pool.correct_QN.shape[1]))
+def item_rows(pool: CandidatePool, scores_QN: np.ndarray) -> list[dict[str, Any]]:
+    """Returns one row per item: its best-scored candidate, and the chance that the best of k drawn candidates is right."""
+    chance_Q = at_k.rm_at_k(scores_QN, pool.correct_QN, reported_k(pool.correct_QN.shape[1]))
     rows = []
     for q, item in enumerate(pool.items_Q):
         best = int(np.argmax(scores_QN[q]))
@@ -111,18 +119,12 @@ def item_rows(pool: CandidatePool, scores_QN: np.ndarray) -> list[dict]:
     return rows
 
 
-def add_rm_at_k(points: Sequence[EvalPoint], columns: dict[str, list], scores: Sequence[float]) -> list[EvalPoint]:
-    """Adds rm@k to the points of an evaluation, from the scores of its completions."""
+def add_rm_at_k(points: Sequence[EvalPoint], columns: Columns, scores: Sequence[float]) -> list[EvalPoint]:
+    """Adds rm@k to the eval points of a policy, from a reward model's scores of its completions."""
     with_rm = []
     for point in points:
-        rows = [
-            n
-            for n, (b, t) in enumerate(zip(columns["benchmark"], columns["temperature"], strict=True))
-            if (b, t) == (point.benchmark, point.temperature)
-        ]
-        correct_QK = np.array([columns["verdict"][n] == Verdict.CORRECT for n in rows], dtype=float).reshape(-1, point.k)
+        rows = row_indices(columns, point.benchmark, point.temperature)
         scores_QK = np.array([scores[n] for n in rows]).reshape(-1, point.k)
-        numbers = rm_at_k_numbers(scores_QK, correct_QK)
-        keys = ("rm", "rm_ci", "mean", "efficiency", "efficiency_ci")
-        with_rm.append(replace(point, **{FIELD_BY_KEY[key]: numbers[key] for key in keys if key in numbers}))
+        numbers = rm_at_k_numbers(scores_QK, correct_QK(columns, point))
+        with_rm.append(replace(point, **{FIELD_BY_KEY[key]: numbers[key] for key in ADDED_KEYS if key in numbers}))
     return with_rm

@@ -14,7 +14,7 @@ from passus.config import resolve
 from passus.config.experiment import Arm
 from passus.config.tables import Config
 from passus.errors import PassusError, Stop, UsageError, check_train_packages
-from passus.evaluation.candidates import is_drawn
+from passus.evaluation.candidate_generation import has_all_candidates
 from passus.runs.lock import ArmLock
 from passus.runs.run_folder import RunFolder
 
@@ -59,7 +59,7 @@ def run_arm(arm: Arm, path: Path, print_line: Callable[[str], None]) -> int:
 def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Callable[[str], None]) -> None:
     """Trains the arm in this process, as its kind asks. Imports torch."""
     from passus.engine.device import choose_device, choose_dtype
-    from passus.evaluation import candidates
+    from passus.evaluation import candidate_generation
     from passus.training import loop
     from passus.training.reward_model import train as train_reward
 
@@ -79,7 +79,7 @@ def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Call
     if config.kind == "reward_model":
         train_reward.train(config, folder, arm.needs, stop.check, say)
     elif config.kind == "candidates":
-        candidates.generate(config, folder, stop.check, say)
+        candidate_generation.generate_candidates(config, folder, stop.check, say)
     else:
         loop.train(config, folder, stop.check, say)
 
@@ -123,7 +123,7 @@ def check_resumable(folder: RunFolder, config: Config) -> None:
 def is_complete(folder: RunFolder, config: Config) -> bool:
     """Whether the arm has reached its last step, or the step at which an alarm ended it; for a generator, all candidates."""
     if config.kind == "candidates":
-        return is_drawn(folder.path, config)
+        return has_all_candidates(folder.path, config)
     stops = [row["step"] for row in folder.events() if row["event"] == "stop"]
     last = stops[-1] if stops else config.train.steps
     is_evaluated = any(point.step == last for point in folder.evals())

@@ -36,7 +36,7 @@ def take_eval_point(run: PolicyRun, say: Callable[[str], None]) -> None:
 def _evaluate_readers(run: PolicyRun, rows: dict[str, list]) -> None:
     step, config = run.progress.step, run.config
     readers = [reader_of(run, name) for name in config.eval.readers if name not in CONTROLS]
-    points, columns = cot_readers.evaluate(readers, run.readers.get(FROZEN), config, run.suite, rows, step, run.judge)
+    points, columns = cot_readers.evaluate_readers(readers, run.readers.get(FROZEN), config, run.suite, rows, step, run.judge)
     run.folder.write_rows("readings", step, columns)
     run.folder.append_readings(points)
 

@@ -10,9 +10,9 @@ import torch
 
 from passus.config.tables import Config
 from passus.errors import UsageError
-from passus.evaluation import best_of_n, candidates
+from passus.evaluation import best_of_n, candidate_sets
 from passus.evaluation.best_of_n import Baselines
-from passus.evaluation.candidates import CandidatePool, CandidateRows, ProblemSet
+from passus.evaluation.candidate_sets import CandidatePool, CandidateRows, ProblemSet
 from passus.evaluation.suite import load_suite
 from passus.models import reward_head
 from passus.models.policy import Policy
@@ -51,10 +51,10 @@ def prepare(
     checkpoint.clean(folder.checkpoints)
     saved = checkpoint.latest(folder.checkpoints)
     progress = checkpoint.read(saved) if saved else Progress()
-    rows = candidates.gather(config, folder.path.parent, generators)
-    problem_set = candidates.select_problems(rows.train, config.train.samples, config.seed)
+    rows = candidate_sets.gather_candidates(config, folder.path.parent, generators)
+    problem_set = candidate_sets.select_problems(rows.train, config.train.samples, config.seed)
     suite = load_suite(config.eval)
-    pools = candidates.make_pools(rows.eval, suite.items, config.candidates.pool, config.seed)
+    pools = candidate_sets.make_pools(rows.eval, suite.items, config.candidates.pool, config.seed)
     data: dict[str, Any] = {
         "candidates": rows.fingerprint, "problems": len(problem_set.problems), "dropped": problem_set.dropped,
         "sha256": {pool.benchmark: pool.fingerprint for pool in pools},
@@ -96,7 +96,7 @@ def encode_problems(policy: Policy, name: str, problem_set: ProblemSet, pools: S
 
 def candidate_remarks(rows: CandidateRows, problem_set: ProblemSet) -> list[str]:
     dropped = f"{problem_set.dropped} dropped, whose candidates are all right or all wrong"
-    left_out = {"whose problem is also an eval item": rows.shared, "on which the grader failed": rows.errors}
+    left_out = {"whose problem is also an eval item": rows.overlapping, "on which the grader failed": rows.errors}
     return [f"{len(problem_set.problems)} problems to learn from; {dropped}"] + [
         f"{count} candidates left out, {why}" for why, count in left_out.items() if count
     ]

@@ -127,7 +127,7 @@ def take_eval_point(run: RewardModelRun, say: Callable[[str], None]) -> None:
         run.check_stop()
         began = time.monotonic()
         scores_QN = np.array(reward_head.score_encoded(run.policy, encoded, run.micro_tokens))
-        numbers = best_of_n.rm_at_k_numbers(scores_QN, pool.correct_QN, baselines.majority_Q) | baselines.row
+        numbers = best_of_n.rm_at_k_numbers(scores_QN, pool.correct_QN, baselines.majority_Q) | baselines.numbers
         row = {"step": step, "benchmark": pool.benchmark, "temperature": 0.0} | numbers
         point = EvalPoint.from_row(row | {"time/eval": time.monotonic() - began})
         points.append(point)
