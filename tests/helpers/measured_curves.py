@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers.small_run import small_config
 from helpers.synthetic_curves import RISE_T, curve
 from passus.analysis.analyse import analyse
 from passus.analysis.finding import Finding
 from passus.analysis.measured_curve import MeasuredCurve, measure_curve
+from passus.config.resolve import resolve
 from passus.runs.curve import Curve, Curves
 from passus.runs.origin import Origin
 from passus.runs.run_folder import RunFolder
@@ -56,7 +56,8 @@ def run_that_falls(path: Path, rng: np.random.Generator, overfits: bool) -> Meas
     norm = np.exp(rng.normal(0, 0.25, 140)) * (1 + (0 if overfits else 6 * late))
     path.mkdir(parents=True)
     run = RunFolder(path)
-    run.start(small_config(task={"name": "abacus/add2", "limit": 64}), {"label": "a"}, None)
+    tables = {"model": {"base": "nano/qwen3"}, "task": {"name": "abacus/add2", "limit": 64}, "train": {"prompts": 4}}
+    run.start(resolve(tables, "test"), {"label": "a"}, None)
     for step, acc, size in zip(steps.tolist(), accuracy.tolist(), norm.tolist(), strict=True):
         run.append_metrics({"step": step, "train/accuracy": acc, "train/grad_norm": size})
     truth_T = RISE_T - 0.15 * np.clip((10 * np.arange(15) - 70) / 40, 0, 1)

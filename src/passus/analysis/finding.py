@@ -67,8 +67,8 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the finding without missing and non-finite values."""
-        fields = asdict(self) | {"question": self.name, "verdict": str(self.verdict)}
-        fields["said"] = fields.pop("sentence")
+        fields = {"said" if name == "sentence" else name: value for name, value in asdict(self).items()}
+        fields |= {"question": self.name, "verdict": str(self.verdict)}
         fields["numbers"] = {key: value for key, value in self.numbers.items() if math.isfinite(value)}
         return {key: v for key, v in fields.items() if v is not None and not (isinstance(v, float) and not math.isfinite(v))}
 
