@@ -6,7 +6,7 @@ import pytest
 
 from passus.analysis import claim_check
 from passus.analysis.finding import Conclusion
-from passus.descriptions import chart_text
+from passus.descriptions.chart_reader import read_chart
 
 SEEDS = Path(__file__).parents[3] / "shared" / "seeds"
 TEXT = """## Line Chart: Accuracy
@@ -42,14 +42,14 @@ EXPECTED = {3: S, 5: S, 6: N, 8: S, 14: N, 21: N, 22: S, 23: S, 24: S, 25: N, 26
 
 
 def test_each_claim_is_checked_against_the_numbers():
-    by_line = {finding.line: finding for finding in claim_check.findings(chart_text.read(TEXT)) if finding.line}
+    by_line = {finding.line: finding for finding in claim_check.findings(read_chart(TEXT)) if finding.line}
     assert {line: by_line[line].verdict for line in EXPECTED} == EXPECTED
     assert "Contradicted by" in by_line[21].sentence and "Alpha .400, Beta .300" in by_line[21].sentence
     assert "0.7" in by_line[6].sentence and all(finding.level == "L0" for finding in by_line.values())
 
 
 def test_curves_without_a_text_have_no_claims_to_check():
-    curves = chart_text.read(TEXT)
+    curves = read_chart(TEXT)
     curves.claims = []
     assert claim_check.findings(curves) == []
 
@@ -58,6 +58,6 @@ def test_curves_without_a_text_have_no_claims_to_check():
 @pytest.mark.parametrize("seed, contradicted", [("000", {16, 53}), ("001", set()), ("002", {4}), ("003", set()), ("004", {39})])
 def test_contradictions_in_the_seed_texts(seed, contradicted):
     (path,) = SEEDS.glob(f"{seed}_*.txt")
-    findings = claim_check.findings(chart_text.read(path.read_text(encoding="utf-8")))
+    findings = claim_check.findings(read_chart(path.read_text(encoding="utf-8")))
     assert {finding.line for finding in findings if finding.verdict is Conclusion.NOT_SUPPORTED} == contradicted
     assert (sum(finding.verdict is Conclusion.SUPPORTED for finding in findings) > 5) is (seed != "003")

@@ -2,7 +2,9 @@
 
 import pytest
 
-from passus.descriptions.claim_parser import Names, numbers_in, parse_claim
+from passus.descriptions.claim_parser import parse_claim
+from passus.descriptions.names import Names
+from passus.descriptions.quantities import numbers_in
 
 
 def test_numbers_in():

@@ -15,10 +15,10 @@ def describe(*sources: Path, out: Path | None = None) -> int:
     """
     from passus.atomic_io import write_text
     from passus.console import print_next_commands
-    from passus.descriptions import chart_text
+    from passus.descriptions.chart_writer import describe_curves
     from passus.runs.read_curves import load_curves
 
-    text = chart_text.describe(load_curves(list(sources)))
+    text = describe_curves(load_curves(list(sources)))
     if out is None:
         print(text)
         return 0

@@ -16,10 +16,10 @@ def read(text: Path, *, out: Path) -> int:
         The curve file (JSON).
     """
     from passus.console import print_next_commands
-    from passus.descriptions import chart_text
+    from passus.descriptions.chart_reader import read_chart
     from passus.runs.curve_file import write_curve_file
 
-    description = chart_text.read(_read_text(text), text.stem, str(text))
+    description = read_chart(_read_text(text), text.stem, str(text))
     write_curve_file(description, out)
     points = sum(len(curve.points) for curve in description.series)
     print(f"{out}: {len(description.series)} series, {points} points, {len(description.claims)} claims")

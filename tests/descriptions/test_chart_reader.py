@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from passus.descriptions.chart_text import LONGEST_NAME, MOST_CHARACTERS, MOST_SAID, describe, read
-from passus.descriptions.claim_parser import Names, Number, parse_claim
+from passus.descriptions.chart_axes import MAX_NAME
+from passus.descriptions.chart_reader import MAX_CHARACTERS, MAX_PROSE_POINTS, read_chart
+from passus.descriptions.chart_writer import describe_curves
+from passus.descriptions.claim_parser import Number, parse_claim
+from passus.descriptions.names import Names
 from passus.errors import UsageError
 from passus.runs.curve import Claim, Curve, CurvePoint, Curves
 from passus.runs.curve_file import curves_to_json
@@ -19,7 +22,7 @@ needs_seeds = pytest.mark.skipif(not SEEDS.is_dir(), reason=f"no seed texts in {
 
 def seed(number: int) -> tuple[str, Curves]:
     text = next(SEEDS.glob(f"{number:03d}_*.txt")).read_text(encoding="utf-8")
-    return text, read(text)
+    return text, read_chart(text)
 
 
 def values(curve: Curve) -> list[tuple[float, float]]:
@@ -165,7 +168,7 @@ def test_what_a_seed_gave_is_described_and_read_again(number):
     ],
 )
 def test_prose(prose, points):
-    curves = read(chart(f"* **A1:** {prose}"))
+    curves = read_chart(chart(f"* **A1:** {prose}"))
     assert values(curves.series[0]) == points
     assert [claim.text for claim in curves.claims[2:]] == [f"A1: {prose}"]  # the first two are the axes
 
@@ -183,32 +186,32 @@ def test_prose(prose, points):
     ],
 )
 def test_listed_points(item, point):
-    curves = read(chart(f"1. **A (light blue line):**\n* {item}"))
+    curves = read_chart(chart(f"1. **A (light blue line):**\n* {item}"))
     assert (curves.series[0].name, curves.series[0].points) == ("A", [point])
     assert len(curves.claims) == 2 + ("70-80" in item) and not curves.unread
 
 
 def test_numbers_too_large_to_be_numbers_are_no_points():
-    assert read(chart("* **A:** Reaches 1e999 at step 5.\n* Step 10: 1e999\n* Step 1e999: 1")).series[0].points == []
+    assert read_chart(chart("* **A:** Reaches 1e999 at step 5.\n* Step 10: 1e999\n* Step 1e999: 1")).series[0].points == []
 
 
 def test_half_characters_stay_escaped():
-    curves = read(chart('* **"\\ud800":** Rises.'))
+    curves = read_chart(chart('* **"\\ud800":** Rises.'))
     assert curves.series[0].name == '"\\ud800"'
 
 
 def test_ticks_tell_where_an_axis_ends():
-    curves = read(chart("* **A:** Ends at 0.5.", "* **X-axis:** Step, with ticks at 0, 50, 100."))
+    curves = read_chart(chart("* **A:** Ends at 0.5.", "* **X-axis:** Step, with ticks at 0, 50, 100."))
     assert values(curves.series[0]) == [(100, 0.5)]
 
 
 def test_a_list_is_believed_before_prose():
-    curves = read(chart("* **A:** Reaches 0.5 at step 10 and 0.6 at step 20.\n* Step 10: 0.4"))
+    curves = read_chart(chart("* **A:** Reaches 0.5 at step 10 and 0.6 at step 20.\n* Step 10: 0.4"))
     assert values(curves.series[0]) == [(10, 0.4), (20, 0.6)]
 
 
 def test_numbers_of_which_nothing_is_made_are_unread():
-    curves = read(chart("All of it took 64 devices.\n* **A:** It used a batch of 512.\n| 10 | 0.3 |\n* Step 1: 0.5"))
+    curves = read_chart(chart("All of it took 64 devices.\n* **A:** It used a batch of 512.\n| 10 | 0.3 |\n* Step 1: 0.5"))
     assert [(claim.text, claim.line) for claim in curves.unread] == [
         ("All of it took 64 devices.", 6), ("A: It used a batch of 512.", 7), ("A: | 10 | 0.3 |", 8),
     ]  # fmt: skip
@@ -216,7 +219,7 @@ def test_numbers_of_which_nothing_is_made_are_unread():
 
 def test_legends_tell_names_from_headings():
     legend = "* **Legend:**\n* Blue: A (7b)\n* **B** - Dashed red line\n* C (green, with markers)\n"
-    curves = read(
+    curves = read_chart(
         chart(
             "* **A (7b) (Blue):** Ends at 0.5.\n* **Phase two:** Ends at 0.7.\n* **B:** Flat.",
             legend + "* **X-axis:** Step (0-9)",
@@ -227,15 +230,15 @@ def test_legends_tell_names_from_headings():
 
 
 def test_one_series_in_two_passes_is_one_series():
-    assert by_name(read(chart("* **A:** Rises.\n* **B:** Falls.\n* **A:**\n* Step 1: 0.5"))) == {"A": [(1, 0.5)], "B": []}
+    assert by_name(read_chart(chart("* **A:** Rises.\n* **B:** Falls.\n* **A:**\n* Step 1: 0.5"))) == {"A": [(1, 0.5)], "B": []}
 
 
 def test_axes_from_the_title_or_not_at_all():
     text = "## Line Chart: Loss vs. Epoch\n### Detailed Analysis\n* **A:** Starts at 0.3.\n* Epoch 3: 0.5"
-    curves = read(text, source="there")
+    curves = read_chart(text, source="there")
     assert (curves.x, curves.y, curves.source) == ("epoch", "loss", "there")
     assert values(curves.series[0]) == [(3, 0.5)]  # where it starts is not known
-    curves = read("### Detailed Analysis\n* **A:** Rises.", title="Mine")
+    curves = read_chart("### Detailed Analysis\n* **A:** Rises.", title="Mine")
     assert (curves.title, curves.x, curves.y) == ("Mine", "x", "y")
 
 
@@ -244,21 +247,21 @@ def test_axes_from_the_title_or_not_at_all():
 )
 def test_what_is_no_description_is_refused(text):
     with pytest.raises(UsageError, match="expected: a chart description"):
-        read(text)
+        read_chart(text)
 
 
 def test_size_is_bounded():
     with pytest.raises(UsageError, match="at most"):
-        read("a" * (MOST_CHARACTERS + 1))
+        read_chart("a" * (MAX_CHARACTERS + 1))
     with pytest.raises(UsageError, match="2000 entries"):
-        read(chart("\n".join(f"* **A{i}:**" for i in range(2000))))
+        read_chart(chart("\n".join(f"* **A{i}:**" for i in range(2000))))
 
 
 @pytest.mark.parametrize(
     "piece", [" ", "*", "9", "1,000", "a.", "#", "(", '"', "\\", "step ", "between ", "~", "a ", "1e", "- "]
 )
 def test_long_runs_of_one_thing_are_read(piece):
-    read(chart("* **A:** " + piece * (50_000 // len(piece)) + "\n* " + piece * (50_000 // len(piece))))
+    read_chart(chart("* **A:** " + piece * (50_000 // len(piece)) + "\n* " + piece * (50_000 // len(piece))))
 
 
 # Bounds of work: what is counted here once grew with names times characters
@@ -268,16 +271,18 @@ LEGEND = "* **Legend:**\n" + "".join(f"* Blue: L{i}\n" for i in range(900)) + "*
 
 
 def test_prose_gives_a_bounded_number_of_points():
-    assert len(read(chart("* **P:** L1 is 0.5 at step 1.\n* It is 0.7 at step 3.", LEGEND)).series) == 900
+    assert len(read_chart(chart("* **P:** L1 is 0.5 at step 1.\n* It is 0.7 at step 3.", LEGEND)).series) == 900
     with pytest.raises(UsageError, match="too many points"):
-        read(chart("* **P:** L1.\n* " + "".join(f"5 at step {i}, " for i in range(1 + MOST_SAID // 900)), LEGEND))
+        read_chart(chart("* **P:** L1.\n* " + "".join(f"5 at step {i}, " for i in range(1 + MAX_PROSE_POINTS // 900)), LEGEND))
 
 
 def test_long_names_are_prose_and_long_labels_are_none():
-    long = "a" * (LONGEST_NAME + 1)
-    curves = read(chart(f"* **A:** Rises.\n* **{long}:** 5 units.", f"* **X-axis:** {long}\n* **Y-axis {long}:** 1. 2. 3."))
+    long = "a" * (MAX_NAME + 1)
+    curves = read_chart(
+        chart(f"* **A:** Rises.\n* **{long}:** 5 units.", f"* **X-axis:** {long}\n* **Y-axis {long}:** 1. 2. 3.")
+    )
     assert ([curve.name for curve in curves.series], curves.x) == (["A"], "x")
-    assert sum(len(claim.text) for claim in curves.claims + curves.unread) < 5 * LONGEST_NAME
+    assert sum(len(claim.text) for claim in curves.claims + curves.unread) < 5 * MAX_NAME
 
 
 def test_a_sentence_is_searched_for_names_once_a_use_and_not_once_a_name(monkeypatch):
@@ -285,7 +290,7 @@ def test_a_sentence_is_searched_for_names_once_a_use_and_not_once_a_name(monkeyp
     places = Names.places
     monkeypatch.setattr(Names, "places", lambda names, text: searched.append(len(text)) or places(names, text))
     text = chart("\n".join(f"* **Math {i}:**" for i in range(900)) + "\n* " + "Math 5 is 7. " * 500)
-    read(text)
+    read_chart(text)
     assert sum(searched) < 4 * len(text)
 
 
@@ -293,18 +298,18 @@ def test_a_sentence_is_searched_for_names_once_a_use_and_not_once_a_name(monkeyp
 
 
 def check_round_trip(curves: Curves) -> None:
-    text = describe(curves)
-    back = read(text)
+    text = describe_curves(curves)
+    back = read_chart(text)
     assert curves_to_json(back)["series"] == curves_to_json(curves)["series"]
     assert [claim.text for claim in back.claims] == [claim.text for claim in curves.claims]
     assert (back.title, back.x, back.y, back.unread) == (curves.title, curves.x, curves.y, [])
-    assert describe(back) == text
+    assert describe_curves(back) == text
 
 
 WORDS = [
     "Qwen3", "Qwen2.5-7B", "Qwen3 (7B)", "A (Blue)", "A (dashed line)", "Step 10", "x 1", "10", "0.5", "Trend", "Key points",
     "Benchmark: C", "B: x", "größer", "模型", "🙂", " a ", "", '"a"', '"a" b', "a*b", "**a**", "a\nb", "\u2028", "\\n", "#1",
-    "# a", "- a", "1. a", "a:", "(a)", "a | b", "Another line of this name.", "30 items.", "Total@temp_1.0", "AIME24",
+    "# a", "- a", "1. a", "a:", "(a)", "a | b", "Another series of this name.", "30 items.", "Total@temp_1.0", "AIME24",
     "abacus/add4", "'", "\\", "\x00",
 ]  # fmt: skip
 CLAIMS = [
@@ -386,7 +391,7 @@ def test_the_form():
         CurvePoint(30, 0.375, low=0.3),
     ]
     curves = Curves("A", "step", "accuracy", [Curve("Qwen3 (7B)", "AIME24", points, 30, 4)], [Claim("It rises.", 7)])
-    assert describe(curves) == (
+    assert describe_curves(curves) == (
         "## Line Chart: A\n"
         "### Overview\n"
         "A line chart of 1 series on 1 benchmark.\n"
@@ -395,7 +400,7 @@ def test_the_form():
         '* **Y-axis:** Labeled "accuracy", ranging from 0.25 to 0.5.\n'
         "### Detailed Analysis\n"
         "#### Benchmark: AIME24\n"
-        "1. **Qwen3 (7B):** 30 items, 4 samples an item.\n"
+        "1. **Qwen3 (7B):** 30 items, 4 samples per item.\n"
         "* **Trend:** Starts at 0.25 at step 0 and ends higher, at 0.375 at step 30; the largest value is ~0.5 at step 20.\n"
         "* step 0: 0.25 (0.2 to 0.3; 812 tokens)\n"
         "* step 10: missing\n"

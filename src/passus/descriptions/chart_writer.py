@@ -1,0 +1,119 @@
+"""Writes curves as a chart description, which `chart_reader` reads back to the same curves."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable
+
+from passus.descriptions.chart_axes import benchmark_of, title_of
+from passus.descriptions.chart_lines import Line, split_lines, statements, unquoted
+from passus.descriptions.chart_series import SAME_NAME, entry_name
+from passus.runs.curve import Curve, CurvePoint, Curves
+
+
+def describe_curves(curves: Curves) -> str:
+    """Returns a description: the points, the trend of each series in words, and the claims as observations."""
+    points = [point for curve in curves.series for point in curve.points]
+    benchmarks = len({curve.benchmark for curve in curves.series})
+    lines = [
+        f"## Line Chart: {_quoted_if_needed(curves.title, _read_title) if curves.title else ''}".rstrip(),
+        "### Overview",
+        f"A line chart of {len(curves.series)} series on {benchmarks} benchmark{'s' * (benchmarks != 1)}.",
+        "### Components/Axes",
+        f"* **X-axis:** Labeled {_quoted(curves.x)}{_range(p.x for p in points)}.",
+        f"* **Y-axis:** Labeled {_quoted(curves.y)}{_range(p.y for p in points)}.",
+        "### Detailed Analysis",
+        *_series_lines(curves),
+        "### Key Observations",
+        *(f"* {_quoted_if_needed(claim.text, _read_claim)}" for claim in curves.claims),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _series_lines(curves: Curves) -> list[str]:
+    x = curves.x if re.fullmatch(r"[A-Za-z]+(?: [A-Za-z]+)*", curves.x) else "x"
+    benchmark = benchmark_of(curves.title)
+    lines = []
+    written: set[tuple[str, str]] = set()
+    for number, curve in enumerate(curves.series, 1):
+        if curve.benchmark != benchmark:
+            benchmark = curve.benchmark
+            lines.append(f"#### Benchmark: {_quoted_if_needed(benchmark, _read_benchmark)}")
+        remarks = [SAME_NAME] * ((curve.benchmark, curve.name) in written) + _size(curve)
+        written.add((curve.benchmark, curve.name))
+        lines.append(" ".join([f"{number}. **{_quoted_if_needed(curve.name, _read_entry)}:**", *remarks]))
+        lines.append(f"* **Trend:** {_trend(curve, x)}")
+        lines += [f"* {_list_item(point, x)}" for point in curve.points]
+    return lines
+
+
+def _quoted(text: str) -> str:
+    """Returns the text as a JSON string. Stars are written as codes, so that they are never read as bold."""
+    return json.dumps(text, ensure_ascii=not text.isprintable()).replace("*", "\\u002a")
+
+
+def _quoted_if_needed(text: str, read_back: Callable[[str], str]) -> str:
+    """Returns the text as it is where the reader gives it back unchanged, else quoted."""
+    return text if text.isprintable() and text and read_back(text) == text else _quoted(text)
+
+
+def _read_entry(name: str) -> str:
+    return entry_name(Line(0, "details", f"**{name}:** 1"), set()) or ""
+
+
+def _read_title(title: str) -> str:
+    return title_of(f"Line Chart: {title}")
+
+
+def _read_benchmark(benchmark: str) -> str:
+    return unquoted(benchmark.strip())
+
+
+def _read_claim(text: str) -> str:
+    lines = split_lines(f"## Line Chart:\n### Key Observations\n* {text}")[1:]
+    sentences = [sentence for line in lines for sentence in statements(line.body)]
+    return sentences[0] if len(sentences) == 1 else ""
+
+
+def _number(value: float) -> str:
+    """Returns the shortest text that is read back as the same number."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def _range(values: Iterable[float]) -> str:
+    known = [float(value) for value in values if not math.isnan(value)]
+    return f", ranging from {_number(min(known))} to {_number(max(known))}" if known else ""
+
+
+def _size(curve: Curve) -> list[str]:
+    items = f"{curve.n} item{'s' * (curve.n != 1)}" if curve.n is not None else ""
+    samples = f"{curve.k} sample{'s' * (curve.k != 1)} per item" if curve.k is not None else ""
+    size = ", ".join(part for part in (items, samples) if part)
+    return [f"{size}."] if size else []
+
+
+def _trend(curve: Curve, x: str) -> str:
+    """Returns a sentence with the first, last and largest value."""
+    known = [point for point in curve.points if not math.isnan(point.y)]
+    if not known:
+        return "No values."
+    first, last, top = known[0], known[-1], max(known, key=lambda point: point.y)
+    start, end, largest = (f"{_value(point)} at {x} {_number(float(point.x))}" for point in (first, last, top))
+    if len(known) == 1:
+        return f"One value, {start}."
+    level = "higher" if last.y > first.y else "lower" if last.y < first.y else "level"
+    return f"Starts at {start} and ends {level}, at {end}; the largest value is {largest}."
+
+
+def _value(point: CurvePoint) -> str:
+    return "~" * point.approximate + _number(float(point.y))
+
+
+def _list_item(point: CurvePoint, x: str) -> str:
+    """Returns one point. An approximate point has one mark: on its value or, where that is missing, on its x."""
+    is_missing = math.isnan(point.y)
+    low, high, tokens = (None if value is None else _number(float(value)) for value in (point.low, point.high, point.tokens))
+    more = [f"{low} to {high}"] if low and high else [f"at least {low}"] if low else [f"at most {high}"] if high else []
+    more += [f"{tokens} tokens"] if tokens else []
+    at = "~" * (is_missing and point.approximate) + _number(float(point.x))
+    return f"{x} {at}: {'missing' if is_missing else _value(point)}" + (f" ({'; '.join(more)})" if more else "")
