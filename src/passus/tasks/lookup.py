@@ -42,11 +42,11 @@ def check_task(name: str, weights: list[int]) -> None:
     """Raises UsageError for a mixture that names a task twice, or whose weights do not match its tasks."""
     parts = task_parts(name)
     if len(set(parts)) < len(parts):
-        raise UsageError(f"task {name!r} names a task twice", expected="each task once; task.weights sets the shares")
+        raise UsageError(f"task {name!r} names a task twice", expected="each task once; gsm8k*3+math sets the shares")
     if weights and len(weights) != len(parts):
         raise UsageError(
-            f"task.weights = {weights} for the {len(parts)} tasks of {name!r}: {', '.join(parts)}",
-            expected="one weight per task",
+            f"task {name!r}: {len(weights)} weights for {len(parts)} tasks ({', '.join(parts)})",
+            expected="one weight per task, such as gsm8k*3+math",
         )
 
 
