@@ -1,4 +1,4 @@
-"""Numbers and untrusted text, as they are written in terminals, figures and reports."""
+"""Formats numbers and untrusted text for terminals, figures and reports."""
 
 
 def score(accuracy: float, low: float, high: float) -> str:
@@ -7,21 +7,22 @@ def score(accuracy: float, low: float, high: float) -> str:
 
 
 def printable(text: str) -> str:
-    """Control characters made visible, so that a model cannot drive the terminal."""
+    """Makes control characters visible, so that the output of a model cannot control the terminal."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def points(value: float) -> str:
-    """A difference of accuracies, in points."""
+    """Formats a difference of accuracies in points: +1.3 points."""
     return f"{round(100 * value, 1) + 0.0:+.1f} points"  # + 0.0: no "-0.0"
 
 
 def share(value: float) -> str:
-    """An accuracy: .983"""
+    """Formats an accuracy: .983."""
     return f"{value:.3f}".replace("0.", ".", 1) if 0 <= value < 1 else f"{value:.3f}"
 
 
 def between(low: float, high: float, scale: float = 100.0) -> str:
+    """Formats an interval, by default in points: [1.1, 3.3]."""
     return f"[{scale * low:.1f}, {scale * high:.1f}]"
 
 
@@ -30,4 +31,5 @@ def p_value(p: float) -> str:
 
 
 def step(value: float) -> str:
+    """Formats a step or another x without trailing zeros."""
     return f"{value:g}"

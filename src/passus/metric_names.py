@@ -1,4 +1,4 @@
-"""Every name that a run records, defined once with its unit and meaning."""
+"""Every metric that a run records, defined once with its unit and meaning."""
 
 from dataclasses import dataclass
 
@@ -12,107 +12,123 @@ class Metric:
 
 
 METRICS = {
-    "step": Metric("steps", "steps done; row 1 is the first step"),
+    "step": Metric("steps", "training steps completed; the first row is step 1"),
     "progress": Metric("share", "step / train.steps"),
     "train/accuracy": Metric("share", "completions of this step that are correct"),
     "train/reward": Metric("reward", "mean reward of this step's completions"),
-    "train/reward_std": Metric("reward", "standard deviation of the rewards of a group, averaged over groups"),
-    "train/frac_reward_zero_std": Metric("share", "groups whose rewards are all equal: they carry no signal"),
+    "train/reward_std": Metric("reward", "standard deviation of rewards within a group, mean over groups"),
+    "train/frac_reward_zero_std": Metric("share", "groups whose rewards are all equal and which therefore carry no signal"),
     "train/oversampling": Metric(
-        "ratio", "prompts drawn / prompts used: above 1 where groups were drawn again (method.rounds)"
+        "ratio",
+        "prompts drawn / prompts used; above 1 where dynamic sampling drew more groups (method.dynamic_sampling_rounds)",
     ),
-    "train/reward_function": Metric("reward", "mean of reward.function, before its weight, where it gave a number"),
-    "train/reward_function_none": Metric("share", "completions for which reward.function gave none"),
-    "reward/<name>": Metric("", "what reward.function logged as `name`, averaged over the step"),
+    "train/reward_function": Metric(
+        "reward", "mean of reward.function before its weight, over the completions for which it returned a number"
+    ),
+    "train/reward_function_none": Metric("share", "completions for which reward.function returned None"),
+    "reward/<name>": Metric("", "value that reward.function logged as `name`, mean over the step"),
     "train/truncated": Metric("share", "completions that the token limit cut off"),
     "train/unparseable": Metric("share", "completions that ended without an answer"),
     "train/grader_error": Metric("share", "completions on which the grader failed"),
-    "train/completions/mean_length": Metric("tokens", "length of completions, the end token included"),
-    "train/completions/min_length": Metric("tokens", "shortest completion"),
+    "train/completions/mean_length": Metric("tokens", "mean length of completions, including the end token"),
+    "train/completions/min_length": Metric("tokens", "length of the shortest completion"),
     "train/completions/p95_length": Metric("tokens", "95th percentile of length"),
-    "train/completions/max_length": Metric("tokens", "longest completion"),
-    "train/lesson_loss": Metric("nats", "what kept lessons add to the loss (method.lessons)"),
-    "lessons/built": Metric("lessons", "written from groups with right and wrong answers"),
-    "lessons/kept": Metric("lessons", "that are learned"),
-    "lessons/too_long": Metric("lessons", "not written, because the pair does not fit the context"),
-    "lessons/helped": Metric("share", "problems solved with their lesson in front"),
-    "lessons/plain": Metric("share", "success rate on the same problems without lessons, of one fresh sample each"),
-    "lessons/uplift": Metric("share", "helped less plain"),
-    "lessons/leaks": Metric("share", "kept lessons in which the right answer stands"),
-    "lessons/tokens": Metric("tokens", "prompts and completions of lessons, replays, and the plain samples beside them"),
-    "time/lessons": Metric("s", "writing and validating lessons"),
-    "train/in_circles": Metric("share", "completions cut off because they say the same again and again (method.repeats)"),
-    "train/solved_rate": Metric("share", "mean success rate of a finite training set's items, as far as it is known"),
-    "train/read_accuracy": Metric("share", "answers of the reader, from the policy's reasoning, that are correct"),
-    "train/read_truncated": Metric("share", "texts that did not fit the reader, and answers that never closed their box"),
+    "train/completions/max_length": Metric("tokens", "length of the longest completion"),
+    "train/lesson_loss": Metric("nats", "contribution of kept lessons to the loss (method.lessons)"),
+    "lessons/built": Metric("lessons", "lessons written from groups with correct and wrong answers"),
+    "lessons/kept": Metric("lessons", "lessons that are trained on"),
+    "lessons/too_long": Metric("lessons", "lessons that were not written because the pair does not fit the context"),
+    "lessons/helped": Metric("share", "problems solved with their lesson in the prompt"),
+    "lessons/plain": Metric("share", "success rate on the same problems without lessons, from one new sample each"),
+    "lessons/uplift": Metric("share", "lessons/helped minus lessons/plain"),
+    "lessons/leaks": Metric("share", "kept lessons that contain the correct answer"),
+    "lessons/tokens": Metric(
+        "tokens", "prompt and completion tokens of lessons, of the samples with lessons, and of the samples without"
+    ),
+    "time/lessons": Metric("s", "time to write and validate lessons"),
+    "train/in_circles": Metric("share", "completions cut off because of repetition (method.max_repeats)"),
+    "train/solved_rate": Metric(
+        "share", "mean success rate over the items of a finite training set whose success rate is known"
+    ),
+    "train/read_accuracy": Metric("share", "answers of the CoT reader, from the policy's reasoning, that are correct"),
+    "train/read_truncated": Metric(
+        "share", "texts that did not fit the reader's context, and answers that never closed their box"
+    ),
     "train/read_nothing": Metric("share", "completions without any reasoning for the reader"),
-    "train/read_tokens": Metric("tokens", "that the reader read and wrote in this step"),
+    "train/read_tokens": Metric("tokens", "tokens that the reader read and wrote in this step"),
     "train/step_tokens": Metric("tokens", "prompt and completion tokens of this step"),
-    "train/loss": Metric("", "the method's loss, averaged over the step's updates; null where it is not finite"),
-    "train/entropy": Metric("nats", "entropy of the policy, averaged over the tokens that count in the loss"),
+    "train/loss": Metric("", "loss of the method, mean over the step's updates; null where it is not finite"),
+    "train/entropy": Metric("nats", "entropy of the policy, mean over the tokens that count in the loss"),
     "train/clip_ratio/low_mean": Metric("share", "tokens whose ratio was clipped below"),
     "train/clip_ratio/high_mean": Metric("share", "tokens whose ratio was clipped above"),
     "train/clip_ratio/region_mean": Metric("share", "tokens whose ratio was clipped"),
-    "train/approx_kl": Metric("nats", "KL to the policy that the ratio is anchored to, by k3, averaged over tokens"),
-    "train/kl": Metric("nats", "KL to the policy before training, by the method's estimator (k3 for k1), averaged over tokens"),
-    "train/pair_accuracy": Metric("share", "of a reward model: pairs of a right and a wrong candidate that it puts in order"),
-    "train/margin": Metric("", "of a reward model: scores of right candidates less those of wrong ones of the same problem"),
-    "train/reward_model": Metric("", "score of the step's completions by the reward model, mean"),
-    "train/grad_norm": Metric("", "norm of the gradient before clipping, averaged over the step's updates"),
-    "train/learning_rate": Metric("", "at the step's last update"),
+    "train/approx_kl": Metric("nats", "KL to the policy that the ratio refers to, k3 estimator, mean over tokens"),
+    "train/kl": Metric("nats", "KL to the policy before training, by the method's estimator (k3 for k1), mean over tokens"),
+    "train/pair_accuracy": Metric("share", "reward model: pairs of a correct and a wrong candidate that are ranked correctly"),
+    "train/margin": Metric("", "reward model: score of correct candidates minus score of wrong ones of the same problem, mean"),
+    "train/reward_model": Metric("", "mean score of the step's completions by the reward model"),
+    "train/grad_norm": Metric("", "norm of the gradient before clipping, mean over the step's updates"),
+    "train/learning_rate": Metric("", "learning rate of the step's last update"),
     "train/skipped_updates": Metric("updates", "updates skipped because loss or gradient was not finite"),
-    "train/micro_tokens": Metric("tokens", "of a micro-batch; falls below train.micro_tokens when memory runs out"),
-    "train/rows_at_once": Metric("rows", "sampled together at most; falls when memory runs out"),
-    "train/num_tokens": Metric("tokens", "prompt and completion tokens since the run began"),
-    "sampling/sampling_logp_difference/mean": Metric("nats", "|trainer's log-prob - sampler's| of the drawn tokens, mean"),
-    "sampling/sampling_logp_difference/p99": Metric("nats", "the same, 99th percentile"),
-    "sampling/sampling_logp_difference/max": Metric("nats", "the same, largest"),
-    "sampling/importance_sampling_ratio/min": Metric("ratio", "trainer's probability / sampler's, of a token: smallest"),
-    "sampling/importance_sampling_ratio/mean": Metric("ratio", "the same, mean"),
-    "sampling/importance_sampling_ratio/max": Metric("ratio", "the same, largest"),
-    "sampling/effective_sample_size": Metric(
-        "share", "(sum of those ratios)^2 / (tokens x sum of their squares): 1 when all agree"
+    "train/micro_tokens": Metric("tokens", "size of a micro-batch; below train.micro_tokens after an out-of-memory retry"),
+    "train/rows_at_once": Metric("rows", "most completions sampled at the same time; reduced after an out-of-memory retry"),
+    "train/num_tokens": Metric("tokens", "prompt and completion tokens since the start of the run"),
+    "sampling/sampling_logp_difference/mean": Metric(
+        "nats", "|trainer's log-prob - sampler's log-prob| of the sampled tokens, mean"
     ),
-    "time/elapsed": Metric("s", "time spent on this run, over all its sittings"),
+    "sampling/sampling_logp_difference/p99": Metric("nats", "the same, 99th percentile"),
+    "sampling/sampling_logp_difference/max": Metric("nats", "the same, maximum"),
+    "sampling/importance_sampling_ratio/min": Metric(
+        "ratio", "trainer's probability / sampler's probability of a token, minimum"
+    ),
+    "sampling/importance_sampling_ratio/mean": Metric("ratio", "the same, mean"),
+    "sampling/importance_sampling_ratio/max": Metric("ratio", "the same, maximum"),
+    "sampling/effective_sample_size": Metric(
+        "share", "(sum of those ratios)^2 / (tokens x sum of their squares); 1 where all are equal"
+    ),
+    "time/elapsed": Metric("s", "time spent on this run, over all its sessions"),
     "time/rollout": Metric("s", "generation"),
     "time/grade": Metric("s", "grading"),
-    "time/read": Metric("s", "a reader's answers from the policy's reasoning"),
-    "time/update": Metric("s", "log-probs, loss, backward, optimizer"),
-    "time/eval": Metric("s", "of an eval point: generation and grading of one benchmark (in evals.jsonl)"),
-    "time/step": Metric("s", "the whole step, without evaluation and saving"),
+    "time/read": Metric("s", "answers of the CoT reader from the policy's reasoning"),
+    "time/update": Metric("s", "log-probs, loss, backward pass, optimizer"),
+    "time/eval": Metric("s", "generation and grading of one benchmark at one eval point (in evals.jsonl)"),
+    "time/step": Metric("s", "the whole step, without evaluation and checkpoints"),
     "eval/<benchmark>/acc": Metric(
-        "share", "mean over items of the share of K samples that are correct, with ci_low, ci_high (95 %)"
+        "share", "mean over items of the share of K samples that are correct, with its 95 % CI in ci_low and ci_high"
     ),
-    "eval/<benchmark>/pass": Metric("share", "pass@k: chance that at least one of k samples is correct, unbiased"),
+    "eval/<benchmark>/pass": Metric("share", "pass@k: probability that at least one of k samples is correct, unbiased"),
     "eval/<benchmark>/maj": Metric("share", "maj@k: the most frequent answer of k samples is correct; ties count in part"),
-    "eval/<benchmark>/tokens_mean": Metric("tokens", "length of completions"),
+    "eval/<benchmark>/tokens_mean": Metric("tokens", "mean length of completions"),
     "eval/<benchmark>/se": Metric(
-        "share", "standard error of the mean over these very items, for what is compared within a run"
+        "share", "standard error of the mean for this fixed set of items, for comparisons within a run"
     ),
     "eval/<benchmark>/tokens_p95": Metric("tokens", "95th percentile of length"),
     "eval/<benchmark>/truncated": Metric("share", "completions that the token limit cut off"),
     "eval/<benchmark>/unparseable": Metric("share", "completions that ended without an answer"),
     "eval/<benchmark>/error": Metric("share", "completions on which the grader failed"),
     "eval/<benchmark>/rm": Metric(
-        "share", "rm@k: the best scored of k candidates is correct; of a reward model's run, acc is rm@8"
+        "share", "rm@k: the candidate with the best score among k is correct; in a reward model's run, acc is rm@8"
     ),
-    "eval/<benchmark>/rm_ci": Metric("share", "95 % intervals of rm@k, over items"),
-    "eval/<benchmark>/mean": Metric("share", "mean@k: a candidate of the pool is correct, chosen at random"),
+    "eval/<benchmark>/rm_ci": Metric("share", "95 % CIs of rm@k, clustered by item"),
+    "eval/<benchmark>/mean": Metric("share", "mean@k: a candidate drawn at random from the pool is correct"),
     "eval/<benchmark>/efficiency": Metric("share", "(rm@8 - mean@8) / (pass@8 - mean@8)"),
-    "eval/<benchmark>/over_maj": Metric("share", "rm@8 less maj@8, paired over items"),
-    "eval/<benchmark>/efficiency_ci": Metric("share", "95 % interval over items; so are mean_ci, pass_ci, maj_ci, over_maj_ci"),
-    "eval/<benchmark>/score": Metric("", "score of the completions by the reward model in [reward], mean"),
+    "eval/<benchmark>/over_maj": Metric("share", "rm@8 minus maj@8, paired over items"),
+    "eval/<benchmark>/efficiency_ci": Metric(
+        "share", "95 % CI, clustered by item; likewise mean_ci, pass_ci, maj_ci and over_maj_ci"
+    ),
+    "eval/<benchmark>/score": Metric("", "mean score of the completions by the reward model in [reward]"),
     "eval/<benchmark>/q": Metric("items", "items of the benchmark"),
-    "eval/<benchmark>/k": Metric("samples", "samples an item"),
+    "eval/<benchmark>/k": Metric("samples", "samples per item"),
 }
-"""Every recorded name. evals.jsonl holds the eval metrics as plain keys beside `benchmark`."""
+"""All recorded metrics by name. evals.jsonl has the eval metrics as plain keys beside `benchmark`."""
 
 
-Y_AXES = {"accuracy": ("acc", "Accuracy"), "length": ("tokens_mean", "Tokens a completion")}
+Y_AXES = {"accuracy": "Accuracy", "length": "Tokens per completion"}
+"""Labels of the y-axes that come from evals.jsonl. Any other y is the name of a metric."""
 
 
 def check_y(y: str) -> None:
-    """Refuse a vertical axis that no run records."""
+    """Refuses a y-axis that no run records."""
     known = [*Y_AXES, *(name for name in METRICS if not name.startswith("eval/"))]
     if y not in known and not y.startswith("reward/"):
         raise UsageError(f"y = {y!r}", expected=", ".join(known), write=nearest(y, known))

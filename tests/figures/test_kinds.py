@@ -90,7 +90,7 @@ def test_curve_files_bring_their_axes(tmp_path):
     path = tmp_path / "curve.json"
     path.write_text(json.dumps({"x": "tokens", "y": "length", "series": [{"name": "A|B", "points": [{"x": 5, "y": 800}]}]}))
     figure = kinds.curves([path])
-    assert (figure.x, figure.y, figure.series[0].name) == ("Training tokens", "Tokens a completion", "A|B")
+    assert (figure.x, figure.y, figure.series[0].name) == ("Training tokens", "Tokens per completion", "A|B")
     make_run(tmp_path / "a")
     with pytest.raises(UsageError, match="different axes"):
         kinds.curves([path, tmp_path / "a"])

@@ -63,7 +63,7 @@ def specification(figure: Figure) -> dict[str, Any]:
         "title": figure.title,
         "note": figure.note,
         "x": {"label": figure.x},
-        "y": {"label": figure.y} | ({"range": [0, 1]} if figure.y == Y_AXES["accuracy"][1] else {}),
+        "y": {"label": figure.y} | ({"range": [0, 1]} if figure.y == Y_AXES["accuracy"] else {}),
         "panels": figure.panels,
         "series": [_series_to_json(s) for s in figure.series],
         "marks": [asdict(mark) for mark in figure.marks],

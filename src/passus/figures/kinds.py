@@ -100,7 +100,7 @@ def curves(
     marks = alarm_marks(series, x)
     if parameters_by_line(series) and y == "accuracy":
         series += macro_means([s for s in series if not s.faint], "Average")
-    made = Figure(title or "", x_label(x), Y_AXES[y][1] if y in Y_AXES else y, series, curves_note(series), marks=marks)
+    made = Figure(title or "", x_label(x), Y_AXES.get(y, y), series, curves_note(series), marks=marks)
     return _with_baselines(made, runs) if are_reward_models and y == "accuracy" else made
 
 
@@ -133,7 +133,7 @@ def grid(sources: Sequence[Path], x: str = "step", title: str | None = None) -> 
     notes = [f"blue band: {ITEM_BAND}"] if runs else [made.note] if made.note else []
     if any(p.tokens_p95 is not None for p in points):
         notes.append("orange band: from the mean length to its 95th percentile")
-    y2 = Y_AXES["length"][1] if any(p.tokens is not None for p in points) else ""
+    y2 = Y_AXES["length"] if any(p.tokens is not None for p in points) else ""
     return replace(made, series=series, kind="grid", y2=y2, note="\n".join(notes))
 
 
@@ -195,7 +195,7 @@ def readers(sources: Sequence[Path], x: str = "step", title: str | None = None) 
         joined += [*members, mean_of_seeds(members)] if len(members) > 1 else members
     note = curves_note(joined) if seed_counts(joined) else f"band: {ITEM_BAND}"
     note += "\nreaders answer from the policy's reasoning; gray: the frozen policy without that reasoning"
-    return Figure(title or "", x_label(x), Y_AXES["accuracy"][1], joined, note)
+    return Figure(title or "", x_label(x), Y_AXES["accuracy"], joined, note)
 
 
 def _reader_series(curve: Curve, x: str) -> Series:
