@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 (Chinese punctuation)
-"""The table of benchmarks against its data, where that is there: every file, every item, every family's prompt."""
+"""The table of benchmarks against its data, where the data is present: every file, every item, every family's prompt."""
 
 import json
 from dataclasses import replace
@@ -62,7 +62,7 @@ def test_stand_ins_and_subsets_are_what_they_say(real_data):
 
 
 def test_short_answers_of_reference_texts(real_data):
-    """As many as the table says, and nothing that is taken is long."""
+    """There are as many as the table says, and none is long."""
     by_id = {item.id: item for item in benchmark_items("chatglm_math")}
     short = [item for item in by_id.values() if item.rule.kind != "judge"]
     assert len(short) == 136 and max(len(item.gold) for item in short) <= 40
@@ -90,11 +90,11 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize("given", SHORT, ids=lambda given: given[1][-12:])
-def test_the_short_answer_rule(given):
+@pytest.mark.parametrize("texts", SHORT, ids=lambda texts: texts[1][-12:])
+def test_the_short_answer_rule(texts):
     from passus.tasks.reference_answer import short_answer
 
-    assert short_answer(*given) == SHORT[given]
+    assert short_answer(*texts) == SHORT[texts]
 
 
 def test_names_and_aliases_find_one_row_each():
@@ -201,11 +201,11 @@ def test_bad_mappings_are_refused(query, part):
 
 
 def hub_rows(monkeypatch, rows: dict) -> list[tuple]:
-    """Stands in for the hub: rows by dataset and config."""
+    """Replaces the hub by rows per dataset and config; returns the recorded calls."""
     calls = []
 
-    def load(name, config, **given):
-        calls.append((name, config, given))
+    def load(name, config, **options):
+        calls.append((name, config, options))
         return rows[name, config]
 
     monkeypatch.setattr("datasets.load_dataset", load)
@@ -282,9 +282,9 @@ def test_show_prints_what_a_model_sees(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("PASSUS_DATA", "")
     monkeypatch.setenv("COLUMNS", "200")
     show("AIME2024", model="nano/llama3.2", data=tmp_path)
-    told = capsys.readouterr().out
-    assert "aime24, item 0 of 1, id I-1, for nano/llama3.2" in told
-    assert "<q>What is 1+1?\n\nWork step by step, and put the final answer in \\boxed{}.<a>" in told and "gold  2" in told
+    output = capsys.readouterr().out
+    assert "aime24, item 0 of 1, id I-1, for nano/llama3.2" in output
+    assert "<q>What is 1+1?\n\nWork step by step, and put the final answer in \\boxed{}.<a>" in output and "gold  2" in output
     with pytest.raises(UsageError, match="0 to 0"):
         show("aime24", item=3)
     pull_benchmark("aime24")

@@ -1,4 +1,4 @@
-"""A judge at a local endpoint: what it is asked, what counts as its word, and everything that can go wrong with it."""
+"""A judge at a local endpoint: its request, which replies are verdicts, and every way in which it can fail."""
 
 import json
 import threading
@@ -18,21 +18,21 @@ from passus.tasks.llm_judge import MAX_ANSWER_CHARACTERS, MAX_REPLY_BYTES, Judge
 from passus.tasks.verify import grade_items
 
 
-def said(text: str) -> bytes:
+def chat_reply(text: str) -> bytes:
     return json.dumps({"choices": [{"message": {"content": text}}]}).encode()
 
 
 class Endpoint:
-    """An OpenAI-compatible server that answers by what stands in the model's answer."""
+    """An OpenAI-compatible server whose reply depends on a word in the model's answer."""
 
     def __init__(self, replies):
-        self.replies, self.asked, self.keys = replies, [], []
+        self.replies, self.requests, self.keys = replies, [], []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.asked.append((self.path, body))
+                outer.requests.append((self.path, body))
                 outer.keys.append(self.headers.get("Authorization"))
                 content = body["messages"][0]["content"]
                 reply = next(reply for word, reply in outer.replies.items() if word in content)
@@ -49,7 +49,7 @@ class Endpoint:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        self.server.handle_error = lambda *_: None  # who stops reading is not news
+        self.server.handle_error = lambda *_: None  # a client that stops reading is expected
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     @property
@@ -78,12 +78,12 @@ def redirect(handler):
 
 
 CASES = {
-    "right one": (said("They agree.\nCORRECT"), Verdict.CORRECT, None),
-    "wrong one": (said("They differ.\n\nWRONG\n"), Verdict.WRONG, None),
-    "thought": (said("<think>WRONG?\nWRONG</think>\nCORRECT"), Verdict.CORRECT, None),
-    "hedged": (said("It is CORRECT, or WRONG"), Verdict.ERROR, "ended with"),
-    "lower": (said("correct"), Verdict.ERROR, "ended with 'correct'"),
-    "mute": (said(""), Verdict.ERROR, "said nothing"),
+    "right one": (chat_reply("They agree.\nCORRECT"), Verdict.CORRECT, None),
+    "wrong one": (chat_reply("They differ.\n\nWRONG\n"), Verdict.WRONG, None),
+    "thought": (chat_reply("<think>WRONG?\nWRONG</think>\nCORRECT"), Verdict.CORRECT, None),
+    "hedged": (chat_reply("It is CORRECT, or WRONG"), Verdict.ERROR, "ended with"),
+    "lower": (chat_reply("correct"), Verdict.ERROR, "ended with 'correct'"),
+    "mute": (chat_reply(""), Verdict.ERROR, "said nothing"),
     "no text": (json.dumps({"choices": [{"message": {"content": None}}]}).encode(), Verdict.ERROR, "said nothing"),
     "no chat": (b'{"choices": []}', Verdict.ERROR, "something else"),
     "no json": (b"<html>", Verdict.ERROR, "something else"),
@@ -117,14 +117,14 @@ def item(gold: str = "the reference", kind: str = "judge") -> Item:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_only_its_last_word_counts(endpoint, case):
+def test_only_the_word_on_the_last_line_counts(endpoint, case):
     _, verdict, reason = CASES[case]
     grades, failed = grade_items(Judge(endpoint.url, "j", 0.4, "secret"), [item()], [f"[{case}] \\boxed{{7}}"], [False])
     assert grades[0].verdict == verdict and grades[0].extracted == "7"
     assert (list(failed) == []) if reason is None else (reason in next(iter(failed)))
 
 
-def test_the_rest_goes_on_when_one_times_out(endpoint):
+def test_a_timeout_leaves_other_answers_unaffected(endpoint):
     answers = ["[right one]", "[slow]", "[wrong one]", "\\boxed{4}", "", "[right one]"]
     items = [item(), item(), item(), item("4", "math"), item(), item()]
     grades, failed = grade_items(Judge(endpoint.url, "j", 0.4), items, answers, [False] * 5 + [True])
@@ -132,11 +132,11 @@ def test_the_rest_goes_on_when_one_times_out(endpoint):
     assert dict(failed) == {"the judge timed out after 0.4 s": 1}
 
 
-def test_what_it_is_asked(endpoint):
-    endpoint.asked.clear(), endpoint.keys.clear()
+def test_the_request_has_the_problem_the_reference_and_the_end_of_the_answer(endpoint):
+    endpoint.requests.clear(), endpoint.keys.clear()
     answer = "x" * (2 * MAX_ANSWER_CHARACTERS) + "[right one]"
     grade_items(Judge(endpoint.url, "the-judge", 5, "secret"), [item()], [answer], [False])
-    (path, body), (key,) = endpoint.asked[0], endpoint.keys
+    (path, body), (key,) = endpoint.requests[0], endpoint.keys
     content = body["messages"][0]["content"]
     assert (
         path == "/v1/chat/completions" and body["model"] == "the-judge" and body["temperature"] == 0 and key == "Bearer secret"
@@ -144,7 +144,7 @@ def test_what_it_is_asked(endpoint):
     assert "the problem" in content and "the reference" in content and len(content) < MAX_ANSWER_CHARACTERS + 1000
 
 
-def test_nobody_there():
+def test_an_endpoint_that_does_not_exist():
     grades, failed = grade_items(Judge("http://127.0.0.1:1/v1", "j", 1), [item()], ["7"], [False])
     assert grades[0].verdict == Verdict.ERROR and "cannot be reached" in next(iter(failed))
 
@@ -152,10 +152,10 @@ def test_nobody_there():
 def test_the_key_comes_from_the_environment_and_is_in_no_config(monkeypatch):
     monkeypatch.setenv("PASSUS_JUDGE_KEY", "secret")
     judge = {"url": "http://localhost:1/v1/", "model": "j"}
-    asked = resolve.resolve({"model": {"base": "nano/qwen3"}, "judge": judge}, "test")
-    assert make_judge(asked.judge.url, asked.judge.model) == Judge(
+    config = resolve.resolve({"model": {"base": "nano/qwen3"}, "judge": judge}, "test")
+    assert make_judge(config.judge.url, config.judge.model) == Judge(
         "http://localhost:1/v1", "j", 60.0, "secret"
-    ) and "secret" not in resolve.to_toml(asked)
+    ) and "secret" not in resolve.to_toml(config)
     assert make_judge("", "") is None
     for bad in ({"url": "http://x"}, {"url": "file:///etc/passwd", "model": "j"}):
         with pytest.raises(UsageError, match="judge"):
@@ -176,8 +176,8 @@ def test_without_a_judge_its_items_are_left_out_and_counted(tmp_path):
 
 
 def test_an_eval_point_says_how_often_the_judge_failed_and_why(tmp_path, nano):
-    """Every other item's problem makes the judge time out."""
-    served = Endpoint({"41+1": never, "40+1": said("CORRECT")})
+    """The judge times out on every second item."""
+    served = Endpoint({"41+1": never, "40+1": chat_reply("CORRECT")})
     mine = tmp_path / "mine.jsonl"
     rows = [{"problem": f"{40 + n % 2}+1", "answer": "a text", "kind": "judge", "id": str(n)} for n in range(4)]
     mine.write_text("".join(json.dumps(row) + "\n" for row in rows))

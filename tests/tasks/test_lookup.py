@@ -13,7 +13,7 @@ def operands(question: str) -> tuple[int, ...]:
 
 
 def right_answer(item) -> str:
-    """Worked out from the text alone."""
+    """Computes the answer from the text alone."""
     if item.question.startswith("A"):
         sums = {option[0]: eval(option[1:], {"__builtins__": {}}) for option in item.question.split(",")}
         return max(sums, key=sums.get)
@@ -32,7 +32,7 @@ def test_golds_are_right_and_eval_items_distinct(task):
 
 
 def test_training_never_sees_an_eval_problem():
-    """Nor one of the same operands asked in another way."""
+    """The same operands in another task count as the same problem."""
     kin = [{"add2", "choice"}, {"mul", "pick"}, {"add3", "ones"}]
     for task in abacus.TASKS:
         related = next((group for group in kin if task in group), {task})
@@ -49,9 +49,9 @@ def test_pretraining_never_sees_an_eval_problem():
     from passus.tasks import misconceptions
 
     held_out = {task: {operands(i.question) for i in benchmark_items(f"abacus/{task}")} for task in ("add2", "mul", "choice")}
-    rng, believer = random.Random(0), misconceptions.FlawedSolver(1)
+    rng, solver = random.Random(0), misconceptions.FlawedSolver(1)
     for _ in range(4000):
-        question = re.search(r"<q>([^<]+)", misconceptions.pretraining_text(believer, rng)[0]).group(1)
+        question = re.search(r"<q>([^<]+)", misconceptions.pretraining_text(solver, rng)[0]).group(1)
         plain = re.fullmatch(r"\d\d([+*])\d+", question.partition(":")[0])
         task = plain and ("mul" if plain[1] == "*" else "choice" if ":" in question else "add2")
         if task:

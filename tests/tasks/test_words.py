@@ -33,7 +33,7 @@ def script():
 
 @pytest.fixture(scope="module")
 def base(script, tmp_path_factory):
-    """A model that has learned next to nothing."""
+    """A model after six pretraining steps."""
     folder = tmp_path_factory.mktemp("words") / "words-tiny"
     sizes = {"tokens": 2048, "device": "cpu", "workers": 0, "seed": 0, "hidden": 64, "layers": 2}
     model, tokenizer, done = script.pretrain(steps=6, seconds=3600, **sizes)
@@ -53,7 +53,7 @@ def many():
 
 
 def kind_of(item):
-    """By the words of the question alone."""
+    """Returns the question without numbers and names, which identifies its kind."""
     return re.sub(r"[0-9]+", "#", re.sub(r"\b[A-Z][a-z]+\b", "@", item.question))
 
 
@@ -66,7 +66,7 @@ def test_an_item_is_a_function_of_its_index():
 
 
 def test_training_never_sees_an_eval_problem(many, script):
-    """Nor one with the same numbers and other names; nor does pretraining."""
+    """The same numbers with other names count as the same problem, and pretraining is checked too."""
 
     def keys(items):
         return {(kind_of(item)[:12], tuple(re.findall(r"[0-9]+", item.question))) for item in items}
@@ -100,7 +100,7 @@ def test_all_kinds_occur_and_answers_are_in_range(many):
     assert min(answers) >= 0 and 5000 < max(answers) <= 10_000 and len(set(answers)) > 1000
 
 
-def test_a_slip_goes_on_into_later_steps():
+def test_a_slip_carries_over_to_later_steps():
     problem = words.draw(random.Random(1), "train")
     slips = iter([1, 0, 0, 0])
     text, answer = problem.work(lambda value: value + next(slips))
@@ -123,8 +123,8 @@ def test_texts_are_right_as_often_as_the_recipe_says(script):
 
 
 def test_workers_make_what_one_process_makes(script, tokenizer, monkeypatch):
-    """A pack is a function of its number; what does not fit is left out."""
-    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "")  # set by a worker, and put back here
+    """A pack is a function of its number. Texts that do not fit are left out."""
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "")  # a worker sets it; monkeypatch restores it
     shape = script.MicroBatchShape(2048, 16, 512)
     prompts, completions = script.make_pack(tokenizer, 0, 3, shape)
     script._start_worker(tokenizer.to_str())
