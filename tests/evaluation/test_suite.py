@@ -1,4 +1,4 @@
-"""Suites: what is left out and said, totals by both rules, mixtures by weight, training problems that stand in the suite."""
+"""Suites: benchmarks that are left out and reported, totals by both rules, mixtures of tasks by weight."""
 
 import json
 
@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from helpers.command import passus_in_process
-from helpers.small_run import EXPERIMENT, run_small, small_config, write_experiment
-from passus.cli.run import run
+from helpers.small_run import run_small, small_config
 from passus.config import resolve, tables
 from passus.errors import UsageError
-from passus.evaluation import contamination, suite
+from passus.evaluation import suite
 from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 from passus.stats import intervals
@@ -21,7 +20,7 @@ from passus.training import loop
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Two of MEL's five: one whole, one with a broken line."""
+    """Returns a data folder with two benchmarks of mel5: a complete file, and one with a broken line."""
     rows = [{"id": f"a{n}", "problem": f"{n}+{n}", "answer": str(2 * n)} for n in range(10, 13)]
     (tmp_path / "aime24.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "amc23.jsonl").write_text(json.dumps(rows[0]) + "\n{broken\n")
@@ -35,14 +34,12 @@ def offline(*_, **__):
     raise ConnectionError("no hub here")
 
 
-def test_what_is_missing_or_broken_is_left_out_and_the_rest_goes_on(folder):
+def test_benchmarks_that_are_missing_or_broken_are_left_out(folder):
     loaded = suite.load_suite(tables.EvalTable(suite=["mel5"]))
     assert list(loaded.items) == ["aime24"] and list(loaded.left_out) == ["aime25", "amc23", "math500", "olympiadbench"]
     assert "line 2 is not JSON" in loaded.left_out["amc23"] and "no hub here" in loaded.left_out["aime25"]
-    assert (
-        "no file" in loaded.left_out["olympiadbench"]
-        and sum(remark.startswith("left out: ") for remark in loaded.remarks()) == 4
-    )
+    assert "no file" in loaded.left_out["olympiadbench"]
+    assert sum(remark.startswith("left out: ") for remark in loaded.remarks()) == 4
 
 
 def test_a_suite_without_any_data_is_refused(folder):
@@ -53,7 +50,7 @@ def test_a_suite_without_any_data_is_refused(folder):
 
 
 def test_totals_of_both_rules():
-    """Against means worked out here; one benchmark is three times as long as the other."""
+    """Compares with means computed by hand. One benchmark has three times as many items as the other."""
     correct = {
         "abacus/add2": np.array([[1, 1], [0, 1], [0, 0], [1, 1], [1, 0], [1, 1]]),
         "abacus/sub": np.array([[0, 0], [1, 0]]),
@@ -86,26 +83,23 @@ def test_totals_of_both_rules():
     assert macro["suite"] == "abacus" and macro["left_out"] == {"abacus/mul": "gone"} and macro["of"] == list(correct)
     micro = suite._total("s", "items", points, columns)
     whole = intervals.accuracy_interval(np.concatenate(list(correct.values())).astype(float))
-    assert micro["acc"] == pytest.approx(9 / 16) == whole.mean and (micro["ci_low"], micro["ci_high"]) == (
-        whole.low,
-        whole.high,
-    )
+    assert micro["acc"] == pytest.approx(9 / 16) == whole.mean
+    assert (micro["ci_low"], micro["ci_high"]) == (whole.low, whole.high)
     assert micro["tokens_mean"] == pytest.approx((6 * 11 + 2 * 10) / 8) and micro["unparseable"] == 0.25
 
 
 def test_the_interval_of_a_mean_over_benchmarks_covers():
-    """Simulated: seven benchmarks of 40 items, one sample each."""
+    """Simulates seven benchmarks of 40 items with one sample each."""
     rng, hits = np.random.default_rng(0), 0
     chances = np.linspace(0.2, 0.9, 7)
     for _ in range(400):
-        found = intervals.macro_interval(
-            [intervals.accuracy_interval((rng.random((40, 1)) < p).astype(float)) for p in chances]
-        )
-        hits += found.low <= chances.mean() <= found.high
+        parts = [intervals.accuracy_interval((rng.random((40, 1)) < p).astype(float)) for p in chances]
+        interval = intervals.macro_interval(parts)
+        hits += interval.low <= chances.mean() <= interval.high
     assert 0.92 <= hits / 400 <= 0.98
 
 
-def test_eval_says_what_was_left_out(folder, tmp_path):
+def test_eval_reports_the_benchmarks_that_were_left_out(folder, tmp_path):
     done = passus_in_process(
         "eval", "nano/qwen3", "--suite", "aime24,amc23,abacus", "--limit", "2", "--samples", "1", "--max-tokens", "8",
         "--prompt", "{question}", "--data", str(folder), "--out", "scores", "--json", cwd=tmp_path, env={"HF_HUB_OFFLINE": "1"},
@@ -119,13 +113,13 @@ def test_eval_says_what_was_left_out(folder, tmp_path):
     assert RunFolder(tmp_path / "scores").totals()[0]["suite"] == "abacus"
 
 
-def test_a_run_records_totals_and_what_was_left_out(folder, tmp_path):
-    run, told = RunFolder(tmp_path / "run"), []
+def test_a_run_records_totals_and_the_benchmarks_that_were_left_out(folder, tmp_path):
+    run, lines = RunFolder(tmp_path / "run"), []
     run.path.mkdir()
     loop.train(
-        small_config(train={"steps": 2}, eval={"suite": ["mel5", "abacus/sub"], "limit": 2}), run, lambda: None, told.append
+        small_config(train={"steps": 2}, eval={"suite": ["mel5", "abacus/sub"], "limit": 2}), run, lambda: None, lines.append
     )
-    assert any("left out: amc23" in line for line in told)
+    assert any("left out: amc23" in line for line in lines)
     assert [row["step"] for row in run.totals()] == [0, 2] and run.totals()[0]["of"] == ["aime24"]
     assert [point.benchmark for point in run.evals()] == ["aime24", "abacus/sub"] * 2
     assert set(run.meta()["launches"][0]["data"]["left_out"]) == {"aime25", "amc23", "math500", "olympiadbench"}
@@ -140,18 +134,18 @@ def test_weights_give_shares_exactly_and_evenly(folder):
     mixed = [
         item for _, item in training_items("abacus/add2+sub+mul", 0, 0, 0, 60, (3, 2, 1)) if item.benchmark == "abacus/sub"
     ]
-    assert mixed == alone  # a task's own stream does not depend on what it is mixed with
+    assert mixed == alone  # the stream of a task does not depend on the rest of the mixture
     assert training_items("abacus/add2+sub", 0, 0, 7, 9, (2, 1)) == training_items("abacus/add2+sub", 0, 0, 0, 16, (2, 1))[7:]
 
 
-def test_files_are_mixed_too_and_come_again(folder):
+def test_a_file_in_a_mixture_repeats_in_every_epoch(folder):
     name = f"words+{folder / 'aime24.jsonl'}"
     assert task_parts(name) == ["words", str(folder / "aime24.jsonl")]
     drawn = [item for _, item in training_items(name, 0, 0, 0, 18, (1, 2))]
-    own = [item.gold for item in drawn if item.benchmark != "words"]
-    assert len(own) == 12 and all(sorted(own[i : i + 3]) == ["20", "22", "24"] for i in range(0, 12, 3))
+    golds = [item.gold for item in drawn if item.benchmark != "words"]
+    assert len(golds) == 12 and all(sorted(golds[i : i + 3]) == ["20", "22", "24"] for i in range(0, 12, 3))
     for weights in ([1], [1, 2, 3]):
-        with pytest.raises(UsageError, match="a weight a task"):
+        with pytest.raises(UsageError, match="one weight per task"):
             check_task(name, weights)
     with pytest.raises(UsageError, match="gsm8k"):
         check_task("gsm8q+math", [])
@@ -159,26 +153,7 @@ def test_files_are_mixed_too_and_come_again(folder):
         check_task("gsm8k+gsm8k", [])
 
 
-def test_training_problems_in_the_suite_are_found_by_their_text(folder):
-    loop = folder / "train.jsonl"
-    texts = ["What is the sum of the first  TEN primes?", "Another problem about nothing in particular", "x^2 = 4"]
-    loop.write_text("".join(json.dumps({"problem": text, "answer": "1"}) + "\n" for text in texts))
-    test = folder / "test.jsonl"
-    asked = ["what is the sum of the first ten primes", "x^2 = 9", "x^2=4", "Something else that was never seen"]
-    test.write_text("".join(json.dumps({"problem": text, "answer": "1"}) + "\n" for text in asked))
-    (found,) = contamination.find_overlaps(tables.TaskTable(name=str(loop)), suite.load_suite(tables.EvalTable(suite=[str(test)])))
-    assert found.items == [0, 2] and "2 of 4 items" in str(found)
-    assert contamination.find_overlaps(tables.TaskTable(name="abacus"), suite.load_suite(tables.EvalTable(suite=[str(test)]))) == []
-
-
-def test_the_real_training_sets_and_suites(real_data):
-    mel5 = suite.load_suite(tables.EvalTable(suite=["mel5"]))
-    assert not mel5.left_out and contamination.find_overlaps(tables.TaskTable(name="gsm8k"), mel5) == []
-    found = {one.benchmark: len(one.items) for one in contamination.find_overlaps(tables.TaskTable(name="math"), mel5)}
-    assert found == {}, found
-
-
-def test_a_config_with_suites_weights_and_a_file_reads_back(tmp_path):
+def test_a_config_with_suites_weights_and_a_file_is_read_back_equal(tmp_path):
     written = small_config(
         task={"name": "gsm8k*3+math"}, eval={"suite": ["AIME2024", "kimi12", "my.jsonl?answer=gold"]},
         model={"system": "Be brief."},
@@ -188,7 +163,7 @@ def test_a_config_with_suites_weights_and_a_file_reads_back(tmp_path):
     assert [item.index for item in benchmark_items("abacus/add2", 3)] == [0, 1, 2]
 
 
-def test_a_run_does_not_go_on_with_other_items(tmp_path):
+def test_a_run_does_not_resume_with_other_items(tmp_path):
     rows = [{"problem": f"{n}+1", "answer": str(n + 1)} for n in range(4)]
     path = tmp_path / "mine.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -197,16 +172,5 @@ def test_a_run_does_not_go_on_with_other_items(tmp_path):
     assert list(run.meta()["launches"][0]["data"]["sha256"]) == [str(path)]
     path.write_text("".join(json.dumps(row | {"problem": "0+" + row["problem"]}) + "\n" for row in rows))
     dataset._load_items.cache_clear()
-    with pytest.raises(UsageError, match="its items are others since this run began"):
+    with pytest.raises(UsageError, match="its items have changed since this run began"):
         run_small(tmp_path / "arm", **tables | {"train": {"steps": 4}})
-
-
-@pytest.mark.slow
-def test_the_runner_says_what_overlaps(tmp_path, capsys):
-    rows = "".join(json.dumps({"problem": f"{n}+1", "answer": str(n + 1)}) + "\n" for n in range(4))
-    for name in ("train.jsonl", "test.jsonl"):
-        (tmp_path / name).write_text(rows)
-    text = EXPERIMENT.replace('"abacus/add2"\n', f'"{tmp_path}/train.jsonl"\n').replace("steps = 8", "steps = 1")
-    text = text.replace('["abacus/add2", "abacus/sub"]', f'["{tmp_path}/test.jsonl"]')
-    assert run(write_experiment(tmp_path, text), out=tmp_path / "out") == 0
-    assert "4 of 4 items" in capsys.readouterr().out
