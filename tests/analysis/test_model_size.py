@@ -8,8 +8,8 @@ import pytest
 from helpers.measured_curves import findings_by_id, measured, on_benchmark
 from helpers.synthetic_curves import RISE_T, curve
 from passus.analysis import model_size
+from passus.analysis.compared_line import comparable_lines
 from passus.analysis.finding import OVERALL, Conclusion
-from passus.analysis.line import comparable_lines
 from passus.runs.curve import Curve
 from passus.runs.origin import parameters_in
 

@@ -9,8 +9,8 @@ import pytest
 from helpers.measured_curves import measured, seeds
 from helpers.synthetic_curves import RISE_T, curve
 from passus.analysis import sensitivity
+from passus.analysis.compared_line import comparable_lines
 from passus.analysis.finding import Conclusion
-from passus.analysis.line import comparable_lines
 from passus.runs.origin import Origin
 
 

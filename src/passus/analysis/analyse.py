@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from passus.analysis import claim_check, curve_comparison, drop_diagnosis, legibility, model_size, sensitivity, single_curve
+from passus.analysis.compared_line import comparable_lines
 from passus.analysis.finding import Conclusion, Finding
-from passus.analysis.line import comparable_lines
 from passus.analysis.measured_curve import MeasuredCurve, measure_curve
 from passus.runs.curve import Curves
 from passus.stats import multiplicity

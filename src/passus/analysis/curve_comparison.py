@@ -8,15 +8,15 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
+from passus.analysis.compared_line import ComparedLine, common_points, final_item_means, same_items
 from passus.analysis.end_difference import Difference, end_difference, overall_difference
 from passus.analysis.finding import OVERALL, Conclusion, Finding, conclude
-from passus.analysis.line import Line, common_points, final_item_means, same_items
 from passus.analysis.wording import amount, ci, supported_if
 from passus.formatting import p_value, points, share
 from passus.stats import multiplicity, paired_tests, ranking, unpaired_tests
 
 
-def findings(benchmarks: Sequence[list[Line]]) -> list[Finding]:
+def findings(benchmarks: Sequence[list[ComparedLine]]) -> list[Finding]:
     """Compares all pairs of lines on each benchmark, and overall."""
     results: list[Finding] = []
     for lines in benchmarks:
@@ -33,7 +33,7 @@ def findings(benchmarks: Sequence[list[Line]]) -> list[Finding]:
     return results + overall_comparisons(benchmarks)
 
 
-def comparison(a: Line, b: Line, difference: Difference) -> Finding:
+def comparison(a: ComparedLine, b: ComparedLine, difference: Difference) -> Finding:
     """Compares two lines on one benchmark (A6)."""
     names, claim = f"{a.name} and {b.name}", f"“{a.name}” and “{b.name}” end at different accuracies"
     numbers = {"difference": difference.mean}
@@ -65,11 +65,11 @@ def _finish(a: str, b: str, difference: Difference, evidence: str) -> str:
     return f"{a} finishes {amount(difference.mean)} {side} {b} ({evidence})."
 
 
-def _count_above(a: Line, b: Line) -> str:
+def _count_above(a: ComparedLine, b: ComparedLine) -> str:
     """Counts the common eval points at which the first line is above, in the mean over seeds."""
     common = common_points([a, b])
 
-    def mean_at(line: Line, x: float) -> float:
+    def mean_at(line: ComparedLine, x: float) -> float:
         return float(np.mean([m.y_T[m.x_T.tolist().index(x)] for m in line.curves]))
 
     gaps = np.array([mean_at(a, x) - mean_at(b, x) for x in common])
@@ -77,7 +77,7 @@ def _count_above(a: Line, b: Line) -> str:
     return words if p != p else f"{words} ({p_value(p)}, neighbouring points flipped together)"
 
 
-def tiers(lines: list[Line], differences: dict[tuple[str, str], Difference]) -> Finding:
+def tiers(lines: list[ComparedLine], differences: dict[tuple[str, str], Difference]) -> Finding:
     """Groups lines into tiers: a line that is not distinguishable from a tier's best, after Holm, belongs to it (A7)."""
     benchmark, claim = lines[0].benchmark, "the lines fall into tiers"
     level = next(iter(differences.values())).level
@@ -107,7 +107,7 @@ def tiers(lines: list[Line], differences: dict[tuple[str, str], Difference]) -> 
     )  # fmt: skip
 
 
-def _rank_words(lines: list[Line], groups: list[list[int]]) -> list[str]:
+def _rank_words(lines: list[ComparedLine], groups: list[list[int]]) -> list[str]:
     """Returns the ranks of each line under resampling of the items; empty where lines have other items."""
     means = final_item_means(lines)
     words = [""] * len(lines)
@@ -123,7 +123,7 @@ def _rank_words(lines: list[Line], groups: list[list[int]]) -> list[str]:
     return words
 
 
-def common_start(lines: list[Line]) -> Finding:
+def common_start(lines: list[ComparedLine]) -> Finding:
     """Tests whether lines start apart. Arms of one base must agree at step 0; of several bases they need not (A9)."""
     ordered = sorted(lines, key=lambda line: -line.start)
     ps = [_start_p(a, b) for a, b in combinations(ordered, 2)]
@@ -144,7 +144,7 @@ def common_start(lines: list[Line]) -> Finding:
     return Finding("A9", "all", lowest.benchmark, claim, supported_if(different > 0), level, sentence, p=smallest)
 
 
-def _start_p(a: Line, b: Line) -> float:
+def _start_p(a: ComparedLine, b: ComparedLine) -> float:
     firsts = {float(m.x_T[0]) for m in [*a.curves, *b.curves]}
     if len(firsts) > 1:
         return float("nan")
@@ -157,7 +157,7 @@ def _start_p(a: Line, b: Line) -> float:
     return float("nan")
 
 
-def overall_comparisons(benchmarks: Sequence[list[Line]]) -> list[Finding]:
+def overall_comparisons(benchmarks: Sequence[list[ComparedLine]]) -> list[Finding]:
     """Compares pairs of lines over all benchmarks that both have (A6). Temperatures are not benchmarks: their items are the
     same, so each has a comparison of its own."""
     results = []

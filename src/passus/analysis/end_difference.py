@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from passus.analysis.line import Line, same_items
+from passus.analysis.compared_line import ComparedLine, same_items
 from passus.stats import intervals, paired_tests, power, resampling, unpaired_tests
 
 MIN_SEEDS = 3
@@ -35,7 +35,7 @@ class Difference:
     """A sentence on how far it generalises."""
 
 
-def end_difference(a: Line, b: Line) -> Difference:
+def end_difference(a: ComparedLine, b: ComparedLine) -> Difference:
     """Compares two lines of one benchmark: over seeds, else paired over items, else by counts, else by points only."""
     if min(len(a.curves), len(b.curves)) >= MIN_SEEDS:
         return _over_seeds(a, b)
@@ -69,12 +69,12 @@ def macro_difference(differences: Sequence[np.ndarray]) -> tuple[intervals.Inter
     return interval, test.p, float(np.sqrt(squares)) / len(differences)
 
 
-def _samples(a: Line, b: Line) -> str:
+def _samples(a: ComparedLine, b: ComparedLine) -> str:
     sizes = [m.items.correct_TQK.shape[2] for line in (a, b) for m in line.curves[:1] if m.items is not None]
     return str(sizes[0]) if len(set(sizes)) == 1 else " and ".join(map(str, sizes))
 
 
-def _scope(a: Line, b: Line) -> str:
+def _scope(a: ComparedLine, b: ComparedLine) -> str:
     if len(a.curves) == len(b.curves) == 1:
         return "One run each: this compares two checkpoints, not two methods."
     return "Means of too few seeds: this compares checkpoints, not methods."
@@ -83,7 +83,7 @@ def _scope(a: Line, b: Line) -> str:
 OVER_SEEDS = "Three seeds or more each: this compares what was varied, on these items."
 
 
-def _over_seeds(a: Line, b: Line) -> Difference:
+def _over_seeds(a: ComparedLine, b: ComparedLine) -> Difference:
     interval, test = unpaired_tests.welch_test(a.ends, b.ends)
     basis = f"Welch's test over {len(a.curves)} and {len(b.curves)} seeds, {a.compared_at}"
     gap = a.end - b.end
@@ -97,14 +97,14 @@ def _detectable_over_seeds(interval: intervals.Interval) -> float:
     return (interval.high - interval.low) / 2 * (1 + 0.842 / 1.96)
 
 
-def overall_difference(pairs: Sequence[tuple[Line, Line]]) -> Difference | None:
+def overall_difference(pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -> Difference | None:
     """Compares two lines over several benchmarks, each counting the same: over seeds, else over items; None without either."""
     enough_seeds = min(len(line.curves) for pair in pairs for line in pair) >= MIN_SEEDS
     over_seeds = _overall_over_seeds(pairs) if enough_seeds else None
     return over_seeds or _overall_over_items(pairs)
 
 
-def _overall_over_items(pairs: Sequence[tuple[Line, Line]]) -> Difference | None:
+def _overall_over_items(pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -> Difference | None:
     """Resamples items within each benchmark; None where one of them is not paired."""
     differences = []
     for a, b in pairs:
@@ -116,7 +116,7 @@ def _overall_over_items(pairs: Sequence[tuple[Line, Line]]) -> Difference | None
     return _paired(differences, basis, _scope(*pairs[0]))
 
 
-def _overall_over_seeds(pairs: Sequence[tuple[Line, Line]]) -> Difference | None:
+def _overall_over_seeds(pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -> Difference | None:
     """Applies Welch's test to each seed's mean over the benchmarks; None where a seed lacks one of them."""
     ends: list[list[float]] = []
     for side in (0, 1):

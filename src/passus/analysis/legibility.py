@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from passus.analysis.compared_line import ComparedLine, common_points, same_items
 from passus.analysis.end_difference import macro_difference
 from passus.analysis.finding import OVERALL, Conclusion, Finding, conclude
-from passus.analysis.line import Line, common_points, same_items
 from passus.analysis.measured_curve import MIN_POINTS
 from passus.analysis.wording import ci
 from passus.formatting import p_value, points, share
@@ -34,7 +34,7 @@ Readers = list[list[int]]
 class ReaderPanel:
     """The readers of one writer on one benchmark."""
 
-    lines: list[Line]
+    lines: list[ComparedLine]
     steps: list[float]
     means_RTQ: np.ndarray
 
@@ -62,15 +62,15 @@ class ReaderPanel:
         return [self.steps.index(x) for x in self.lines[0].steps]
 
 
-def findings(benchmarks: Sequence[list[Line]]) -> list[Finding]:
+def findings(benchmarks: Sequence[list[ComparedLine]]) -> list[Finding]:
     """Asks about each writer over all its benchmarks, which count the same."""
-    by_writer: dict[str, list[list[Line]]] = {}
+    by_writer: dict[str, list[list[ComparedLine]]] = {}
     for lines in benchmarks:
         by_writer.setdefault(lines[0].benchmark.partition(", written by ")[2], []).append(lines)
     return [finding for writer, own in by_writer.items() for finding in _writer_findings(writer, own)]
 
 
-def _writer_findings(writer: str, benchmarks: list[list[Line]]) -> list[Finding]:
+def _writer_findings(writer: str, benchmarks: list[list[ComparedLine]]) -> list[Finding]:
     overall = f"{OVERALL}, read" + f", written by {writer}" * bool(writer)
     benchmark = benchmarks[0][0].benchmark if len(benchmarks) == 1 else overall
     panels = [panel for lines in benchmarks if (panel := _reader_panel(lines)) is not None]
@@ -100,7 +100,7 @@ def _answer_in_text(benchmark: str, panels: list[ReaderPanel]) -> list[Finding]:
     return [min(against, key=lambda finding: finding.numbers["difference"])] if against else []
 
 
-def _reader_panel(lines: list[Line]) -> ReaderPanel | None:
+def _reader_panel(lines: list[ComparedLine]) -> ReaderPanel | None:
     """Returns None where the readers were not all measured on the same items."""
     steps = common_points(lines)
     means = [m for line in lines if same_items(lines[0], line) and (m := line.means_SQ(steps)) is not None]

@@ -12,10 +12,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from passus.analysis.compared_line import ComparedLine, common_points, final_item_means, same_items
 from passus.analysis.degradation import surely_below
 from passus.analysis.end_difference import macro_difference
 from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Conclusion, Finding, conclude
-from passus.analysis.line import Line, common_points, final_item_means, same_items
 from passus.analysis.measured_curve import DETECTABLE_Z
 from passus.analysis.wording import ci, supported_if
 from passus.formatting import p_value, points, share
@@ -26,11 +26,11 @@ MIN_SIZES = 3
 END_HIGHER, GAIN_MORE = "larger models end higher", "larger models gain more from training"
 FALL_FIRST = "small models fall first and rise later, large models do not"
 RESAMPLES = 2000
-LinesBySize = dict[float, list[Line]]
+LinesBySize = dict[float, list[ComparedLine]]
 """From small to large."""
 
 
-def findings(benchmarks: Sequence[list[Line]]) -> list[Finding]:
+def findings(benchmarks: Sequence[list[ComparedLine]]) -> list[Finding]:
     sized = [by_size for lines in benchmarks if (by_size := lines_by_size(lines)) and lines[0].steps]
     results = [finding for by_size in sized for finding in (final_order(by_size), gains([by_size])) if finding is not None]
     if not sized or len({tuple(by_size) for by_size in sized}) > 1:
@@ -39,7 +39,7 @@ def findings(benchmarks: Sequence[list[Line]]) -> list[Finding]:
     return results + [finding for finding in (*overall, early_falls(sized)) if finding is not None]
 
 
-def lines_by_size(lines: list[Line]) -> LinesBySize:
+def lines_by_size(lines: list[ComparedLine]) -> LinesBySize:
     """Groups lines by the size in their name; empty where fewer than three sizes are known."""
     by_size: LinesBySize = {}
     for line in lines:
@@ -48,7 +48,7 @@ def lines_by_size(lines: list[Line]) -> LinesBySize:
     return dict(sorted(by_size.items())) if len(by_size) >= MIN_SIZES else {}
 
 
-def _all_lines(by_size: LinesBySize) -> list[Line]:
+def _all_lines(by_size: LinesBySize) -> list[ComparedLine]:
     return [line for lines in by_size.values() for line in lines]
 
 

@@ -11,9 +11,9 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from scipy.special import fdtrc
 
+from passus.analysis.compared_line import ComparedLine, same_items
 from passus.analysis.end_difference import MIN_SEEDS
 from passus.analysis.finding import Conclusion, Finding
-from passus.analysis.line import Line, same_items
 from passus.analysis.wording import supported_if
 from passus.formatting import p_value
 from passus.stats import resampling, variance
@@ -24,11 +24,11 @@ MAX_NAMED_KEYS = 3
 CLAIM = "settings change the final accuracy beyond the spread of seeds"
 
 
-def findings(benchmarks: Sequence[list[Line]]) -> list[Finding]:
+def findings(benchmarks: Sequence[list[ComparedLine]]) -> list[Finding]:
     return [finding for lines in benchmarks if lines[0].steps and (finding := sensitivity(lines)) is not None]
 
 
-def sensitivity(lines: list[Line]) -> Finding | None:
+def sensitivity(lines: list[ComparedLine]) -> Finding | None:
     """Tests the variance between settings against that between seeds; None where this is no sweep over runs with seeds."""
     seeds = [len(line.curves) for line in lines]
     if len(lines) < 2 or max(seeds) < 2 or any(m.curve.origin is None for line in lines for m in line.curves):
@@ -52,7 +52,7 @@ def sensitivity(lines: list[Line]) -> Finding | None:
     return Finding("A19", "all", lines[0].benchmark, CLAIM, supported_if(p < 0.05), "L3", sentence, numbers, p=p)
 
 
-def _split(lines: list[Line], ends_N: np.ndarray) -> tuple[dict[str, float], str]:
+def _split(lines: list[ComparedLine], ends_N: np.ndarray) -> tuple[dict[str, float], str]:
     """Returns the shares of each setting, of the seed and of the rest, and the effect of other items, in numbers and words."""
     factors = factors_of(lines)
     shares = {name: float(value) for name, value in variance.variance_shares(ends_N, factors).items()}
@@ -71,7 +71,7 @@ def _split(lines: list[Line], ends_N: np.ndarray) -> tuple[dict[str, float], str
     return shares | {"items_se": items_se}, words
 
 
-def factors_of(lines: list[Line]) -> dict[str, Sequence[Hashable]]:
+def factors_of(lines: list[ComparedLine]) -> dict[str, Sequence[Hashable]]:
     """Returns the settings that vary between the runs, and the seed. Keys that vary together are one factor, named by all."""
     origins = [m.curve.origin for line in lines for m in line.curves if m.curve.origin is not None]
     settings = [dict(origin.settings) | {"model": origin.model} for origin in origins]
@@ -88,12 +88,12 @@ def factors_of(lines: list[Line]) -> dict[str, Sequence[Hashable]]:
     return {**named, "seed": [origin.seed for origin in origins]}
 
 
-def _final_item_means(lines: list[Line]) -> np.ndarray | None:
+def _final_item_means(lines: list[ComparedLine]) -> np.ndarray | None:
     """Returns every run's final accuracy per item [N, Q]; None where runs were not measured on the same items."""
     rows: list[np.ndarray] = []
     for line in lines:
         for m in line.curves:
-            means_SQ = Line(line.name, line.benchmark, [m], line.steps).means_SQ(line.steps)
+            means_SQ = ComparedLine(line.name, line.benchmark, [m], line.steps).means_SQ(line.steps)
             if means_SQ is None or not same_items(lines[0], line):
                 return None
             rows.append(means_SQ.mean(0))

@@ -15,7 +15,7 @@ from passus.analysis.measured_curve import MeasuredCurve, final_points, x_at, x_
 
 
 @dataclass
-class Line:
+class ComparedLine:
     name: str
     benchmark: str
     curves: list[MeasuredCurve]
@@ -51,26 +51,26 @@ class Line:
         return np.asarray(np.mean([outcomes.at(sorted(items[0].item_Q), at).means_TQ for outcomes in items], axis=0))
 
 
-def same_items(a: Line, b: Line) -> bool:
+def same_items(a: ComparedLine, b: ComparedLine) -> bool:
     """Returns whether two lines can be compared item by item."""
     first, second = a.curves[0].items, b.curves[0].items
     return first is not None and second is not None and first.same_as(second)
 
 
-def final_item_means(lines: Sequence[Line]) -> list[np.ndarray] | None:
+def final_item_means(lines: Sequence[ComparedLine]) -> list[np.ndarray] | None:
     """Returns the item means [Q] of each line at its end; None where the lines were not measured on the same items."""
     means = [m.mean(0) for line in lines if same_items(lines[0], line) and (m := line.means_SQ(line.steps)) is not None]
     return means if len(means) == len(lines) else None
 
 
-def common_points(lines: Sequence[Line]) -> list[float]:
+def common_points(lines: Sequence[ComparedLine]) -> list[float]:
     """Returns the eval points that all curves of all lines have, in order."""
     return sorted(set.intersection(*(set(m.x_T.tolist()) for line in lines for m in line.curves)))
 
 
-def group_into_lines(curves: Sequence[MeasuredCurve]) -> list[list[Line]]:
+def group_into_lines(curves: Sequence[MeasuredCurve]) -> list[list[ComparedLine]]:
     """Groups curves by benchmark and name. Curves of one name are seeds only where they are runs; curve files have no seeds."""
-    by_benchmark: dict[str, dict[str, Line]] = {}
+    by_benchmark: dict[str, dict[str, ComparedLine]] = {}
     for m in curves:
         lines, name = by_benchmark.setdefault(m.curve.benchmark, {}), m.curve.name
         known = lines.get(name)
@@ -79,11 +79,11 @@ def group_into_lines(curves: Sequence[MeasuredCurve]) -> list[list[Line]]:
             continue
         same_name = sum(other == name or other.startswith(f"{name} (") for other in lines)
         name = f"{name} ({same_name + 1})" if known else name
-        lines[name] = Line(name, m.curve.benchmark, [m], [])
+        lines[name] = ComparedLine(name, m.curve.benchmark, [m], [])
     return [list(lines.values()) for lines in by_benchmark.values()]
 
 
-def comparable_lines(curves: Sequence[MeasuredCurve]) -> list[list[Line]]:
+def comparable_lines(curves: Sequence[MeasuredCurve]) -> list[list[ComparedLine]]:
     """Groups curves into lines, each with the last eval points that all lines of its benchmark have."""
     benchmarks = group_into_lines([m for m in curves if len(m.x_T)])
     for lines in benchmarks:
