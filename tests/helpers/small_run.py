@@ -4,13 +4,11 @@ import json
 from pathlib import Path
 
 import pyarrow.parquet
-from safetensors.torch import load_file
 
 from passus.config.resolve import resolve
 from passus.config.tables import Config
 from passus.errors import Stop
 from passus.runs.run_folder import RunFolder
-from passus.training import loop
 
 EXPERIMENT = """
 [model]
@@ -57,6 +55,7 @@ def write_experiment(folder: Path, text: str = EXPERIMENT) -> str:
 
 def record(run: Path) -> dict:
     """Returns everything that must be equal between a resumed run and the uninterrupted one: all but times."""
+    from safetensors.torch import load_file
 
     def lines(name: str) -> list[dict]:
         rows = [json.loads(line) for line in (run / name).read_text().splitlines()]
@@ -108,6 +107,8 @@ def _first_difference(mine: object, theirs: object) -> object:
 
 def run_small(path: Path, *, check_stop=lambda: None, **tables) -> RunFolder:
     """Trains EXPERIMENT with some tables changed, in this process."""
+    from passus.training import loop  # torch comes in here
+
     path.mkdir(parents=True, exist_ok=True)
     folder = RunFolder(path)
     loop.train(small_config(**tables), folder, check_stop, lambda text: None)

@@ -1,4 +1,4 @@
-"""Curves from run folders and from files."""
+"""Curves from run folders, with items."""
 
 import json
 import math
@@ -10,15 +10,14 @@ import pytest
 from helpers.small_run import small_config
 from passus.atomic_io import append_lines
 from passus.errors import PassusError, UsageError
-from passus.runs.curve import Claim, Curve, CurvePoint, Curves
-from passus.runs.curve_file import curves_to_json, read_curve_file, write_curve_file
+from passus.runs.curve import CurvePoint
 from passus.runs.eval_point import EvalPoint
 from passus.runs.read_curves import load_curves
 from passus.runs.run_folder import RunFolder
 
 
 def rows_of(marks: str, tokens: int = 5) -> dict[str, list]:
-    """Item rows of one benchmark from marks such as `1101`, two samples an item."""
+    """Item rows of one benchmark from marks such as `1101`, two samples per item."""
     n = range(len(marks))
     return {
         "benchmark": ["b"] * len(marks), "temperature": [1.0] * len(marks), "item": [10 + i // 2 for i in n],
@@ -37,9 +36,9 @@ def make_run(path, marks: dict[int, str], **tables) -> RunFolder:
     run = RunFolder(path)
     path.mkdir(parents=True)
     run.start(small_config(**tables), {"label": "Qwen3-shaped, 0.8M", "family": "Qwen3", "tuning": "live"}, None)
-    for step, said in marks.items():
-        run.write_rows("items", step, rows_of(said))
-        run.append_evals([eval_point(step, said.count("1") / len(said))])
+    for step, outcomes in marks.items():
+        run.write_rows("items", step, rows_of(outcomes))
+        run.append_evals([eval_point(step, outcomes.count("1") / len(outcomes))])
     return run
 
 
@@ -73,7 +72,7 @@ def test_missing_values_are_gaps_and_points_without_rows_stay_points(tmp_path):
     assert math.isnan(curve.points[1].y) and curve.items is not None and curve.items.steps_T == [0]
 
 
-def test_rows_that_are_not_whole_are_left_out(tmp_path):
+def test_incomplete_rows_are_left_out(tmp_path):
     run = make_run(tmp_path / "run", {0: "0010"})
     run.write_rows("items", 3, rows_of("10"))
     run.append_evals([eval_point(3, 0.5)])
@@ -81,56 +80,15 @@ def test_rows_that_are_not_whole_are_left_out(tmp_path):
     assert curve.items is not None and curve.items.steps_T == [0]
 
 
-def test_a_torn_file_of_rows_is_an_error(tmp_path):
+def test_a_torn_row_file_is_an_error(tmp_path):
     run = make_run(tmp_path / "run", {0: "0010"})
     (run.path / "items" / "step-000000.parquet").write_bytes(b"PAR1 torn")
     with pytest.raises(PassusError, match="cannot be read"):
         load_curves([tmp_path])
 
 
-def test_a_curve_file_comes_back_as_it_was_written(tmp_path):
-    points = [CurvePoint(0, 0.1 + 0.2, tokens=812.0, approximate=True), CurvePoint(10, math.nan), CurvePoint(20, 0.5, 0.4, 0.6)]
-    given = Curves("t", "step", "accuracy", [Curve("Qwen3", "AIME24", points, 30, 1)], [Claim("It rises.", 3)], [Claim("7", 9)])
-    path = tmp_path / "c.json"
-    write_curve_file(given, path)
-    back = read_curve_file(path)
-    assert curves_to_json(back) == curves_to_json(given) and math.isnan(back.series[0].points[1].y)
-    assert (back.series[0].level, back.claims, back.unread) == ("L1", given.claims, given.unread)
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"x": "s", "y": "a", "series": [{"name": "n"}]}', '{"x": 1', "null"])
-def test_other_files_are_refused(tmp_path, text):
-    path = tmp_path / "c.json"
-    path.write_text(text)
-    with pytest.raises(UsageError, match="not a curve file"):
-        load_curves([path])
-
-
-@pytest.mark.parametrize(
-    "series",
-    [
-        '"points": [{"x": 1, "y": 0.5}, {"x": 1, "y": 0.6}]', '"n": 30, "points": [{"x": 1, "y": 52.0}]',
-        '"n": 0, "points": [{"x": 1, "y": 0.5}]', '"n": 1e400, "points": []', '"n": 1000000000000, "points": []',
-        '"points": [{"x": NaN, "y": 0.5}]', '"points": [{"x": 1, "y": Infinity}]', '"points": [{"x": "one", "y": 0.5}]',
-        '"points": [{"x": 1, "y": 0.5, "tokens": NaN}]', '"points": ' + "[" * 5000 + "]" * 5000,
-    ],
-)  # fmt: skip
-def test_numbers_that_no_chart_can_show_are_refused(tmp_path, series):
-    path = tmp_path / "c.json"
-    path.write_text('{"x": "step", "y": "accuracy", "series": [{"name": "a", ' + series + "}]}")
-    with pytest.raises(UsageError, match="not a curve file"):
-        load_curves([path])
-
-
-def test_points_come_in_the_order_of_x(tmp_path):
-    path = tmp_path / "c.json"
-    points = [{"x": x, "y": 0.5} for x in (20, 0, 10)]
-    path.write_text(json.dumps({"x": "step", "y": "accuracy", "series": [{"name": "a", "points": points}]}))
-    assert load_curves([path]).series[0].x_T.tolist() == [0, 10, 20]
-
-
 @pytest.mark.parametrize("acc", ["high", 7.0, [1]])
-def test_rows_that_hold_something_else_are_refused(tmp_path, acc):
+def test_rows_with_other_values_are_refused(tmp_path, acc):
     run = make_run(tmp_path / "run", {0: "0010"})
     append_lines(run.path / "evals.jsonl", [eval_point(3, 0.5).to_row() | {"acc": acc}])
     with pytest.raises(UsageError, match="a row of"):
