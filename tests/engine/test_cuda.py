@@ -214,7 +214,7 @@ def test_the_memory_plan_predicts_the_activations_of_a_compiled_layer(tuning):
     from passus.config.tables import ModelTable
     from passus.engine import compile
     from passus.models import lora
-    from passus.training import memory_plan
+    from passus.training.saved_activations import saved_per_token
 
     settings = Qwen3Config(
         **QWEN3_SHAPES["shape:qwen3-0.6b"] | {"num_hidden_layers": 2}, num_key_value_heads=8, head_dim=128, vocab_size=500
@@ -244,7 +244,7 @@ def test_the_memory_plan_predicts_the_activations_of_a_compiled_layer(tuning):
         return sum(size for size, _ in found.values())
 
     measured = (kept(2) - kept(1)) / 512
-    assert memory_plan.saved_per_token(settings, torch.bfloat16, table) == pytest.approx(measured, rel=0.15)
+    assert saved_per_token(settings, torch.bfloat16, table) == pytest.approx(measured, rel=0.15)
 
 
 def test_recomputed_layers_give_the_same_gradients():

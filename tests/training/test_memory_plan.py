@@ -1,4 +1,6 @@
-"""The memory plan against the tensors that a backward pass saves, and against sizes counted by hand."""
+"""The memory plan against sizes counted by hand."""
+
+from dataclasses import replace
 
 import pytest
 import torch
@@ -6,34 +8,10 @@ import torch
 from helpers.model_folders import nano_folder, small_model
 from helpers.small_run import small_config
 from passus.config.experiment import load_experiment
-from passus.engine.attention import PackedPlan
 from passus.errors import UsageError
 from passus.launch.dry_run import describe_experiment
 from passus.models import loader
 from passus.training import memory_plan
-
-
-@pytest.mark.parametrize("family", ["qwen3", "llama3.2", "smollm3", "gemma3", "qwen2.5", "mistral"])
-def test_saved_activations_are_predicted(family):
-    """Counts all tensors that a forward pass over one sequence of 256 tokens saves."""
-    policy = loader.load(f"nano/{family}", "cpu", "float32")
-    tokens = torch.zeros(1, memory_plan.PROBE_TOKENS, dtype=torch.long)
-    own = {p.untyped_storage().data_ptr() for p in policy.model.parameters()}
-    kept = {}
-
-    def keep(tensor):
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in own:
-            kept[storage.data_ptr()] = (storage.nbytes(), tensor)
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        plan = PackedPlan([memory_plan.PROBE_TOKENS], torch.device("cpu"))
-        policy.decoder(tokens, position_ids=torch.arange(256)[None], use_cache=False, plan=plan)
-    layers = policy.text_config.num_hidden_layers
-    real = sum(size for size, _ in kept.values()) / memory_plan.PROBE_TOKENS / layers
-    predicted = memory_plan.saved_per_token(loader.read_text_config(f"nano/{family}"), torch.float32)
-    assert predicted == pytest.approx(real, rel=0.25)  # plain attention and masks keep more than fused attention does
 
 
 def test_the_dry_run_prints_the_plan(tmp_path):
@@ -50,7 +28,8 @@ def test_the_terms_of_a_plan(tmp_path):
     parameters = sum(p.numel() for p in loader.load(str(base), "cpu", "float32").model.parameters())
 
     def plan(dtype=torch.bfloat16, **tables):
-        return memory_plan.predict(small_config(model={"base": str(base)} | tables.pop("model", {}), **tables), 10, dtype)
+        config = small_config(model={"base": str(base)} | tables.pop("model", {}), **tables)
+        return memory_plan.predict_memory(config, 10, dtype)
 
     live = plan()
     assert live.weights == 2 * parameters and live.optimizer == 12 * parameters and live.reference == 0
@@ -58,65 +37,68 @@ def test_the_terms_of_a_plan(tmp_path):
     assert plan(method={"kl_coef": 0.1}).reference == 2 * parameters
     frozen = plan(model={"tuning": "frozen", "lora": {"rank": 4}})
     assert frozen.optimizer < live.optimizer and frozen.weights > live.weights
-    assert live.row == 2 * 2 * 2 * (64 + 64) * 8 * 2  # layers x (keys, values) x heads x positions x width x bytes
-    assert live.cache == 16 * live.row
-    assert live.training(4096) - live.training(2048) == 2048 * 2 * live.token
+    assert live.row_cache == 2 * 2 * 2 * (64 + 64) * 8 * 2  # layers x (keys, values) x heads x positions x width x bytes
+    assert live.cache == 16 * live.row_cache
+    assert live.training_peak(4096) - live.training_peak(2048) == 2048 * 2 * live.saved_per_token
 
 
-NEED = memory_plan.Need(
-    weights=2_000, optimizer=12_000, reference=0, gradients=2_000, widened=4_000, token=2, entering=1, layers=10, logits=1_000,
-    sampling=0, row=10, rows=100, longest=50, filled=True,
+ESTIMATE = memory_plan.MemoryEstimate(
+    weights=2_000, optimizer=12_000, reference=0, gradients=2_000, float32_gradients=4_000, saved_per_token=2,
+    input_per_token=1, layers=10, logits=1_000, sampling=0, row_cache=10, rows=100, longest=50, is_compiled=True,
 )  # fmt: skip
 
 
-def card(bytes_):
-    """Returns the size of a GPU with so many usable bytes."""
-    return round(bytes_ / memory_plan.FILL) + 2
+def free_memory(bytes_):
+    """Returns the free memory of a GPU on which a plan may use so many bytes."""
+    return round(bytes_ / memory_plan.USABLE) + 2
 
 
 def test_the_plan_gives_up_speed_in_order(monkeypatch):
     """By hand: 17,000 fixed bytes, 20 per token with all activations saved, 12 with all recomputed, 1,000 of caches."""
     monkeypatch.setattr(memory_plan, "SMALL_MICRO_BATCH", 200)
-    monkeypatch.setattr(memory_plan, "CAPTURED_BYTES", 0)
+    monkeypatch.setattr(memory_plan, "GRAPH_ACTIVATION_BYTES", 0)
 
-    def found(room):
-        return memory_plan.fit(NEED, card(17_000 + room), 800)
+    def layout_in(room):
+        return memory_plan.fastest_layout(ESTIMATE, free_memory(17_000 + room), 800)
 
-    assert found(17_000) == memory_plan.Fit(800, 0, False, pytest.approx(1_000, abs=5), 17_000 + 16_000 + 1_000)
-    assert found(16_500) == memory_plan.Fit(400, 0, False, pytest.approx(8_500, abs=5), 17_000 + 8_000 + 1_000)
-    assert found(4_500) == memory_plan.Fit(200, 0, True, pytest.approx(7_500, abs=5), 17_000 + 4_000)
-    some = found(3_900)  # 20 x 200 = 4000 do not fit; each recomputed layer saves 1 per token, and one layer is always whole
-    assert (some.micro_tokens, some.recomputed, some.releases) == (200, 3, True)
-    assert found(3_000).recomputed == 7 and found(3_000).micro_tokens == 200
-    assert found(2_990) is None  # the update's float32 gradients need 3,000 of what activations and logits had
+    assert layout_in(17_000) == memory_plan.MemoryLayout(800, 0, False, pytest.approx(1_000, abs=5), 17_000 + 16_000 + 1_000)
+    assert layout_in(16_500) == memory_plan.MemoryLayout(400, 0, False, pytest.approx(8_500, abs=5), 17_000 + 8_000 + 1_000)
+    assert layout_in(4_500) == memory_plan.MemoryLayout(200, 0, True, pytest.approx(7_500, abs=5), 17_000 + 4_000)
+    # 20 x 200 = 4,000 do not fit. Each recomputed layer saves 1 per token, and one layer is always there in full.
+    some = layout_in(3_900)
+    assert (some.micro_tokens, some.recomputed_layers, some.releases_caches) == (200, 3, True)
+    assert layout_in(3_000).recomputed_layers == 7 and layout_in(3_000).micro_tokens == 200
+    assert layout_in(2_990) is None  # the float32 gradients of the update need 3,000 bytes
     for room in range(3_000, 20_000, 333):
-        laid_out = found(room)
-        assert laid_out.peak <= 17_005 + room and laid_out.cache >= NEED.row
+        layout = layout_in(room)
+        assert layout.peak <= 17_005 + room and layout.cache_bytes >= ESTIMATE.row_cache
 
 
-def test_a_config_that_cannot_fit_is_refused_with_one_that_does():
+def test_a_config_that_does_not_fit_is_refused_with_a_length_that_does():
     # By hand: 16,000 fixed with gradients, 1,000 of logits, 12 per token: 1,083 tokens in 30,000, 10 of them in the prompt.
-    long = memory_plan.Need(**{**vars(NEED), "longest": 4_000, "row": 800, "widened": 0})
+    long = replace(ESTIMATE, longest=4_000, row_cache=800, float32_gradients=0)
     config = small_config(train={"max_tokens": 3_990})
     with pytest.raises(UsageError, match=r"train.max_tokens = 1073"):
-        memory_plan.fit_or_refuse(config, long, round((17_000 + 13_000) / memory_plan.FILL))
+        memory_plan.choose_layout(config, long, round((17_000 + 13_000) / memory_plan.USABLE))
     with pytest.raises(UsageError, match="frozen"):
-        memory_plan.fit_or_refuse(config, long, 5_000)
+        memory_plan.choose_layout(config, long, 5_000)
 
 
 def test_cuda_graphs_are_captured_if_there_is_room():
     """A second shape needs the activations of 200 tokens, gradients of both shapes, and the float32 gradients."""
     more = 200 * 20 + 2 * 2_000 + 4_000
-    assert NEED.captured(800) == more
-    with_room, without = (memory_plan.fit(NEED, card(17_000 + 16_000 + 1_000 + extra), 800) for extra in (more, more - 10))
-    assert with_room.captures and with_room.peak == 34_000 + more and with_room.cache == pytest.approx(1_000, abs=5)
-    assert without.captures is False and without.micro_tokens == 800
+    assert ESTIMATE.graphs(800) == more
+    with_room, without = (memory_plan.fastest_layout(ESTIMATE, free_memory(34_000 + room), 800) for room in (more, more - 10))
+    assert with_room.captures_graphs and with_room.peak == 34_000 + more
+    assert with_room.cache_bytes == pytest.approx(1_000, abs=5)
+    assert without.captures_graphs is False and without.micro_tokens == 800
 
 
 def test_without_a_compiled_layer_nothing_is_recomputed():
-    plain = memory_plan.Need(**{**vars(NEED), "filled": False})
-    found = [memory_plan.fit(plain, card(17_000 + room), 800) for room in range(2_000, 20_000, 500)]
-    assert any(found) and not any(layout.recomputed or layout.captures for layout in found if layout)
+    plain = replace(ESTIMATE, is_compiled=False)
+    layouts = [memory_plan.fastest_layout(plain, free_memory(17_000 + room), 800) for room in range(2_000, 20_000, 500)]
+    assert any(layouts)
+    assert not any(layout.recomputed_layers or layout.captures_graphs for layout in layouts if layout)
 
 
 @pytest.mark.slow
@@ -124,5 +106,5 @@ def test_a_float32_adapter_needs_merged_weights_for_the_sampler(tmp_path):
     base = nano_folder(tmp_path / "model", small_model("qwen3"))
     config = small_config(model={"base": str(base), "tuning": "frozen", "lora": {"rank": 4}})
     adapted = sum(p.numel() for n, p in loader.load(str(base), "cpu", "float32").model.named_parameters() if "_proj" in n)
-    half, full = (memory_plan.predict(config, 10, dtype) for dtype in (torch.bfloat16, torch.float32))
+    half, full = (memory_plan.predict_memory(config, 10, dtype) for dtype in (torch.bfloat16, torch.float32))
     assert full.weights - 2 * half.weights + 4 * half.optimizer // 8 == pytest.approx(4 * adapted, rel=0.01)

@@ -47,13 +47,13 @@ def test_float32_updates_equal_those_of_torch_adamw():
 def test_a_gradient_that_is_not_finite_changes_nothing():
     policy = tiny_policy()
     optimizer = optimizer_after(policy, [0])
-    before = {name: tensor.clone() for name, tensor in optimizer.tensors().items()}
+    before = {name: tensor.clone() for name, tensor in optimizer.state_dict().items()}
     weights = [w.detach().clone() for w in optimizer.weights]
     for weight in optimizer.weights:
         weight.grad = torch.full_like(weight, float("inf"))
     norm, applied = optimizer.step(1)
     assert not applied and norm == float("inf")
-    assert all(torch.equal(optimizer.tensors()[name], tensor) for name, tensor in before.items())
+    assert all(torch.equal(optimizer.state_dict()[name], tensor) for name, tensor in before.items())
     assert all(torch.equal(w, b) for w, b in zip(optimizer.weights, weights, strict=True))
 
 
@@ -67,11 +67,11 @@ def test_schedules():
     assert 0 < learning_rate(cosine, 19) < 0.01
 
 
-def test_an_update_in_parts_equals_the_whole_update(monkeypatch):
+def test_an_update_in_chunks_equals_one_update_of_all_weights(monkeypatch):
     """Some weights at a time give the same masters, weights and moments as all at once."""
 
-    def updated(part):
-        monkeypatch.setattr("passus.training.optimizer.PART", part)
+    def updated(chunk_weights):
+        monkeypatch.setattr("passus.training.optimizer.CHUNK_WEIGHTS", chunk_weights)
         torch.manual_seed(0)
         model = torch.nn.Sequential(*(torch.nn.Linear(6, 6) for _ in range(4))).to(torch.bfloat16)
         optimizer = Optimizer(model, TrainTable(learning_rate=1e-2))
@@ -79,10 +79,10 @@ def test_an_update_in_parts_equals_the_whole_update(monkeypatch):
             model(torch.ones(2, 6, dtype=torch.bfloat16)).square().sum().backward()
             assert optimizer.step(update)[1]
             optimizer.zero_grad()
-        return optimizer.tensors() | dict(model.named_parameters())
+        return optimizer.state_dict() | dict(model.named_parameters())
 
-    at_once, in_parts = updated(1 << 28), updated(40)
-    assert at_once.keys() == in_parts.keys() and all(torch.equal(at_once[name], in_parts[name]) for name in at_once)
+    at_once, in_chunks = updated(1 << 28), updated(40)
+    assert at_once.keys() == in_chunks.keys() and all(torch.equal(at_once[name], in_chunks[name]) for name in at_once)
 
 
 def test_reset_moments_start_from_zero(tmp_path):

@@ -147,8 +147,8 @@ def _memory_rows(config: Config) -> list[tuple[str, str]]:
 
     dtype = torch.float32 if config.run.dtype == "float32" else torch.bfloat16
     try:
-        need = memory_plan.predict(config, PROMPT_TOKENS, dtype)
-        plain = memory_plan.predict(config, PROMPT_TOKENS, torch.float32)
+        need = memory_plan.predict_memory(config, PROMPT_TOKENS, dtype)
+        plain = memory_plan.predict_memory(config, PROMPT_TOKENS, torch.float32)
     except UsageError as error:
         return [("memory", f"unknown: {str(error).splitlines()[0][:120]}")]
     tokens = max(config.train.micro_tokens, need.longest)
@@ -157,11 +157,11 @@ def _memory_rows(config: Config) -> list[tuple[str, str]]:
         "activations": need.activations(tokens, 0), "logits": need.logits, "cache": need.cache,
     }  # fmt: skip
     parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in terms.items() if size)
-    peak = need.training(tokens) + need.cache + need.sampling
+    peak = need.training_peak(tokens) + need.cache + need.sampling
     kind = str(dtype).removeprefix("torch.")
     rows = [("memory", f"{peak / 1e9:.0f} GB at the peak on CUDA in {kind} (prompts of {PROMPT_TOKENS} tokens): {parts}")]
     gpus = [(f"{size} GB free", size, need) for size in GPU_SIZES] + [("16 GB free, no bf16", 16, plain)]
     for name, size, needed in gpus:
-        plan = memory_plan.fit(needed, size << 30, config.train.micro_tokens)
+        plan = memory_plan.fastest_layout(needed, size << 30, config.train.micro_tokens)
         rows.append(("", f"{name}: " + (plan.describe(needed) if plan else "does not fit")))
     return rows

@@ -1,7 +1,7 @@
-"""Checkpoints: a folder in Hugging Face layout with what exact resume needs beside it.
+"""Checkpoints: a folder in Hugging Face layout, with the optimizer state and progress that exact resume needs.
 
-A checkpoint is written under another name and renamed when it is whole, so it is either there or not. Its manifest holds the
-size and SHA-256 of every file; one changed byte is found before anything is trained on it.
+A checkpoint is written under a temporary name and renamed when it is complete, so it is either whole or absent. Its manifest
+holds the size and SHA-256 of every file, so that a changed byte is found before training continues from it.
 """
 
 import errno
@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -28,101 +29,111 @@ OPTIMIZER = "optimizer.safetensors"
 
 @dataclass
 class Progress:
-    """What a run has done so far, beside the weights. All draws derive from seed and step, so no random state is here."""
+    """Progress of a run, beside its weights. It has no random state, because all draws derive from seed and step.
+
+    The manifest records these fields by name.
+    """
 
     step: int = 0
     num_tokens: int = 0
     elapsed: float = 0.0
     drawn: int = 0
-    """Places of the training stream that are used up."""
+    """Places of the training stream that have been used."""
     skipped_in_a_row: int = 0
     watched_from: int = -1
-    """The step of the last alarm: later eval points are watched for a fall."""
+    """Step of the last regression alarm. Only later eval points are tested for a regression."""
     slower: float = 1.0
-    """What alarms have made of the learning rate."""
+    """Factor of the learning rate, which alarms reduce."""
     ended: bool = False
-    """An alarm ended the run before its last step."""
+    """Whether an alarm ended the run before its last step."""
     base_rates: list[float] = field(default_factory=list)
-    """The base model's success rate on every item of a finite training set, where a curriculum asks for it."""
+    """Success rate of the base model on every item of a finite training set, if task.order needs it."""
     rates: list[float] = field(default_factory=list)
-    """The policy's, as far as they are known."""
+    """Success rate of the policy on every such item, as far as it is known."""
 
 
 def save(
-    checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Progress, keep: int, wanted: Sequence[int] = ()
+    checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Progress, keep: int, keep_steps: Sequence[int] = ()
 ) -> Path:
-    """`wanted` are steps of those that stay, whatever their age."""
+    """Saves a checkpoint and removes old ones: all but the `keep` newest and those of `keep_steps`; 0 keeps all."""
     target = checkpoints / f"step-{progress.step:06d}"
     temporary = checkpoints / f".{target.name}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
-        if policy.adapter:
-            policy.adapter.save(temporary)
-        else:
-            policy.model.save_pretrained(temporary)
-        fault("save:model")
-        policy.chat.tokenizer.save_pretrained(temporary)
-        save_file({name: t.detach().cpu().contiguous() for name, t in optimizer.tensors().items()}, temporary / OPTIMIZER)
-        fault("save:optimizer")
-        files = {path.name: _fingerprint(path) for path in sorted(temporary.iterdir())}
-        for name in files:
-            fsync(temporary / name)
-        body = {"progress": asdict(progress), "files": files}
-        write_text(temporary / MANIFEST, json.dumps(body | {"sha256": _digest(body)}, indent=2) + "\n")
-        fault("save:manifest")
+        _write_files(temporary, policy, optimizer, progress)
         os.replace(temporary, target)
         fsync(checkpoints)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        if is_disk_full(error):  # safetensors says so in a class of its own
+        if is_disk_full(error):  # safetensors reports it with a class of its own
             raise OSError(errno.ENOSPC, str(error)) from error
         raise
     fault("save:renamed")
-    _prune(checkpoints, keep, wanted)
+    _prune(checkpoints, keep, keep_steps)
     return target
 
 
+def _write_files(folder: Path, policy: Policy, optimizer: Optimizer, progress: Progress) -> None:
+    if policy.adapter:
+        policy.adapter.save(folder)
+    else:
+        policy.model.save_pretrained(folder)
+    fault("save:model")
+    policy.chat.tokenizer.save_pretrained(folder)
+    save_file({name: t.detach().cpu().contiguous() for name, t in optimizer.state_dict().items()}, folder / OPTIMIZER)
+    fault("save:optimizer")
+    files = {path.name: _fingerprint(path) for path in sorted(folder.iterdir())}
+    for name in files:
+        fsync(folder / name)
+    body = {"progress": asdict(progress), "files": files}
+    write_text(folder / MANIFEST, json.dumps(body | {"sha256": _digest(body)}, indent=2) + "\n")
+    fault("save:manifest")
+
+
 def latest(checkpoints: Path) -> Path | None:
-    found = list(saved_checkpoints(checkpoints).values())
-    return found[-1] if found else None
+    """Returns the newest checkpoint of a run."""
+    saved = list(saved_checkpoints(checkpoints).values())
+    return saved[-1] if saved else None
 
 
 def clean(checkpoints: Path) -> None:
-    """Remove what a killed save or prune left behind."""
+    """Removes the remains of a save or prune that was killed."""
     for path in checkpoints.glob(".step-*"):
         shutil.rmtree(path)
 
 
 def read(folder: Path) -> Progress:
-    """The progress a checkpoint stands for, after checking every byte of it."""
+    """Verifies every byte of a checkpoint and returns its progress."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
         body = {key: manifest[key] for key in ("progress", "files")}
-        whole = manifest["sha256"] == _digest(body)
+        is_intact = manifest["sha256"] == _digest(body)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(folder, f"{MANIFEST} cannot be read ({error})") from None
-    if not whole:
-        raise _damaged(folder, f"{MANIFEST} is not as it was written (its SHA-256 differs)")
+    if not is_intact:
+        raise _damaged(folder, f"{MANIFEST} has changed since it was written (its SHA-256 differs)")
     for name, expected in body["files"].items():
         if not (folder / name).is_file():
             raise _damaged(folder, f"{name} is missing")
         if _fingerprint(folder / name) != expected:
-            raise _damaged(folder, f"{name} is not as it was written (its SHA-256 differs)")
+            raise _damaged(folder, f"{name} has changed since it was written (its SHA-256 differs)")
     return Progress(**body["progress"])
 
 
 def restore(folder: Path, optimizer: Optimizer) -> None:
-    optimizer.restore(load_file(folder / OPTIMIZER))
+    """Loads the optimizer state of a checkpoint."""
+    optimizer.load_state_dict(load_file(folder / OPTIMIZER))
 
 
-def _damaged(folder: Path, what: str) -> PassusError:
+def _damaged(folder: Path, damage: str) -> PassusError:
     others = [p.name for p in saved_checkpoints(folder.parent).values() if p != folder]
-    instead = f"from {others[-1]}" if others else "from the start"
+    start = f"from {others[-1]}" if others else "from the start"
+    moved = f"{folder.parent.parent}/damaged-{folder.name}"
     return PassusError(
-        f"checkpoint {folder} is damaged: {what}",
+        f"checkpoint {folder} is damaged: {damage}",
         expected="the files that passus wrote",
-        write=f"mv {folder} {folder.parent.parent}/damaged-{folder.name}   and run the same command again, to go on {instead}",
+        write=f"mv {folder} {moved}   and run the same command again, which resumes {start}",
     )
 
 
@@ -131,13 +142,13 @@ def _fingerprint(path: Path) -> dict[str, int | str]:
         return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
-def _digest(body: dict) -> str:
+def _digest(body: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
-def _prune(checkpoints: Path, keep: int, wanted: Sequence[int]) -> None:
+def _prune(checkpoints: Path, keep: int, keep_steps: Sequence[int]) -> None:
     saved = saved_checkpoints(checkpoints)
-    for old in [path for step, path in list(saved.items())[:-keep] if step not in wanted] if keep else []:
+    for old in [path for step, path in list(saved.items())[:-keep] if step not in keep_steps] if keep else []:
         hidden = checkpoints / f".{old.name}.old"
-        os.replace(old, hidden)  # a kill halfway must not leave half a checkpoint under a good name
+        os.replace(old, hidden)  # a kill during removal must not leave half a checkpoint under a valid name
         shutil.rmtree(hidden)

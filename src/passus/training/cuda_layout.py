@@ -13,7 +13,7 @@ from passus.engine import packing
 from passus.engine.packing import MicroBatchShape
 from passus.models.policy import Policy
 from passus.training import memory_plan
-from passus.training.memory_plan import Fit, Need
+from passus.training.memory_plan import MemoryEstimate, MemoryLayout
 
 if TYPE_CHECKING:
     from passus.training.state import PolicyRun
@@ -40,27 +40,30 @@ class CudaLayout:
         return self.longest
 
 
-def plan_layout(config: Config, policy: Policy, drawn: int) -> tuple[Need, Fit] | None:
+def plan_layout(config: Config, policy: Policy, drawn: int) -> tuple[MemoryEstimate, MemoryLayout] | None:
     """Fits the run to the GPU, or refuses it. There is no plan on a CPU, nor for families that were never tested."""
     if policy.model.device.type != "cuda" or not policy.is_tested_family:
         return None
     items = config.task.items(config.seed, drawn, PROMPTS_AHEAD)
     longest = max(len(prompt.tokens) for prompt in policy.prompts(items))
-    need = memory_plan.predict(config, longest, policy.model.dtype)
+    estimate = memory_plan.predict_memory(config, longest, policy.model.dtype)
     free, _ = torch.cuda.mem_get_info()
-    return need, memory_plan.fit_or_refuse(config, need, free + torch.cuda.memory_reserved())
+    return estimate, memory_plan.choose_layout(config, estimate, free + torch.cuda.memory_reserved())
 
 
-def apply_layout(run: PolicyRun, need: Need, fit: Fit) -> None:
-    run.micro_tokens = fit.micro_tokens
-    run.sampler.cache_bytes = fit.cache
+def apply_layout(run: PolicyRun, estimate: MemoryEstimate, layout: MemoryLayout) -> None:
+    run.micro_tokens = layout.micro_tokens
+    run.sampler.cache_bytes = layout.cache_bytes
     run.cuda = CudaLayout(
-        longest=need.longest, captures_graphs=fit.captures, releases_caches=fit.releases, description=fit.describe(need)
+        longest=estimate.longest,
+        captures_graphs=layout.captures_graphs,
+        releases_caches=layout.releases_caches,
+        description=layout.describe(estimate),
     )
-    if fit.recomputed:
+    if layout.recomputed_layers:
         from passus.engine import compile  # loads the compiler, which takes seconds
 
-        compile.recompute_activations(run.policy.model, fit.recomputed)
+        compile.recompute_activations(run.policy.model, layout.recomputed_layers)
 
 
 def rehearse(run: PolicyRun, largest_update: Callable[[int], object]) -> None:

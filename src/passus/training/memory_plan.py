@@ -1,20 +1,15 @@
-"""How much memory a run will need, before anything is loaded, and how it is fitted to a card.
+"""Plans the memory of a run before anything is loaded: predicts what it needs, and fits it to a GPU.
 
-A model of the same shape without storage is traced once, and what its backward pass would keep is counted: in plain execution
-what autograd saves, on CUDA in bf16 what the compiler's partition of a layer saves. What a card has is what CUDA calls free
-before the run begins.
+The memory of a GPU is what CUDA reports as free before the run begins.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
-from torch import Tensor
-from torch._subclasses.fake_tensor import FakeTensorMode
 
-from passus.config.tables import Config, ModelTable
+from passus.config.tables import Config
 from passus.engine import attention
 from passus.engine.cuda_slots import PREFILL_SIZES, round_up_length
 from passus.engine.eager import MAX_ROWS
@@ -23,129 +18,123 @@ from passus.engine.packing import SMALL_SHAPE_DIVISOR
 from passus.errors import UsageError
 from passus.models import loader
 from passus.models.families import FAMILIES
-from passus.models.lora import lora_config
-from passus.training.optimizer import PART
+from passus.training.optimizer import CHUNK_WEIGHTS
+from passus.training.saved_activations import build_model, saved_per_token
 
-PROBE_TOKENS = 256
-PLAIN_COPIES = 6
-"""Of a chunk of logits in plain execution: logits, scaled logits, log-probs, probabilities, products and gradient. In half
-precision on CUDA there is one, whose place the gradient takes."""
-DRAWN_BYTES, TRUNCATED_BYTES = 8, 26
-"""Of a logit that is drawn from; where the sampler truncates, they are sorted, summed up in double precision, and put back."""
-FILL = 0.92
-"""The part of the free memory that is planned with; the rest is lost to fragments."""
-CAPTURED_BYTES = 8 << 30
-"""Activations of a model whose passes are captured as graphs; larger ones keep the device busy without."""
+LOGITS_COPIES = 6
+"""Copies of a chunk of logits in plain execution: logits, scaled logits, log-probs, probabilities, products and gradient. In
+half precision on CUDA there is one copy, which the gradient overwrites."""
+SAMPLED_BYTES, TRUNCATED_BYTES = 8, 26
+"""Bytes per logit in sampling. Truncation (top-p, top-k) sorts the logits, sums them in double precision and scatters them."""
+USABLE = 0.92
+"""Part of the free memory that a plan uses; the rest is lost to fragmentation."""
+GRAPH_ACTIVATION_BYTES = 8 << 30
+"""Activations below which the passes of a model are captured as CUDA graphs. Larger models keep the GPU busy without."""
 SMALL_MICRO_BATCH = 4096
-"""Tokens. Halving a micro-batch down to here costs less time than computing layers again; below, it costs more."""
+"""Tokens. Down to this size, halving a micro-batch costs less time than recomputing layers; below, it costs more."""
 
 
 @dataclass(frozen=True)
-class Need:
-    """Bytes, unless said otherwise."""
+class MemoryEstimate:
+    """Memory that a run needs, in bytes unless stated otherwise."""
 
     weights: int
     optimizer: int
     reference: int
     gradients: int
-    widened: int
-    """Gradients in float32 that exist at once, as the update goes through the weights."""
-    token: int
-    """What the backward pass keeps of a token in one layer."""
-    entering: int
-    """What it keeps of that if the layer is computed again: what came in."""
+    float32_gradients: int
+    """Float32 gradients that exist at the same time during an update."""
+    saved_per_token: int
+    """Activations that the backward pass keeps per token and layer."""
+    input_per_token: int
+    """Activations that it keeps per token if the layer is recomputed: the layer's input."""
     layers: int
-    """A number."""
+    """Number of layers."""
     logits: int
     sampling: int
-    """Beside the caches, in a rollout: logits, and a prefill."""
-    row: int
-    """Keys and values of a row of the longest kind."""
+    """Memory of a rollout beside the KV cache: logits, and one prefill."""
+    row_cache: int
+    """KV cache of one row of the greatest length."""
     rows: int
-    """A number."""
+    """Number of rows of a rollout."""
     longest: int
-    """Tokens of prompt and completion."""
-    filled: bool
-    """Compiled, in micro-batches of fixed shapes; otherwise plain."""
+    """Tokens of the longest sequence, prompt and completion."""
+    is_compiled: bool
+    """Whether layers are compiled, for micro-batches of fixed shapes."""
 
     @property
     def fixed(self) -> int:
+        """Memory that is always in use."""
         return self.weights + self.optimizer + self.reference
 
     @property
     def cache(self) -> int:
-        return min(self.rows, MAX_ROWS) * self.row
+        """KV cache of all rows that are sampled at the same time."""
+        return min(self.rows, MAX_ROWS) * self.row_cache
 
     def activations(self, tokens: int, recomputed: int) -> int:
-        """While a layer is computed again, all of it is there."""
-        kept = (self.layers - recomputed) * self.token + recomputed * self.entering + (self.token if recomputed else 0)
-        return tokens * kept
+        """Returns the activations of a micro-batch; one recomputed layer at a time is there in full."""
+        per_token = (self.layers - recomputed) * self.saved_per_token + recomputed * self.input_per_token
+        return tokens * (per_token + (self.saved_per_token if recomputed else 0))
 
-    def training(self, tokens: int, recomputed: int = 0) -> int:
-        """At the peak of an update, without the caches."""
+    def training_peak(self, tokens: int, recomputed: int = 0) -> int:
+        """Returns the peak of an update, without the KV cache."""
         passes = self.activations(tokens, recomputed) + self.logits
-        return self.fixed + self.gradients + max(passes, self.widened)
+        return self.fixed + self.gradients + max(passes, self.float32_gradients)
 
-    def captured(self, tokens: int) -> int:
-        """What captured passes over both shapes hold for good, beside what a pass would take: activations and gradients."""
-        return self.activations(tokens // SMALL_SHAPE_DIVISOR, 0) + self.widened + 2 * self.gradients
+    def graphs(self, tokens: int) -> int:
+        """Returns the memory that CUDA graphs of both shapes hold permanently beside a pass: activations and gradients."""
+        return self.activations(tokens // SMALL_SHAPE_DIVISOR, 0) + self.float32_gradients + 2 * self.gradients
 
 
 @dataclass(frozen=True)
-class Fit:
-    """How a run is laid out on a card."""
+class MemoryLayout:
+    """How a run uses the memory of a GPU."""
 
     micro_tokens: int
-    recomputed: int
-    """Layers whose activations are computed again in the backward pass."""
-    releases: bool
-    """The sampler's caches are given back before every update."""
-    cache: int
-    """Bytes that keys and values may take; rows that find no room wait."""
+    recomputed_layers: int
+    """Layers whose activations are recomputed in the backward pass."""
+    releases_caches: bool
+    """Whether the sampler's caches are freed before every update."""
+    cache_bytes: int
+    """Memory for keys and values. Rows that do not fit wait."""
     peak: int
-    captures: bool = False
-    """Passes over micro-batches are captured as graphs: the model is small."""
+    captures_graphs: bool = False
+    """Whether passes are captured as CUDA graphs, because the model is small."""
 
-    def describe(self, need: Need) -> str:
+    def describe(self, estimate: MemoryEstimate) -> str:
         parts = [f"micro-batches of {self.micro_tokens} tokens"]
-        if self.recomputed:
-            parts.append(f"{self.recomputed} of {need.layers} layers computed again")
-        if self.releases:
-            parts.append("caches given back before each update")
-        rows = min(need.rows, MAX_ROWS, self.cache // need.row)
+        if self.recomputed_layers:
+            parts.append(f"{self.recomputed_layers} of {estimate.layers} layers recomputed")
+        if self.releases_caches:
+            parts.append("caches freed before each update")
+        rows = min(estimate.rows, MAX_ROWS, self.cache_bytes // estimate.row_cache)
         return f"{self.peak / 1e9:.0f} GB: {', '.join(parts)}, {rows} rows sampled at a time"
 
 
-def fit(need: Need, card: int, micro_tokens: int) -> Fit | None:
-    """The fastest layout that a card of so many bytes holds: first without computing anything twice.
-
-    Plain execution (in float32) computes no layer twice.
-    """
-    usable = int(FILL * card)
-    sizes = list(_halvings(max(micro_tokens, need.longest), need.longest))
-    roomy = [tokens for tokens in sizes if tokens >= min(SMALL_MICRO_BATCH, sizes[0])] or sizes[:1]
-    choices = [(tokens, 0, releases) for releases in (False, True) for tokens in roomy]
-    if need.filled:
-        choices += [(roomy[-1], recomputed, True) for recomputed in range(1, need.layers + 1)]
-    choices += [(tokens, need.layers if need.filled else 0, True) for tokens in sizes if tokens < roomy[-1]]
-    for tokens, recomputed, releases in choices:
-        training = need.training(tokens, recomputed)
-        cache = usable - need.sampling - (need.fixed if releases else training)
-        wanted = need.cache if not releases else need.row
-        if training <= usable and cache >= wanted:
-            used = min(cache, need.cache) + need.sampling
-            peak = max(training, need.fixed + used) if releases else training + used
-            return _with_captures(Fit(tokens, recomputed, releases, cache, peak), need)
+def fastest_layout(estimate: MemoryEstimate, free: int, micro_tokens: int) -> MemoryLayout | None:
+    """Returns the fastest layout that fits `free` bytes, or None. Plain execution recomputes no layers."""
+    usable = int(USABLE * free)
+    for tokens, recomputed, releases in _layouts_by_speed(estimate, micro_tokens):
+        training = estimate.training_peak(tokens, recomputed)
+        cache = usable - estimate.sampling - (estimate.fixed if releases else training)
+        needed = estimate.row_cache if releases else estimate.cache
+        if training <= usable and cache >= needed:
+            sampling = min(cache, estimate.cache) + estimate.sampling
+            peak = max(training, estimate.fixed + sampling) if releases else training + sampling
+            return _with_graphs(MemoryLayout(tokens, recomputed, releases, cache, peak), estimate)
     return None
 
 
-def _with_captures(found: Fit, need: Need) -> Fit:
-    """If the model is small, and there is room for the graphs beside what the sampler wants."""
-    more = need.captured(found.micro_tokens)
-    is_small = need.filled and need.activations(found.micro_tokens, 0) < CAPTURED_BYTES
-    if not is_small or found.releases or found.recomputed or found.cache - more < need.cache:
-        return found
-    return replace(found, captures=True, cache=found.cache - more, peak=found.peak + more)
+def _layouts_by_speed(estimate: MemoryEstimate, micro_tokens: int) -> list[tuple[int, int, bool]]:
+    """Lists (tokens of a micro-batch, recomputed layers, whether caches are freed before an update), the fastest first."""
+    sizes = list(_halvings(max(micro_tokens, estimate.longest), estimate.longest))
+    large = [tokens for tokens in sizes if tokens >= min(SMALL_MICRO_BATCH, sizes[0])] or sizes[:1]
+    layouts = [(tokens, 0, releases) for releases in (False, True) for tokens in large]
+    if estimate.is_compiled:
+        layouts += [(large[-1], recomputed, True) for recomputed in range(1, estimate.layers + 1)]
+    small = [tokens for tokens in sizes if tokens < large[-1]]
+    return layouts + [(tokens, estimate.layers if estimate.is_compiled else 0, True) for tokens in small]
 
 
 def _halvings(tokens: int, least: int) -> Iterator[int]:
@@ -154,156 +143,78 @@ def _halvings(tokens: int, least: int) -> Iterator[int]:
         tokens //= 2
 
 
-def fit_or_refuse(config: Config, need: Need, card: int) -> Fit:
-    found = fit(need, card, config.train.micro_tokens)
-    if found:
-        return found
-    prompt = need.longest - config.train.max_tokens
-    lengths = range(1, config.train.max_tokens + 1)
-    # All that fit come before all that do not.
-    most = bisect_left(lengths, True, key=lambda tokens: fit(_with_longest(need, prompt + tokens), card, 1) is None)
-    sampling = need.fixed + need.sampling + need.row
-    least = max(need.training(need.longest, need.layers if need.filled else 0), sampling) / FILL
-    frozen = config.model.tuning == "frozen"
+def _with_graphs(layout: MemoryLayout, estimate: MemoryEstimate) -> MemoryLayout:
+    """Adds CUDA graphs if the model is small, and if they fit beside the caches of the sampler."""
+    graphs = estimate.graphs(layout.micro_tokens)
+    is_small = estimate.is_compiled and estimate.activations(layout.micro_tokens, 0) < GRAPH_ACTIVATION_BYTES
+    is_roomy = not (layout.releases_caches or layout.recomputed_layers) and layout.cache_bytes - graphs >= estimate.cache
+    if not is_small or not is_roomy:
+        return layout
+    return replace(layout, captures_graphs=True, cache_bytes=layout.cache_bytes - graphs, peak=layout.peak + graphs)
+
+
+def choose_layout(config: Config, estimate: MemoryEstimate, free: int) -> MemoryLayout:
+    """Returns the fastest layout that fits `free` bytes. Raises UsageError with a length that fits, if there is none."""
+    layout = fastest_layout(estimate, free, config.train.micro_tokens)
+    if layout:
+        return layout
+    prompt = estimate.longest - config.train.max_tokens
+
+    def is_too_long(completion: int) -> bool:
+        return fastest_layout(_with_longest(estimate, prompt + completion), free, 1) is None
+
+    # All lengths that fit come before those that do not.
+    longest = bisect_left(range(1, config.train.max_tokens + 1), True, key=is_too_long)
+    sampling = estimate.fixed + estimate.sampling + estimate.row_cache
+    training = estimate.training_peak(estimate.longest, estimate.layers if estimate.is_compiled else 0)
+    needed = max(training, sampling) / USABLE
+    is_frozen = config.model.tuning == "frozen"
     raise UsageError(
-        f"a sequence of {need.longest} tokens does not fit: it needs {least / 1e9:.1f} GB, the card has {card / 1e9:.1f} free",
-        expected="a smaller model or shorter completions" + ("" if frozen else ", or an adapter"),
-        write=f"train.max_tokens = {most}" if most else (None if frozen else 'model.tuning = "frozen"'),
+        f"a sequence of {estimate.longest} tokens does not fit: it needs {needed / 1e9:.1f} GB, and the GPU has "
+        f"{free / 1e9:.1f} GB free",
+        expected="a smaller model or shorter completions" + ("" if is_frozen else ", or LoRA"),
+        write=f"train.max_tokens = {longest}" if longest else (None if is_frozen else 'model.tuning = "frozen"'),
     )
 
 
-def _with_longest(need: Need, longest: int) -> Need:
-    return Need(**{**vars(need), "longest": longest, "row": need.row * longest // need.longest})
+def _with_longest(estimate: MemoryEstimate, longest: int) -> MemoryEstimate:
+    return replace(estimate, longest=longest, row_cache=estimate.row_cache * longest // estimate.longest)
 
 
-def predict(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Need:
-    """For prompts of at most `prompt_tokens`; completions run to max_tokens at worst. In half precision, of a family that was
-    tried, layers are compiled."""
+def predict_memory(config: Config, prompt_tokens: int, dtype: torch.dtype) -> MemoryEstimate:
+    """Predicts the memory of a run with prompts of at most `prompt_tokens`, whose completions reach max_tokens."""
     shape = loader.read_text_config(config.model.base)
     size = dtype.itemsize
-    frozen = config.model.tuning == "frozen"
-    table = config.model if frozen else None
+    is_frozen, is_half = config.model.tuning == "frozen", dtype != torch.float32
+    lora_table = config.model if is_frozen else None
     with torch.device("meta"):
-        sizes = {name: p.numel() for name, p in _model(shape, dtype, table).named_parameters()}
-    added = sum(count for name, count in sizes.items() if "lora_" in name)
-    # In float32 the sampler reads a copy of the adapted layers, with the adapter merged in.
-    merged = sum(count for name, count in sizes.items() if ".base_layer." in name) if dtype == torch.float32 else 0
-    parameters = sum(sizes.values()) - added
-    trained = added if frozen else parameters
-    masters = 0 if frozen or dtype == torch.float32 else 4 * trained
-    longest = prompt_tokens + config.train.max_tokens
+        counts = {name: p.numel() for name, p in build_model(shape, dtype, lora_table).named_parameters()}
+    adapter = sum(count for name, count in counts.items() if "lora_" in name)
+    # In float32 the sampler uses a copy of the adapted layers with the adapter merged in.
+    merged = 0 if is_half else sum(count for name, count in counts.items() if ".base_layer." in name)
+    parameters = sum(counts.values()) - adapter
+    trained = adapter if is_frozen else parameters
+    masters = 4 * trained if is_half and not is_frozen else 0
     head = shape.vocab_size * shape.hidden_size
-    is_half = dtype != torch.float32
-    logit = size if is_half else size * PLAIN_COPIES
-    drawn = TRUNCATED_BYTES if config.eval.top_p < 1 or config.eval.top_k > 0 else DRAWN_BYTES
+    logit = size if is_half else size * LOGITS_COPIES
+    truncates = config.eval.top_p < 1 or config.eval.top_k > 0
     rows = config.train.prompts * config.train.samples
-    width = 2 * shape.intermediate_size + 6 * shape.hidden_size
-    return Need(
-        weights=size * (parameters + merged) + (4 * trained if frozen else 0),
+    sampled_logits = min(rows, MAX_ROWS) * shape.vocab_size * (TRUNCATED_BYTES if truncates else SAMPLED_BYTES)
+    prefill = size * PREFILL_SIZES[-1][0] * (2 * shape.intermediate_size + 6 * shape.hidden_size)
+    cache_length = round_up_length(prompt_tokens) + round_up_length(config.train.max_tokens)
+    return MemoryEstimate(
+        weights=size * (parameters + merged) + (4 * trained if is_frozen else 0),
         optimizer=8 * trained + masters,
-        reference=size * parameters if config.method.kl_coef and not frozen else 0,
-        gradients=(4 if frozen else size) * trained,
-        widened=min(masters, 4 * max(PART, *sizes.values())),
-        token=round(saved_per_token(shape, dtype, table)),
-        entering=size * shape.hidden_size,
+        reference=size * parameters if config.method.kl_coef and not is_frozen else 0,
+        gradients=(4 if is_frozen else size) * trained,
+        float32_gradients=min(masters, 4 * max(CHUNK_WEIGHTS, *counts.values())),
+        saved_per_token=round(saved_per_token(shape, dtype, lora_table)),
+        input_per_token=size * shape.hidden_size,
         layers=shape.num_hidden_layers,
-        logits=logit * chunk_tokens(shape.vocab_size, is_half) * shape.vocab_size + (0 if frozen else (4 + size) * head),
-        sampling=min(rows, MAX_ROWS) * shape.vocab_size * drawn + size * PREFILL_SIZES[-1][0] * width,
-        row=attention.KeyValueCache.row_bytes(
-            shape, round_up_length(prompt_tokens) + round_up_length(config.train.max_tokens), dtype
-        ),
+        logits=logit * chunk_tokens(shape.vocab_size, is_half) * shape.vocab_size + (0 if is_frozen else (4 + size) * head),
+        sampling=sampled_logits + prefill,
+        row_cache=attention.KeyValueCache.row_bytes(shape, cache_length, dtype),
         rows=rows,
-        longest=longest,
-        filled=is_half and shape.model_type in FAMILIES,
+        longest=prompt_tokens + config.train.max_tokens,
+        is_compiled=is_half and shape.model_type in FAMILIES,
     )
-
-
-def saved_per_token(shape: Any, dtype: torch.dtype, table: ModelTable | None = None) -> float:
-    """Bytes that the backward pass keeps of each token in one layer: of two layers, less of one.
-
-    With a table, the model has its adapters, which keep float32 copies of their inputs, on frozen weights, which keep none.
-    """
-    is_compiled = dtype != torch.float32 and shape.model_type in FAMILIES
-    count = _compiled_saves if is_compiled else _plain_saves
-    one, two = (count(loader.with_layer_count(shape, n), dtype, table) for n in (1, 2))
-    return (two - one) / PROBE_TOKENS
-
-
-def _model(shape: Any, dtype: torch.dtype, table: ModelTable | None) -> Any:
-    """With adapters if a table describes them; its storage is up to the caller."""
-    model = loader.model_from_config(shape, dtype)
-    if table is None:
-        return model
-    from peft import get_peft_model
-
-    return get_peft_model(model, lora_config(table)).base_model.model
-
-
-def _compiled_saves(shape: Any, dtype: torch.dtype, table: ModelTable | None) -> int:
-    """What crosses from the forward to the backward graph, when the compiler divides them."""
-    from functorch.compile import aot_function, make_boxed_func, min_cut_rematerialization_partition
-    from torch._inductor.decomposition import select_decomp_table
-
-    kept: dict[int, int] = {}
-
-    def forward_graph(module: Any, _: Any) -> Any:
-        outputs = next(node for node in module.graph.nodes if node.op == "output").args[0]
-        for node in outputs:
-            value = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
-            if isinstance(value, Tensor) and PROBE_TOKENS in value.shape[:2]:  # weights have no such side
-                kept[value.untyped_storage()._cdata] = value.untyped_storage().nbytes()
-        return make_boxed_func(module.forward)
-
-    with torch.device("meta"):
-        decoder = _model(shape, dtype, table).get_decoder()
-    names, held = zip(*decoder.named_parameters(), *decoder.named_buffers(), strict=True)
-    with FakeTensorMode():
-        weights = [torch.empty(t.shape, dtype=t.dtype, requires_grad=t.requires_grad) for t in held]
-
-        def run(tokens: Tensor, positions: Tensor, ends: Tensor, *given: Tensor) -> Tensor:
-            arguments = {"position_ids": positions, "use_cache": False, "plan": attention.VarlenPlan(ends, PROBE_TOKENS)}
-            return torch.func.functional_call(
-                decoder, dict(zip(names, given, strict=True)), (tokens,), arguments
-            ).last_hidden_state  # fmt: skip
-
-        traced = aot_function(
-            run, fw_compiler=forward_graph, bw_compiler=lambda module, _: make_boxed_func(module.forward),
-            partition_fn=min_cut_rematerialization_partition, decompositions=select_decomp_table(),
-        )  # fmt: skip
-        tokens = torch.zeros(1, PROBE_TOKENS, dtype=torch.long)
-        traced(tokens, tokens, torch.zeros(3, dtype=torch.int32), *weights)
-    return sum(kept.values())
-
-
-def _plain_saves(shape: Any, dtype: torch.dtype, table: ModelTable | None) -> int:
-    """What autograd saves when nothing is compiled."""
-    with torch.device("meta"):
-        model = _model(shape, dtype, table)
-    tokens = torch.zeros(1, PROBE_TOKENS, dtype=torch.long, device="meta")
-    own = {p.untyped_storage()._cdata for p in model.parameters()}
-    kept: dict[int, tuple[int, Tensor]] = {}
-
-    def keep(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        if storage._cdata not in own:
-            kept[storage._cdata] = (storage.nbytes(), tensor)  # held, so that its address is not used again
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        model.get_decoder()(tokens, position_ids=tokens, use_cache=False, plan=_Weightless())
-    return sum(size for size, _ in kept.values())
-
-
-class _Weightless:
-    """A plan whose attention keeps what a fused one keeps: its inputs, its output, and a number a row."""
-
-    def attend(self, module: Any, query_1HTD: Tensor, key_1KTD: Tensor, value_1KTD: Tensor, scale: float, window: int | None):
-        return _Fused.apply(query_1HTD, key_1KTD, value_1KTD).transpose(1, 2)
-
-
-class _Fused(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        out = torch.empty_like(query)
-        ctx.save_for_backward(query, key, value, out, query.new_empty(query.shape[:-1], dtype=torch.float32))
-        return out

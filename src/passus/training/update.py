@@ -45,9 +45,9 @@ def one_update(run: PolicyRun, parts: Sequence[tuple[TrainingRows, list[int]]], 
 
 def accumulate(run: PolicyRun, parts: Sequence[tuple[TrainingRows, list[int]]], number: int) -> UpdateStats:
     """Adds up loss and gradient over the micro-batches of one update."""
-    stats = UpdateStats(run.optimizer.slower * learning_rate(run.config.train, number))
+    stats = UpdateStats(run.optimizer.lr_scale * learning_rate(run.config.train, number))
     if run.cuda.graphs:
-        run.optimizer.make_grads()
+        run.optimizer.fill_missing_grads()
     # After the first update of a step the weights are between two steps, and no longer those of a checkpoint.
     is_safe_to_stop = number % run.config.train.updates == 0
     for rows, indices in parts:
