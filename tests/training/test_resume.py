@@ -92,7 +92,7 @@ def test_kill_9_from_outside_with_two_jobs(reference, tmp_path):
     for arm in ("save-every-2", "save-every-3"):
         assert_same(tmp_path / "cut" / arm, reference)
     again = passus(*arguments, cwd=tmp_path)
-    assert again.returncode == 0 and again.stdout.count("finished already") == 2
+    assert again.returncode == 0 and again.stdout.count("already finished") == 2
     assert (tmp_path / "cut/small.png").stat().st_size > 10_000
 
 
@@ -103,7 +103,7 @@ def test_a_signal_stops_the_run_after_a_checkpoint_and_it_resumes(halfway, refer
     run, arguments = copy_of(halfway, tmp_path)
     done = command(*arguments, cwd=tmp_path, env={"PASSUS_FAULT": f"{name}@write:step-000005.parquet:1"})
     assert done.returncode == code, done.stderr
-    assert "saved: the same command goes on from out/qwen3/checkpoints/step-000005" in done.stdout
+    assert "saved: the same command resumes from out/qwen3/checkpoints/step-000005" in done.stdout
     assert passus_in_process("ls", "out", "--json", cwd=tmp_path).stdout.count('"killed"') == 1
     assert command(*arguments, cwd=tmp_path).returncode == 0
     assert_same(run, reference)
@@ -118,7 +118,7 @@ def test_the_runner_passes_a_signal_on_to_its_arms(tmp_path):
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=600)
     assert process.returncode == 143, out
-    assert "goes on from out/seed-0/checkpoints/step-" in out and "failed" not in out
+    assert "resumes from out/seed-0/checkpoints/step-" in out and "failed" not in out
     assert not is_held(tmp_path / "out/seed-0") and not is_held(tmp_path / "out/seed-1")
     logged = (tmp_path / "out/seed-1/.experiment.toml").stat().st_mtime_ns
     early = start(*arguments, cwd=tmp_path)
@@ -133,10 +133,10 @@ def test_the_runner_passes_a_signal_on_to_its_arms(tmp_path):
 def test_a_second_ctrl_c_exits_at_once():
     code = """
 import os, signal
-from passus.launch.arm_process import Stopping
-stopping = Stopping()
+from passus.launch.arm_process import StopRequest
+stop = StopRequest()
 os.kill(os.getpid(), signal.SIGINT)
-print(stopping.signal == signal.SIGINT, flush=True)
+print(stop.signal == signal.SIGINT, flush=True)
 os.kill(os.getpid(), signal.SIGINT)
 print("still here", flush=True)
 """
@@ -150,7 +150,7 @@ def test_an_arm_stopped_from_outside_fails_the_command_and_says_so(tmp_path):
     wait_for_step(tmp_path / "out/qwen3", 1, process)
     os.kill(int(RunFolder(tmp_path / "out/qwen3").status()["pid"]), signal.SIGTERM)
     out, _ = process.communicate(timeout=600)
-    assert process.returncode == 1 and "qwen3: stopped; the same command goes on from" in out
+    assert process.returncode == 1 and "qwen3: stopped; the same command resumes from" in out
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ def test_two_runners_on_one_folder(tmp_path):
     try:
         wait_for_step(tmp_path / "out/qwen3", 1, first)
         for second in (passus(*arguments, "--arm", "qwen3", cwd=tmp_path), passus(*arguments, cwd=tmp_path)):
-            assert second.returncode == 0 and f"process {first.pid} is working on" in second.stdout
+            assert second.returncode == 0 and f"process {first.pid} is running it in" in second.stdout
         assert first.poll() is None
     finally:
         first.kill()

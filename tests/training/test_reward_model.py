@@ -189,7 +189,7 @@ def test_fewer_eval_items_are_refused_when_a_run_resumes(experiment, tmp_path):
 
 
 def test_missing_candidates_are_refused(experiment, tmp_path):
-    with pytest.raises(UsageError, match="is not there yet"):
+    with pytest.raises(UsageError, match="does not exist yet"):
         candidate_sets.gather_candidates(RunFolder(experiment / "qwen3-26k").config(), tmp_path, ["from-qwen3"])
 
 
