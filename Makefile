@@ -12,7 +12,7 @@ demo: $(VENV)/ready
 
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 
-# At most four minutes on two cores; test-all, with the tests marked slow, at most twenty.
+# At most 4 minutes on two cores. test-all adds the tests marked slow and takes at most 20.
 test: $(VENV)/ready-test lint
 	$(PYTEST) -m "not slow"
 	@echo
@@ -30,14 +30,14 @@ lint: $(VENV)/ready-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# What HEAD records against what the commit in tests/golden/BASE records, bit for bit.
+# Compares what HEAD and the commit in tests/golden/BASE record for the same small experiments, bit for bit.
 golden: $(VENV)/ready-test
 	$(BIN)/python scripts/golden.py
 
 torture: $(VENV)/ready-test
 	$(BIN)/python tests/torture.py
 
-# Speed on this machine, beside what is recorded for such a machine (docs/speed.md). Leave the machine alone meanwhile.
+# Measures speed beside the numbers recorded for such a machine (docs/speed.md). Nothing else should run meanwhile.
 bench: $(VENV)/ready-test
 	$(BIN)/python scripts/bench.py
 
