@@ -101,4 +101,4 @@ def eval_point(step: int, benchmark: str, temperature: float, rows: Sequence[dic
 
 
 def _verdict_rate(rows: Sequence[dict[str, Any]], verdict: Verdict) -> float:
-    return sum(row["verdict"] == verdict for row in rows) / len(rows)
+    return len([row for row in rows if row["verdict"] == verdict]) / len(rows)
