@@ -205,7 +205,7 @@ def test_a_generator_that_has_changed_is_refused(experiment, tmp_path):
 def test_show_and_ls_know_candidates_and_reward_models(experiment, arm, capsys):
     show_samples(experiment / arm, None, 3, "wrong")
     said = capsys.readouterr().out
-    assert said.count("completion") == 3 and "score" in said and "candidates that are wrong" in said.replace(" \n", " ")
+    assert said.count("completion") == 3 and "score" in said and "candidates that are wrong" in " ".join(said.split())
     if arm == "qwen3-26k":
         assert "--step 3 --verdict wrong" in said  # where there are items
     print_runs(list_runs(experiment), experiment)
