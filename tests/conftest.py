@@ -3,6 +3,10 @@
 import os
 from pathlib import Path
 
+from helpers.command import ONE_THREAD
+
+os.environ |= ONE_THREAD  # before numpy and torch are imported: one worker per core, so one thread per worker
+
 import pytest
 import torch
 
@@ -42,6 +46,8 @@ def real_data(monkeypatch):
     return DATA
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True)
 def _one_thread():
+    """Resets the threads of torch after every test, because commands that run in this process may change them."""
+    yield
     torch.set_num_threads(1)
