@@ -20,13 +20,13 @@ from passus.engine.token_sampling import sample_tokens
 from passus.models import reward_head
 from passus.runs.run_folder import RunFolder
 from passus.tasks.item import Item
-from passus.training.eval_step import save
+from passus.training.between_steps import save
 from passus.training.loop import rehearse_updates
 from passus.training.rows import training_rows
 from passus.training.setup import prepare
 from passus.training.step import sample_groups, take_step
 from passus.training.step_metrics import Times
-from passus.training.update import accumulate, micro_batches
+from passus.training.update import accumulate, pack_rows
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 CUDA = torch.device("cuda")
@@ -296,7 +296,7 @@ def test_captured_passes_give_the_gradients_of_plain_ones(tmp_path):
     seen = training_rows(run, drawn)
     seen.advantage = torch.linspace(-1, 1, len(seen.counts_N), device=CUDA)
     rows = list(range(len(seen.counts_N)))
-    assert {packed.shape for packed in micro_batches(run, seen, rows)} == set(run.cuda.graphs) and len(run.cuda.graphs) == 2
+    assert {packed.shape for packed in pack_rows(run, seen, rows)} == set(run.cuda.graphs) and len(run.cuda.graphs) == 2
 
     def gradients():
         update = accumulate(run, [(seen, rows)], 0)

@@ -19,7 +19,7 @@ from passus.config import resolve
 from passus.config.experiment import Arm, Experiment
 from passus.console import print_line
 from passus.errors import check_train_packages
-from passus.launch import arm_process as arms
+from passus.launch import arm_process
 from passus.launch.progress import ProgressDisplay
 from passus.runs.lock import is_held, state_of
 from passus.runs.run_folder import RunFolder, saved_checkpoints
@@ -43,10 +43,10 @@ class Runner:
         waiting = []
         for arm in self.experiment.arms:
             folder = RunFolder(self.path(arm))
-            arms.check_resumable(folder, arm.config)
+            arm_process.check_resumable(folder, arm.config)
             if is_held(folder.path):
                 print_line(f"{arm.name}: skipped, because process {folder.status().get('pid')} is running it in {folder.path}")
-            elif folder.exists() and arms.is_complete(folder, arms.adopt_recorded(arm.config, folder)):
+            elif folder.exists() and arm_process.is_complete(folder, arm_process.adopt_recorded(arm.config, folder)):
                 print_line(f"{arm.name}: already finished")
             else:
                 waiting.append(arm)
@@ -109,7 +109,7 @@ class Runner:
         by_name = {arm.name: arm for arm in self.experiment.arms}
         for arm in waiting:
             needed = [(RunFolder(self.path(by_name[name])), by_name[name].config) for name in arm.needs]
-            if all(folder.exists() and arms.is_complete(folder, config) for folder, config in needed):
+            if all(folder.exists() and arm_process.is_complete(folder, config) for folder, config in needed):
                 return arm
         return None
 
@@ -123,8 +123,8 @@ class Runner:
         for override in [*self.overrides, f"name={json.dumps(self.experiment.name)}"]:
             command += ["--set", override]
         environment = os.environ | {
-            arms.PARENT: str(os.getpid()),
-            arms.THREADS: os.environ.get(arms.THREADS) or str(resolve.default_threads(self.jobs)),
+            arm_process.PARENT: str(os.getpid()),
+            arm_process.THREADS: os.environ.get(arm_process.THREADS) or str(resolve.default_threads(self.jobs)),
         }
         free = [gpu for gpu in _gpus() if gpu not in (self.gpu_of[name] for name in self.running if name in self.gpu_of)]
         if free:

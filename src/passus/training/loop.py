@@ -12,9 +12,9 @@ from passus.config.tables import Config
 from passus.errors import Stop
 from passus.runs.run_folder import RunFolder
 from passus.training import checkpoint
+from passus.training.between_steps import check_regression, save, take_eval_point
 from passus.training.cuda_layout import rehearse
 from passus.training.difficulty import base_success_rates
-from passus.training.eval_step import check_regression, save, take_eval_point
 from passus.training.prompt_order import PrioritisedPrompts
 from passus.training.rows import TrainingRows
 from passus.training.setup import prepare

@@ -1,7 +1,7 @@
 """The regression alarm: accuracy has fallen from its best stretch by more than noise explains.
 
-At every eval point the best three points in a row so far are compared with the last three (stats/falls.py), over the mean
-of all benchmarks of the suite and with the noise of these items. The bound is chosen so that a run of pure sampling noise raises
+At every eval point the best three points in a row so far are compared with the last three (stats/falls.py), over the mean of
+all benchmarks of the suite and with the noise of these items. The bound is chosen so that a run of pure sampling noise raises
 an alarm in one case of twenty, over all its eval points together. After an alarm the watch starts again.
 
 Shapes: T eval points.

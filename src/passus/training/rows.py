@@ -29,11 +29,11 @@ class TrainingRows:
     counts_N: Tensor
     """0 for rows left out of the loss, 1 for the others."""
     advantage: Tensor
-    """One advantage per row (N), or per token (N x L)."""
+    """One advantage per row (N), or per token (N x L). Rows start with 1; step.py sets those of policy rows."""
     sampled_NL: Tensor | None = None
     """Log-probs of the sampler."""
     old_NL: Tensor | None = None
-    """Log-probs of the old policy; None where the only update of a step computes them itself."""
+    """Log-probs of the old policy. None with one update per step: then the old policy is the one being updated."""
     reference_NL: Tensor | None = None
     """Log-probs of the reference policy, where the method needs a KL."""
     weight_N: Tensor | None = None

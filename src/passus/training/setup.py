@@ -1,4 +1,5 @@
-"""Sets a run up: loads model, data and checkpoint, chooses the four seams of the step, and opens the record.
+"""Sets a run up: loads model, data and checkpoint, chooses the four seams of the step (prompts, rollout, verify, update), and
+opens the record.
 
 Whatever cannot work is refused here, before anything is recorded.
 """
@@ -80,7 +81,7 @@ def choose_prompts(config: Config, progress: Progress) -> StreamPrompts | Priori
 
 
 def choose_seams(run: PolicyRun) -> None:
-    """Chooses the rollout, the verification and the update of a step."""
+    """Chooses the seams rollout, verify and update; `choose_prompts` chooses the fourth."""
     match run.config.kind, run.config.reward.reader:
         case "sft", _:
             run.rollout, run.verify = partial(show_solutions, run), partial(verify_answers, run)

@@ -62,7 +62,7 @@ def _accumulate_objective(
     weight_N, tokens = _weights(run, rows, indices)
     signal_N = _has_gradient(run, rows)
     for has_signal in (True, False):
-        for packed in micro_batches(run, rows, [n for n in indices if signal_N[n] is has_signal]):
+        for packed in pack_rows(run, rows, [n for n in indices if signal_N[n] is has_signal]):
             if is_safe_to_stop:
                 run.check_stop()
             logp_C, sums = _forward_backward(run, rows, packed, weight_N, tokens, has_signal)
@@ -84,7 +84,7 @@ def _weights(run: PolicyRun, rows: TrainingRows, indices: list[int]) -> tuple[Te
 
 
 def _has_gradient(run: PolicyRun, rows: TrainingRows) -> list[bool]:
-    """Returns which rows have a gradient. The others are only measured, and stay in the denominator."""
+    """Returns which rows have a gradient. The others run forward only, for metrics; averages still count them."""
     differs_N = rows.advantage != 0 if rows.advantage.ndim == 1 else (rows.advantage != 0).any(1)
     signal_N: list[bool] = ((differs_N | run.config.method.learns_without_signal) & (rows.counts_N > 0)).tolist()
     if run.policy.uses_fixed_shapes and rows.token_count <= run.micro_tokens:
@@ -122,7 +122,7 @@ def _loss_tokens(run: PolicyRun, rows: TrainingRows, packed: PackedBatch, weight
     )  # fmt: skip
 
 
-def micro_batches(run: PolicyRun, rows: TrainingRows, indices: list[int]) -> Iterator[PackedBatch]:
+def pack_rows(run: PolicyRun, rows: TrainingRows, indices: list[int]) -> Iterator[PackedBatch]:
     """Packs some rows into micro-batches; on CUDA, into few shapes that are compiled once."""
     lengths = [len(rows.prompts_N[n]) + len(rows.completions_N[n]) for n in indices]
     device = run.policy.model.device
@@ -155,7 +155,7 @@ def logprobs(run: PolicyRun, rows: TrainingRows) -> Tensor:
 
     def work() -> Tensor:
         logp_NL = torch.zeros(len(rows.completions_N), rows.longest, device=rows.counts_N.device)
-        for packed in micro_batches(run, rows, list(range(len(rows.completions_N)))):
+        for packed in pack_rows(run, rows, list(range(len(rows.completions_N)))):
             run.check_stop()
             logp_NL[packed.row_C, packed.offset_C], _ = forward(run, packed)
         return logp_NL

@@ -1,4 +1,4 @@
-"""What happens between steps: eval points, the regression alarm, checkpoints."""
+"""Between steps: eval points, the regression alarm, and checkpoints."""
 
 from collections.abc import Callable
 
