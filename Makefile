@@ -10,6 +10,9 @@ TORCH ?= default
 demo: $(VENV)/ready
 	$(BIN)/passus demo
 
+# Rooms whose types are strict.
+STRICT := $(addprefix src/passus/,stats analysis runs figures methods config grading)
+
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 
 # At most 4 minutes on two cores. test-all adds the tests marked slow and takes at most 20.
@@ -28,6 +31,7 @@ lint: $(VENV)/ready-test
 	$(BIN)/ruff check src tests scripts
 	$(BIN)/ruff format --check src tests scripts
 	$(BIN)/mypy
+	$(BIN)/mypy --strict $(STRICT)
 	$(BIN)/lint-imports
 
 # Compares what HEAD and the commit in tests/golden/BASE record for the same small experiments, bit for bit.
@@ -61,4 +65,4 @@ wheel: $(VENV)/ready
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

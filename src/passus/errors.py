@@ -1,4 +1,4 @@
-"""Errors a user can act on: what was given, what was expected, what to write instead. Shown as one message, no traceback."""
+"""Errors a user can act on: what was given, what was expected, and what to write instead, without a traceback."""
 
 import difflib
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ TRAIN_PACKAGES = ("torch", "transformers", "peft", "accelerate", "datasets", "to
 
 
 class PassusError(Exception):
-    """Something failed at run time. Exit code 1."""
+    """An error at run time. Exit code 1."""
 
     exit_code = 1
 
@@ -23,19 +23,19 @@ class PassusError(Exception):
 
 
 class UsageError(PassusError):
-    """What was asked for cannot be done as it was asked. Exit code 2."""
+    """A request that cannot be carried out as it was given. Exit code 2."""
 
     exit_code = 2
 
 
 class Stop(Exception):  # noqa: N818 (nothing went wrong)
-    """Someone asked the run to stop. Raised at safe points only: weights and moments are those of the last whole step."""
+    """A request to stop the run, raised at safe points only: weights and moments are those of the last whole step."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word closest to a misspelt one, if any is close."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return found[0] if found else None
+    """Returns the known word closest to a misspelt one, if any is close."""
+    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None
 
 
 def missing_package_error(name: str) -> UsageError:

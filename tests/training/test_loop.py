@@ -282,6 +282,8 @@ METHODS = {
     "dr_grpo": {}, "dapo": {}, "rloo": {}, "gspo": {}, "cispo": {}, "kimi": {}, "sft": {},
     "grpo": {"kl_coef": 0.05, "kl_estimator": "k1"}, "kl in the loss": {"name": "grpo", "kl_coef": 0.05, "entropy_coef": 0.01},
     "corrected": {"name": "grpo", "tis_cap": 2.0},
+    "reinforce_pp": {"name": "reinforce_pp"},
+    "reinforce_pp_baseline": {"name": "reinforce_pp_baseline"},
 }  # fmt: skip
 FAST_METHODS = ["grpo", "dapo", "kimi", "sft"]
 

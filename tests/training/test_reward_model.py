@@ -1,4 +1,4 @@
-"""Reward models: a experiment experiment, training that resumes exactly, and a policy that a reward model pays."""
+"""Reward models: a whole experiment, training that resumes exactly, and a policy that a reward model rewards."""
 
 import math
 import shutil

@@ -60,7 +60,7 @@ def _gain_words(m: MeasuredCurve, verdict: Conclusion) -> str:
 def _rise_meaning(verdict: Conclusion) -> str:
     return {
         Conclusion.NOT_SUPPORTED: ": no rise beyond noise.",
-        Conclusion.UNDERPOWERED: ": too few items to distinguish a rise from noise.",
+        Conclusion.UNDERPOWERED: ": so few items that only a p below .001 would count.",
     }.get(verdict, ".")
 
 

@@ -14,7 +14,7 @@ def ls(folder: Path = Path("runs"), *, json_: Json = False) -> int:
     Parameters
     ----------
     folder
-        Folder to search, with all its subfolders.
+        Folder to search: a run, an experiment, or a folder of experiments.
     json_
         Print one JSON object per run.
     """

@@ -77,6 +77,11 @@ def _check_method(config: Config) -> None:
             "method.tis_cap corrects the trainer's old log-probs for the sampler's; with method.old_logprobs = "
             '"sampler" there is nothing to correct: write old_logprobs = "trainer", or tis_cap = 0'
         )
+    if method.baseline == "none" and method.advantage_scale in ("group", "batch"):
+        raise ValueError(
+            f'method.baseline = "none" with advantage_scale = "{method.advantage_scale}": equal rewards would be '
+            'divided by a standard deviation of 0; write advantage_scale = "whiten" or "none"'
+        )
     if method.loss == "squared" and (method.ratio != "sequence_sum" or method.loss_average != "sum"):
         raise ValueError(
             f'method.loss = "squared" is defined over whole sequences, not with ratio = "{method.ratio}" and loss_average = '
@@ -89,6 +94,11 @@ def _check_sft(config: Config) -> None:
         raise ValueError(
             f"method.name = {config.method.name!r} shows worked solutions and samples nothing, so there is nothing to "
             "correct or to sample again: write tis_cap = 0 and dynamic_sampling_rounds = 1"
+        )
+    if config.method.kl_coef or config.method.entropy_coef:
+        raise ValueError(
+            f"method.name = {config.method.name!r} trains the likelihood of worked solutions, without a KL or an entropy term: "
+            "write kl_coef = 0 and entropy_coef = 0"
         )
     if source := config.reward.reader or config.reward.model:
         raise ValueError(f"[reward] has {source!r}: {config.method.name} has no rewards; leave it out")

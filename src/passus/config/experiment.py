@@ -1,4 +1,4 @@
-"""From an experiment file to its arms: overrides, the grid, and a resolved config for each of its points."""
+"""From an experiment file to its arms: overrides, the sweep, and one resolved config per arm."""
 
 import itertools
 import re
@@ -20,9 +20,9 @@ class Arm:
     name: str
     config: Config
     varied: dict[str, Any]
-    """The keys of its [[arm]] table and of the sweep, with this arm's values."""
+    """Keys of its [[arm]] table and of the sweep, with the values of this arm."""
     needs: tuple[str, ...] = ()
-    """Arms that must be done before this one begins: the generators of a reward model's candidates."""
+    """Arms that must finish before this one begins: the generators of a reward model's candidates."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Experiment:
     name: str
     arms: list[Arm]
     text: str
-    """The file as it was read: arms that start later must not see it edited."""
+    """Content of the file when it was read, so that later edits do not reach arms that start later."""
 
     def arm(self, name: str) -> Arm:
         for arm in self.arms:
@@ -41,7 +41,7 @@ class Experiment:
 
 
 def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
-    """From a file, or from the name of a shipped experiment, with `key=value` overrides on top."""
+    """Loads an experiment from a file or by the name of a shipped one, and applies `key=value` overrides."""
     name, text = _read(source)
     try:
         tables = tomllib.loads(text)
@@ -73,39 +73,39 @@ def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
 
 
 def _generators(arms: list[Arm], source: str) -> list[Arm]:
-    """An arm for every generator of candidates; the reward models that learn from them are told to wait."""
-    found: dict[str, Arm] = {}
+    """Returns one arm per generator of candidates, and makes the reward models that learn from them wait for it."""
+    generators: dict[str, Arm] = {}
     for n, arm in enumerate(arms):
         if arm.config.kind != "reward_model":
             continue
-        own = []
+        names = []
         for base in arm.config.candidates.generators:
             config = _generator(arm.config, base)
             name = f"from-{slug(base.removeprefix('nano/').replace('@', '-step-'))}"
-            made = found.setdefault(name, Arm(name, config, {"generator": base}))
-            if made.config != config:
+            generator = generators.setdefault(name, Arm(name, config, {"generator": base}))
+            if generator.config != config:
                 raise UsageError(
-                    f"{source}: two generators would be called {name}, {made.config.model.base} and {base}, or their settings "
-                    "differ between arms",
+                    f"{source}: two generators would be called {name}, {generator.config.model.base} and {base}, or their "
+                    "settings differ between arms",
                     expected="one set of candidates for all arms: the same task, suite, seed and [candidates]",
                 )
-            own.append(name)
-        arms[n] = replace(arm, needs=tuple(own))
-    return list(found.values())
+            names.append(name)
+        arms[n] = replace(arm, needs=tuple(names))
+    return list(generators.values())
 
 
 def _generator(config: Config, base: str) -> Config:
-    """What drawing depends on, and nothing else: reward models may differ in all the rest."""
+    """Returns the config of a generator: only the fields that its answers depend on, because reward models differ in others."""
     model = ModelTable(base=base, prompt=config.model.prompt, system=config.model.system, thinking=config.model.thinking)
     suite = EvalTable(suite=config.eval.suite, limit=config.eval.limit, max_tokens=config.eval.max_tokens)
     kept = {name: getattr(config, name) for name in ("name", "seed", "task", "run")}
-    drawn = config.candidates.model_copy(update={"sources": config.candidates.generators})
+    candidates = config.candidates.model_copy(update={"sources": config.candidates.generators})
     train = TrainTable(max_tokens=config.train.max_tokens, steps=1)
-    return Config(**kept, candidates=drawn, model=model, method=PRESETS["candidates"], train=train, eval=suite)
+    return Config(**kept, candidates=candidates, model=model, method=PRESETS["candidates"], train=train, eval=suite)
 
 
 def shipped_experiments() -> list[str]:
-    """By name; those for real checkpoints begin with `real/`."""
+    """Returns the names of the shipped experiments. Those for released checkpoints begin with `real/`."""
     root = files("passus") / "experiments"
     folders = {"": root, "real/": root / "real"}
     return [
@@ -144,13 +144,13 @@ def _override(tables: dict[str, Any], override: str) -> None:
         value = text  # an unquoted word
     sweep = tables.setdefault("sweep", {})
     for arm in tables["arm"] if key not in ("name", "arm") else []:
-        arm.pop(key, None)  # nor is it an arm's own
+        arm.pop(key, None)  # an override also replaces the value of an [[arm]]
     if key.startswith("sweep.") and isinstance(sweep, dict):
         sweep[key.removeprefix("sweep.")] = value
         return
     _set(tables, key, value)
     if isinstance(sweep, dict):
-        sweep.pop(key, None)  # what is set is no longer swept
+        sweep.pop(key, None)  # a fixed key is no longer swept
 
 
 def _set(tables: dict[str, Any], key: str, value: Any) -> None:
@@ -167,7 +167,7 @@ def _copy(tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sweep(sweep: Any, source: str) -> Iterator[dict[str, Any]]:
-    """Every point of the grid, as {key: value}."""
+    """Yields every combination of the sweep's values, as {key: value}."""
     if not isinstance(sweep, dict) or any(not isinstance(values, list) for values in sweep.values()):
         raise UsageError(
             f"{source}: [sweep] holds {sweep!r}", expected="lists of values", write='"model.base" = ["nano/qwen3"]'
@@ -177,13 +177,13 @@ def _sweep(sweep: Any, source: str) -> Iterator[dict[str, Any]]:
     for key, values in sweep.items():
         if not values:
             raise UsageError(
-                f'{source}: the grid has no arms, because sweep."{key}" is empty', expected="at least one value a key"
+                f'{source}: the grid has no arms, because sweep."{key}" is empty', expected="at least one value per key"
             )
     return (dict(zip(sweep, point, strict=True)) for point in itertools.product(*sweep.values()))
 
 
 def _arms(arms: Any, source: str) -> list[dict[str, Any]]:
-    """{dotted key: value} of each [[arm]], its name included."""
+    """Returns {dotted key: value} of each [[arm]], including its name."""
     if not isinstance(arms, list) or not all(isinstance(arm, dict) for arm in arms) or not arms:
         raise UsageError(
             f"{source}: arm = {arms!r}", expected="[[arm]] tables", write='[[arm]]\n         "model.base" = "nano/qwen3"'
@@ -192,10 +192,10 @@ def _arms(arms: Any, source: str) -> list[dict[str, Any]]:
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for key, value in table.items():
-        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
-    return found
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return flat
 
 
 def _arm_name(varied: dict[str, Any], config: Config) -> str:
@@ -213,5 +213,5 @@ def _arm_name(varied: dict[str, Any], config: Config) -> str:
 
 
 def slug(text: str) -> str:
-    """A name that is safe as a folder's."""
+    """Returns a name that is safe as the name of a folder."""
     return re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-.") or "arm"

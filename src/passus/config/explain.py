@@ -4,7 +4,7 @@ from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from passus.config.resolve import MAY_CHANGE, NOT_YET, fields, inner_fields
+from passus.config.resolve import MAY_CHANGE, NOT_YET, fields, inner_fields, nearest_key
 from passus.errors import UsageError, nearest
 from passus.methods.presets import PRESETS
 from passus.metric_names import METRICS
@@ -30,7 +30,9 @@ def explain(name: str | None) -> str:
     if table:
         return "\n".join(table)
     raise UsageError(
-        f"no field or metric {name!r}", expected="`passus explain` lists all fields", write=nearest(name, [*keys, *METRICS])
+        f"no field or metric {name!r}",
+        expected="`passus explain` lists all fields",
+        write=nearest_key(name) or nearest(name, [*keys, *METRICS]),
     )
 
 

@@ -64,7 +64,7 @@ def _refusal(error: ValidationError, source: str) -> UsageError:
     location = [str(part) for part in detail["loc"] if not str(part).startswith(("list[", "float"))]
     key = ".".join(location)
     if detail["type"] == "extra_forbidden":
-        return UsageError(f"{source}: unknown key {key}", expected="`passus explain` lists all keys", write=_nearest_key(key))
+        return UsageError(f"{source}: unknown key {key}", expected="`passus explain` lists all keys", write=nearest_key(key))
     if detail["type"] == "missing":
         return UsageError(f"{source}: {key} is missing", expected=_documentation(key), write=EXAMPLES.get(key))
     if detail["type"] == "value_error" and not location:
@@ -74,10 +74,10 @@ def _refusal(error: ValidationError, source: str) -> UsageError:
 
 
 EXAMPLES = {"model": '[model]\n         base = "nano/qwen3"', "model.base": 'base = "nano/qwen3"'}
-"""What to write for keys without a default."""
+"""Examples for keys without a default."""
 
 
-def _nearest_key(key: str) -> str | None:
+def nearest_key(key: str) -> str | None:
     """Looks in the same table if there is one, else everywhere; and for a word that moved into a table of its own."""
     table, dot, word = key.rpartition(".")
     known = {**fields(), **inner_fields()}

@@ -62,10 +62,18 @@ class TaskTable(Section):
     """Source of training prompts and their verifier: `abacus` (all of it), `abacus/add2+sub` (some), `words`, `gsm8k`, `math`,
     a weighted mixture (`gsm8k*3+math`), a file (`my.jsonl?answer=gold`), or `hub:owner/name?split=train&problem=question`."""
     limit: int = Field(0, ge=0)
-    """Size of a finite training set, reshuffled every epoch; 0 takes all items (abacus never ends). Candidates: 0 is 1000."""
+    """Size of a finite training set, reshuffled every epoch; 0 takes all items (abacus never ends).
+    For candidates it is the number of problems per generator, and 0 means 1000."""
     order: str = "stream"
     """Order of training items: `stream`, `prioritised` (probability proportional to 1 - success rate), `hard-from-STEP` (only
     the harder half, by the base model's success rate, from that step on), or `prioritised+hard-from-STEP`."""
+
+    @field_validator("name")
+    @classmethod
+    def _has_positive_weights(cls, value: str) -> str:
+        if re.search(r"\*0*(?:\+|$)", value):
+            raise ValueError("must have weights of 1 or more, such as gsm8k*3+math")
+        return value
 
     @field_validator("order")
     @classmethod
@@ -107,7 +115,7 @@ class TaskTable(Section):
 @lru_cache(maxsize=64)
 def split_weights(name: str) -> tuple[str, tuple[int, ...]]:
     """Splits `gsm8k*3+math` into `gsm8k+math` and (3, 1)."""
-    parts = [re.fullmatch(r"(.+?)(?:\*(\d{1,3}))?", part) for part in name.split("+")]
+    parts = [re.fullmatch(r"(.+?)(?:\*(\d{1,4}))?", part) for part in name.split("+")]
     if not any(part and part[2] for part in parts):
         return name, ()
     return "+".join(part[1] for part in parts if part), tuple(int(part[2] or 1) for part in parts if part)
@@ -313,7 +321,7 @@ class Config(Section):
 
     @property
     def kind(self) -> Kind:
-        """What this arm does: reinforcement learning, supervised fine-tuning, a reward model, or drawing candidates for one."""
+        """The kind of this arm: RL, supervised fine-tuning, a reward model, or generating candidates for one."""
         match self.method.loss:
             case "likelihood":
                 return "sft"

@@ -3,7 +3,6 @@
 It reads run folders and never imports torch, so several runners can work on one experiment.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -13,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import tomli_w
 
 from passus.atomic_io import write_text
 from passus.config import resolve
@@ -120,7 +121,7 @@ class Runner:
         write_text(snapshot, self.experiment.text)
         # -P: a file in the working directory must not shadow a module.
         command = [sys.executable, "-P", "-m", "passus", "run", str(snapshot), "--arm", arm.name, "--out", str(self.out)]
-        for override in [*self.overrides, f"name={json.dumps(self.experiment.name)}"]:
+        for override in [*self.overrides, tomli_w.dumps({"name": self.experiment.name}).strip()]:
             command += ["--set", override]
         environment = os.environ | {
             arm_process.PARENT: str(os.getpid()),

@@ -30,14 +30,14 @@ def _caption(figure: Figure, subject: str) -> str:
 
 
 def draw_experiment_figure(folder: Path, experiment: Experiment, formats: Sequence[str] = (".png", ".svg")) -> Path | None:
-    """Draws the figure of the experiment beside its arms. Returns the last file, or None without eval points.
+    """Draws the figure of the experiment beside its arms. Returns the last figure, or None without eval points.
 
     A grid shows one run, so it is drawn once per arm.
     """
     runs = [arm.path for arm in map(read_arm_status, find_runs(folder)) if arm.scores]
     if not runs:
         return None
-    kind = experiment.arms[0].config.figure
+    kind = next(arm.config.figure for arm in reversed(experiment.arms))  # generators of candidates come first
     figures = [([run], f"{experiment.name}-{run.name}") for run in runs] if kind == "grid" else [(runs, experiment.name)]
     for sources, name in figures:
         paths = [folder / f"{slug(name)}{suffix}" for suffix in formats]

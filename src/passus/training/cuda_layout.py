@@ -35,7 +35,7 @@ class CudaLayout:
     graphs: dict[MicroBatchShape | None, Any] = field(default_factory=dict)
     """Captured passes by the shape of the micro-batch."""
 
-    def fit_sequence(self, tokens: int) -> int:
+    def grow_longest(self, tokens: int) -> int:
         self.longest = max(self.longest, tokens)
         return self.longest
 

@@ -105,9 +105,7 @@ class Optimizer:
     def load_state_dict(self, saved: dict[str, Tensor]) -> None:
         """Copies saved tensors into place."""
         for name, tensor in self.state_dict().items():
-            # Older versions saved no moments before the first update.
-            if name in saved or name.startswith("master."):
-                tensor.copy_(saved[name])
+            tensor.copy_(saved[name])
 
 
 def _chunks(sizes: list[int]) -> Iterator[slice]:

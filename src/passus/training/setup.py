@@ -53,12 +53,13 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     optimizer = Optimizer(policy.model, config.train, progress.slower)
     if saved:
         checkpoint.restore(saved, optimizer)
+    hashes = check_data(folder, config, suite)
     if folder.exists():
         folder.set_aside_after(progress.step, len(suite.items) * len(config.eval.temperatures))
     remarks = [*suite.remarks(), *map(str, overlaps)]
     data = {
         "left_out": suite.left_out, "unjudged": suite.unjudged, "overlap": [vars(overlap) for overlap in overlaps],
-        "sha256": check_data(folder, config, suite), "remarks": remarks,
+        "sha256": hashes, "remarks": remarks,
     } | ({"scorer": reward_model.fingerprint} if reward_model else {})  # fmt: skip
     resumed_from = progress.step if saved else None
     folder.start(config, policy.describe(config.model.base), resumed_from, data, threads=torch.get_num_threads())
@@ -152,9 +153,9 @@ def check_old_logprobs(config: Config) -> None:
 
 
 def return_to_checkpoint(run: PolicyRun, step: int) -> None:
-    """Loads the weights and moments of an earlier checkpoint, at a lower learning rate. The step count goes on."""
+    """Loads the weights and moments of an earlier checkpoint, at a lower learning rate. The step count stays."""
     saved = saved_checkpoints(run.folder.checkpoints)[step]
-    checkpoint.read(saved)
+    checkpoint.read(saved)  # refuses a damaged one
     run.make_room()
     run.progress.slower *= regression_alarm.SLOWER
     config = run.config

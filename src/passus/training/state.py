@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass(kw_only=True)
 class TrainingState:
-    """What the training of a policy and of a reward model have in common."""
+    """State that the training of a policy and of a reward model share."""
 
     config: Config
     folder: RunFolder
@@ -76,7 +76,7 @@ class TrainingState:
         torch.cuda.empty_cache()
 
     def memory_advice(self) -> str:
-        """What to write where even the smallest micro-batch does not fit."""
+        """Returns what to change where even the smallest micro-batch does not fit."""
         frozen = self.config.model.tuning == "frozen"
         return f"train.max_tokens below {self.config.train.max_tokens}" + ("" if frozen else ', or model.tuning = "frozen"')
 

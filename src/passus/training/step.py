@@ -6,7 +6,7 @@ position), so a step that was cut short is taken again, and a resumed run equals
 
 Left out of the textbook: critic and replay buffer.
 
-Shapes: P prompts, G samples per prompt, N = P x G completions.
+Shapes: D sampled prompts, P of them that the updates use, G samples per prompt, N completions.
 """
 
 import time
@@ -28,6 +28,7 @@ from passus.training.step_metrics import Times, UpdateStats
 
 
 def take_step(run: PolicyRun) -> None:
+    """Takes one step and records it."""
     config, step, times = run.config, run.progress.step + 1, Times()
     with times("step"):
         sampled = sample_groups(run, step, times)  # prompts, rollout, verify

@@ -121,7 +121,7 @@ def update_metrics(updates: Sequence[UpdateStats]) -> dict[str, float | None]:
         "train/clip_ratio/low_mean": low,
         "train/clip_ratio/high_mean": high,
         "train/clip_ratio/region_mean": low + high,
-        "train/approx_kl": number(totals.get("approx_kl", 0.0) / tokens),
+        "train/approx_kl": _approx_kl(totals, len(updates)),
         "train/grad_norm": number(sum(u.norm for u in updates) / len(updates)),
         "train/learning_rate": updates[-1].learning_rate,
         "train/skipped_updates": sum(not u.applied for u in updates),
@@ -131,6 +131,13 @@ def update_metrics(updates: Sequence[UpdateStats]) -> dict[str, float | None]:
     if "kl" in totals:
         metrics["train/kl"] = number(totals["kl"] / tokens)
     return metrics | (sampler_gap_metrics(torch.cat(updates[0].gaps)) if updates[0].gaps else {})
+
+
+def _approx_kl(totals: dict[str, float], updates: int) -> float | None:
+    """KL to the old policy. Given text has no old policy: with one update per step its KL is 0, with more it is unknown."""
+    if "approx_kl" not in totals:
+        return 0.0 if updates == 1 else None
+    return number(totals["approx_kl"] / max(1.0, totals["tokens"]))
 
 
 def sampler_gap_metrics(gap_C: Tensor) -> dict[str, float | None]:

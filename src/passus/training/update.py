@@ -130,7 +130,7 @@ def pack_rows(run: PolicyRun, rows: TrainingRows, indices: list[int]) -> Iterato
         for places in packing.micro_batches(lengths, run.micro_tokens):
             yield packing.pack([indices[i] for i in places], rows.prompts_N, rows.completions_N, device)
         return
-    longest = run.cuda.fit_sequence(max(map(len, rows.prompts_N)) + run.config.train.max_tokens)
+    longest = run.cuda.grow_longest(max(map(len, rows.prompts_N)) + run.config.train.max_tokens)
     shapes = packing.micro_batch_shapes(run.micro_tokens, longest)
     for places, shape in packing.shaped_micro_batches(lengths, *shapes):
         yield packing.pack_to_shape([indices[i] for i in places], rows.prompts_N, rows.completions_N, shape, device)
