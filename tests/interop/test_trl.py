@@ -2,7 +2,7 @@
 
 import pytest
 
-from passus.interop.trl import reward_function, training_rows
+from passus.interop.trl import dataset_rows, reward_function
 
 
 def test_rewards_in_trls_signature():
@@ -24,7 +24,7 @@ def test_rewards_in_trls_signature():
 
 
 def test_rows_have_the_columns_of_the_reward_function():
-    rows = training_rows("abacus/add2+sub", 4, system="Be brief.")
+    rows = dataset_rows("abacus/add2+sub", 4, system="Be brief.")
     assert [row["task"] for row in rows] == ["abacus/add2", "abacus/sub"] * 2
     assert [m["role"] for m in rows[0]["prompt"]] == ["system", "user"] and rows[0]["kind"] == "math"
     answers = [f"\\boxed{{{row['answer']}}}" for row in rows]
@@ -54,7 +54,7 @@ def test_a_step_of_trls_trainer(tmp_path):
     folder = locate_model("nano/qwen3")
     trainer = trl.GRPOTrainer(
         model=AutoModelForCausalLM.from_pretrained(folder), processing_class=AutoTokenizer.from_pretrained(folder),
-        reward_funcs=recording_reward, args=settings, train_dataset=Dataset.from_list(training_rows("abacus/add2", 16)),
+        reward_funcs=recording_reward, args=settings, train_dataset=Dataset.from_list(dataset_rows("abacus/add2", 16)),
     )  # fmt: skip
     trainer.train()
     (values,) = recorded

@@ -13,9 +13,9 @@ from passus.evaluation import suite
 from passus.evaluation.evaluate import evaluate
 from passus.grading.grade import Rule, Verdict
 from passus.tasks import llm_judge
+from passus.tasks.grade_items import grade_items
 from passus.tasks.item import Item
 from passus.tasks.llm_judge import MAX_ANSWER_CHARACTERS, MAX_REPLY_BYTES, Judge, make_judge
-from passus.tasks.verify import grade_items
 
 
 def chat_reply(text: str) -> bytes:

@@ -7,7 +7,7 @@ from helpers.small_run import small_config
 from passus.runs.run_folder import RunFolder
 from passus.training.rows import training_rows
 from passus.training.setup import prepare
-from passus.training.step import sample_groups, set_advantages
+from passus.training.step import row_advantages, sample_groups
 from passus.training.step_metrics import Times
 from passus.training.update import accumulate, logprobs
 
@@ -22,7 +22,8 @@ def run(tmp_path_factory):
 def rows(run):
     batch = sample_groups(run, 1, Times())
     rows = training_rows(run, batch)
-    set_advantages(run, rows, torch.rand(4, 4, generator=torch.Generator().manual_seed(0)))
+    rewards_PG = torch.rand(4, 4, generator=torch.Generator().manual_seed(0))
+    rows.advantage = row_advantages(run, rows, rewards_PG).flatten()
     return rows
 
 

@@ -22,9 +22,9 @@ from passus.evaluation.candidate_files import COLUMNS, EVAL, TRAIN, candidate_fi
 from passus.evaluation.suite import LoadedSuite, check_prompt_lengths, load_suite
 from passus.grading.grade import Verdict
 from passus.runs.run_folder import RunFolder
+from passus.tasks.grade_items import grade_items
 from passus.tasks.item import Item
 from passus.tasks.lookup import is_private, training_items
-from passus.tasks.verify import grade_items
 
 if TYPE_CHECKING:
     from passus.models.policy import Policy  # imports torch, which the launcher must not

@@ -27,10 +27,10 @@ from passus.models import loader
 from passus.models.policy import Policy
 from passus.runs.eval_point import NO_TEXT, OTHER_TEXT, ReaderPoint
 from passus.runs.row_files import ROWS
+from passus.tasks.grade_items import grade_items
 from passus.tasks.item import Item
 from passus.tasks.llm_judge import Judge
 from passus.tasks.prompt import LESSON_TOKEN
-from passus.tasks.verify import grade_items
 
 ANSWER_TOKENS = 48
 """Most tokens of a reader's answer. A box that is not closed by then counts as no answer."""

@@ -22,9 +22,9 @@ from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint
 from passus.runs.row_files import ROWS
 from passus.stats import at_k, intervals
+from passus.tasks.grade_items import grade_items
 from passus.tasks.item import Item
 from passus.tasks.llm_judge import Judge
-from passus.tasks.verify import grade_items
 
 
 def evaluate(

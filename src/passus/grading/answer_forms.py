@@ -2,7 +2,7 @@
 
 from passus.grading.answer_types import Answer, Assignment, ListOrSet, Matrix, Ratio, TupleOrInterval, Value
 from passus.grading.expression import ExpressionError, Node, has_plus_minus, with_sign_chosen
-from passus.grading.intervals import as_region
+from passus.grading.number_intervals import as_region
 
 
 def expand_plus_minus(node: Node) -> ListOrSet | None:

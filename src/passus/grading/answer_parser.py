@@ -49,7 +49,6 @@ from passus.grading.expression import (
     with_decimal_log,
 )
 from passus.grading.expression_parser import parse_expression
-from passus.grading.intervals import intersection_of_rays, interval_of, opposite_rays
 from passus.grading.latex_normalize import (
     CURRENCY,
     join_digit_groups,
@@ -58,6 +57,7 @@ from passus.grading.latex_normalize import (
     open_text_macros,
     repeating_decimals_to_fractions,
 )
+from passus.grading.number_intervals import intersection_of_rays, interval_of, opposite_rays
 from passus.grading.numeric import constant_value, numerically_equal
 from passus.grading.rational import rational_value
 from passus.grading.units import split_scale_word, strip_units

@@ -32,8 +32,8 @@ from passus.grading.answer_types import (
 )
 from passus.grading.expression import ExpressionError, Node, TooLargeError, infinity_sign, operations, symbols
 from passus.grading.expression_equivalence import equations_proportional, expressions_equal
-from passus.grading.intervals import as_region, end_kind
 from passus.grading.latex_normalize import split_digit_groups
+from passus.grading.number_intervals import as_region, end_kind
 from passus.grading.numeric import constant_value
 from passus.grading.rational import rational_value
 from passus.grading.units import strip_shared_unit_letter

@@ -1,8 +1,8 @@
 """Tasks of passus in TRL: rows for a dataset, and the verifier as a reward function.
 
-from passus.interop.trl import reward_function, training_rows
+from passus.interop.trl import reward_function, dataset_rows
 
-data = Dataset.from_list(training_rows("gsm8k", 1000))
+data = Dataset.from_list(dataset_rows("gsm8k", 1000))
 trainer = GRPOTrainer(model, reward_funcs=reward_function(), train_dataset=data, ...)
 """
 
@@ -18,7 +18,7 @@ THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
 RewardFunction = Callable[..., list[float | None]]
 
 
-def training_rows(task: str, count: int, *, seed: int = 0, prompt: str = AUTO, system: str = "") -> list[dict[str, Any]]:
+def dataset_rows(task: str, count: int, *, seed: int = 0, prompt: str = AUTO, system: str = "") -> list[dict[str, Any]]:
     """Returns the first items of a task's training stream, with messages and the columns that the reward function reads."""
     return [
         {

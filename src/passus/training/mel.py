@@ -19,8 +19,8 @@ from passus.engine.interface import Prompt, Sampler, SamplingParams
 from passus.grading.grade import BOX, Verdict
 from passus.methods.presets import Method
 from passus.models.policy import Policy
+from passus.tasks.grade_items import grade_items
 from passus.tasks.prompt import LESSON_TOKEN
-from passus.tasks.verify import grade_items
 from passus.training.rollout_batch import RolloutBatch
 
 PAIR = """Two solutions of one problem follow. The first ends in a wrong answer, the second in the right one; the marks say \

@@ -47,7 +47,8 @@ def take_step(run: PolicyRun) -> None:
             if config.method.reset_optimizer:
                 run.optimizer.reset_moments()
             rewards_PG = scored.rewards_N.view(-1, batch.samples)[chosen] - kl_penalty(run, rows).view(-1, batch.samples)
-            advantages_PG = set_advantages(run, rows, rewards_PG)
+            advantages_PG = row_advantages(run, rows, rewards_PG)
+            rows.advantage = advantages_PG.flatten().to(rows.counts_N.device)
             updates = run.update([rows, *lesson_rows(run, lessons)], step)
 
     run.prompts.observe(sampled)
@@ -74,17 +75,15 @@ def sample_round(run: PolicyRun, step: int, first: int, count: int, times: Times
     return run.verify(batch, times)
 
 
-def set_advantages(run: PolicyRun, rows: TrainingRows, rewards_PG: Tensor) -> Tensor:
-    """Gives policy rows their advantages and returns them; rows of given text all count as 1."""
+def row_advantages(run: PolicyRun, rows: TrainingRows, rewards_PG: Tensor) -> Tensor:
+    """Returns the advantage of every completion. Rows of given text all have 1."""
     if rows.objective == "nll":
         return torch.ones_like(rewards_PG)
     tokens_PG = None
     if run.config.method.advantage_scale == "whiten":
         lengths_N = torch.tensor([len(tokens) for tokens in rows.completions_N])
         tokens_PG = (lengths_N * rows.counts_N.cpu()).view(rewards_PG.shape)
-    advantages_PG = advantages(rewards_PG, run.config.method, tokens_PG)
-    rows.advantage = advantages_PG.flatten().to(rows.counts_N.device)
-    return advantages_PG
+    return advantages(rewards_PG, run.config.method, tokens_PG)
 
 
 def lesson_rows(run: PolicyRun, lessons: LessonBatch | None) -> list[TrainingRows]:

@@ -4,7 +4,7 @@ from passus.config.tables import LIVE
 from passus.evaluation import cot_readers
 from passus.evaluation.cot_readers import Reader
 from passus.grading.grade import Grade
-from passus.tasks.verify import grade_items
+from passus.tasks.grade_items import grade_items
 from passus.training.rollout_batch import RolloutBatch
 from passus.training.state import PolicyRun
 from passus.training.step_metrics import Times
