@@ -3,7 +3,7 @@
 One pair of a wrong and a right solution is taken from each group that has both. The policy itself writes a lesson about it:
 where the wrong solution leaves the right path, and which rule would have helped. Then it solves the problem again with the
 lesson in front. Lessons that lead to a right answer are kept, and their likelihood, given the pair they were written from, is
-added to the step's objective: the sum over kept lessons of the mean log-prob of their tokens, divided by the step's prompts.
+added to the objective of an update: the sum over its kept lessons of the mean log-prob of their tokens, divided by its prompts.
 
 A useless lesson is kept as often as the problem is solved anyway. So the share of kept lessons is recorded beside the success
 rate of fresh samples without a lesson on the same prompts, and the difference is the uplift. Controls: lessons that are not
