@@ -31,7 +31,7 @@ lint: $(VENV)/ready-test
 	$(BIN)/ruff check src tests scripts
 	$(BIN)/ruff format --check src tests scripts
 	$(BIN)/mypy
-	$(BIN)/mypy --strict $(STRICT)
+	$(BIN)/mypy --strict --cache-dir .mypy_cache/strict $(STRICT)
 	$(BIN)/lint-imports
 
 # Compares what HEAD and the commit in tests/golden/BASE record for the same small experiments, bit for bit.
