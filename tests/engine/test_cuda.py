@@ -21,8 +21,8 @@ from passus.models import reward_head
 from passus.runs.run_folder import RunFolder
 from passus.tasks.item import Item
 from passus.training.between_steps import save
-from passus.training.loop import rehearse_updates
-from passus.training.rows import training_rows
+from passus.training.build_rows import training_rows
+from passus.training.rehearsal import rehearse
 from passus.training.setup import prepare
 from passus.training.step import sample_groups, take_step
 from passus.training.step_metrics import Times
@@ -266,7 +266,7 @@ def run_on_cuda(path, **tables):
     folder = RunFolder(path)
     tables = {"run": {"device": "cuda", "dtype": "bfloat16"}} | tables
     run = prepare(small_config(**tables), folder, lambda: None)
-    rehearse_updates(run)
+    rehearse(run)
     return run, folder
 
 
@@ -346,7 +346,7 @@ def test_a_run_with_little_memory_gives_the_same_result(tmp_path, change):
     short = prepare(small_config(run={"device": "cuda", "dtype": "bfloat16"}), new_folder(tmp_path / "short"), lambda: None)
     short.cuda.captures_graphs = False
     change(short)
-    rehearse_updates(short)
+    rehearse(short)
     for run in (usual, short):
         for _ in range(3):
             take_step(run)

@@ -22,7 +22,7 @@ from passus.runs.curve import Curves
 from passus.runs.run_folder import RunFolder
 from passus.tasks.item import Item
 from passus.tasks.lookup import benchmark_items
-from passus.training.rows import training_rows
+from passus.training.build_rows import training_rows
 from passus.training.setup import prepare
 from passus.training.step import sample_groups
 from passus.training.step_metrics import Times

@@ -16,10 +16,10 @@ from passus.models.loader import load
 from passus.runs.run_folder import RunFolder
 from passus.tasks.item import Item
 from passus.training import mel
+from passus.training.build_rows import lesson_rows
 from passus.training.mel import Lesson, LessonBatch
 from passus.training.rollout_batch import RolloutBatch
 from passus.training.setup import prepare
-from passus.training.step import lesson_rows
 from passus.training.step_metrics import UpdateStats
 from passus.training.update import _accumulate_objective
 

@@ -5,9 +5,9 @@ import torch
 
 from helpers.small_run import small_config
 from passus.runs.run_folder import RunFolder
-from passus.training.rows import training_rows
+from passus.training.build_rows import row_advantages, training_rows
 from passus.training.setup import prepare
-from passus.training.step import row_advantages, sample_groups
+from passus.training.step import sample_groups
 from passus.training.step_metrics import Times
 from passus.training.update import accumulate, logprobs
 

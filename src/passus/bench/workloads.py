@@ -22,7 +22,7 @@ from passus.errors import UsageError, nearest
 from passus.models import loader
 from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import training_items
-from passus.training.loop import rehearse_updates
+from passus.training.rehearsal import rehearse
 from passus.training.rows import TrainingRows
 from passus.training.setup import prepare
 from passus.training.state import PolicyRun
@@ -192,7 +192,7 @@ def prepare_run(work: Workload, base: str, folder: Path) -> PolicyRun:
     run_folder = folder / "run"
     run_folder.mkdir()
     run = prepare(_config(work, base), RunFolder(run_folder), lambda: None)
-    rehearse_updates(run)
+    rehearse(run)
     run.sampler.end_tokens = frozenset()
     return run
 

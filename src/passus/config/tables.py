@@ -23,6 +23,8 @@ NOTHING, ANOTHER = "none", "shuffled"
 CONTROLS = (NOTHING, ANOTHER)
 """Control readers: the frozen policy given no reasoning, and given the reasoning of another item."""
 
+DEFAULT_CANDIDATE_PROBLEMS = 1000
+
 Kind = Literal["rl", "sft", "reward_model", "candidates"]
 
 
@@ -335,7 +337,7 @@ class Config(Section):
     @property
     def candidate_problems(self) -> int:
         """Training problems that each generator of candidates answers."""
-        return self.task.limit or 1000
+        return self.task.limit or DEFAULT_CANDIDATE_PROBLEMS
 
     @property
     def eval_tokens(self) -> int:

@@ -37,7 +37,7 @@ def draw_experiment_figure(folder: Path, experiment: Experiment, formats: Sequen
     runs = [arm.path for arm in map(read_arm_status, find_runs(folder)) if arm.scores]
     if not runs:
         return None
-    kind = next(arm.config.figure for arm in reversed(experiment.arms))  # generators of candidates come first
+    kind = experiment.arms[-1].config.figure  # generators of candidates, which have none of their own, come first
     figures = [([run], f"{experiment.name}-{run.name}") for run in runs] if kind == "grid" else [(runs, experiment.name)]
     for sources, name in figures:
         paths = [folder / f"{slug(name)}{suffix}" for suffix in formats]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from passus.config.tables import Config
-from passus.engine import packing
 from passus.engine.packing import MicroBatchShape
 from passus.models.policy import Policy
 from passus.training import memory_plan
@@ -64,30 +62,3 @@ def apply_layout(run: PolicyRun, estimate: MemoryEstimate, layout: MemoryLayout)
         from passus.engine import compile  # loads the compiler, which takes seconds
 
         compile.recompute_activations(run.policy.model, layout.recomputed_layers)
-
-
-def rehearse(run: PolicyRun, largest_update: Callable[[int], object]) -> None:
-    """Runs the largest micro-batch on meaningless tokens before the first step, then captures graphs.
-
-    A layout that does not fit shows now and not later, and most of the compiling happens here. `largest_update` takes the
-    number of rows.
-    """
-    if not run.policy.uses_fixed_shapes:
-        return
-    rows = max(2, run.micro_tokens // run.cuda.longest)
-    run.within_memory(lambda: largest_update(rows))
-    run.optimizer.zero_grad()
-    if run.cuda.captures_graphs:
-        try:
-            for shape in dict.fromkeys(packing.micro_batch_shapes(run.micro_tokens, run.cuda.longest)):
-                capture_graph(run, shape)
-        except torch.OutOfMemoryError:  # the run works without graphs
-            run.make_room()
-
-
-def capture_graph(run: PolicyRun, shape: MicroBatchShape) -> None:
-    from passus.engine import compile
-
-    tokens_1T = torch.zeros(1, shape.tokens, dtype=torch.long, device=run.policy.model.device)
-    plan = shape.plan([], tokens_1T.device)
-    run.cuda.graphs[shape] = compile.capture_decoder(run.policy.decoder, tokens_1T, tokens_1T.clone(), plan)

@@ -1,50 +1,56 @@
 """The training loop: eval points, checkpoints and steps, until the last step.
 
 Run it with `passus run EXPERIMENT`. One step is in step.py, its updates of the weights are in update.py, and the parts that
-differ between kinds of runs are chosen in setup.py.
+differ between kinds of runs are chosen in setup.py. Reward models take the same loop with a step of their own.
 """
 
 from collections.abc import Callable
-
-import torch
 
 from passus.config.tables import Config
 from passus.errors import Stop
 from passus.runs.run_folder import RunFolder
 from passus.training import checkpoint
 from passus.training.between_steps import check_regression, save, take_eval_point
-from passus.training.cuda_layout import rehearse
 from passus.training.difficulty import base_success_rates
-from passus.training.prompt_order import PrioritisedPrompts
-from passus.training.rows import TrainingRows
+from passus.training.rehearsal import rehearse
 from passus.training.setup import prepare
-from passus.training.state import PolicyRun
+from passus.training.state import PolicyRun, TrainingState
 from passus.training.step import take_step
-from passus.training.update import accumulate
 
 
 def train(config: Config, folder: RunFolder, check_stop: Callable[[], None], say: Callable[[str], None]) -> None:
-    """Takes a run from its last checkpoint, or from the start, to its last step. `config` has no "auto" left in it."""
+    """Takes a policy from its last checkpoint, or from the start, to its last step. `config` has no "auto" left in it."""
     run = prepare(config, folder, check_stop)
     announce(run, say)
-    rehearse_updates(run)
-    if isinstance(run.prompts, PrioritisedPrompts) and not run.progress.rates:
-        run.progress.base_rates = run.progress.rates = base_success_rates(run, run.prompts.items, say)
+    rehearse(run)
+    run.prompts.start(lambda items: base_success_rates(run, items, say))
+
+    def evaluate() -> None:
+        take_eval_point(run, say)
+        check_regression(run, say)
+
+    run_steps(run, evaluate, lambda: take_step(run), lambda: save(run), say)
+
+
+def run_steps(
+    run: TrainingState, evaluate: Callable[[], None], step: Callable[[], None], save: Callable[[], None],
+    say: Callable[[str], None],
+) -> None:  # fmt: skip
+    """Evaluates, saves and takes steps until the last one. Asked to stop, it saves the last whole step and raises Stop."""
     try:
         while True:
-            if run.is_due(config.eval.every) or run.progress.step == 0:
-                take_eval_point(run, say)
-                check_regression(run, say)
-            if run.is_due(config.run.save_every):
-                save(run)
+            if run.is_due(run.config.eval.every) or run.progress.step == 0:
+                evaluate()
+            if run.is_due(run.config.run.save_every):
+                save()
             if run.is_last_step:
                 break
-            take_step(run)
+            step()
             run.check_finite()
     except Stop:
         run.optimizer.zero_grad()
-        save(run)
-        say(f"saved: the same command resumes from {checkpoint.latest(folder.checkpoints) or 'the start'}")
+        save()
+        say(f"saved: the same command resumes from {checkpoint.latest(run.folder.checkpoints) or 'the start'}")
         raise
 
 
@@ -55,18 +61,3 @@ def announce(run: PolicyRun, say: Callable[[str], None]) -> None:
         say(f"memory: {run.cuda.description}")
     if run.progress.step:
         say(f"resumes after step {run.progress.step}")
-
-
-def rehearse_updates(run: PolicyRun) -> None:
-    """Runs the largest micro-batch once before the first step; only CUDA needs it."""
-
-    def largest_update(count: int) -> None:
-        completion = run.config.train.max_tokens
-        device = run.policy.model.device
-        ones_N = torch.ones(count, device=device)
-        prompts, completions = [[0] * (run.cuda.longest - completion)] * count, [[0] * completion] * count
-        sampled_NL = torch.zeros(count, completion, device=device)
-        rows = TrainingRows("policy", prompts, completions, [0] * count, ones_N, ones_N, sampled_NL)
-        accumulate(run, [(rows, list(range(count)))], 0)
-
-    rehearse(run, largest_update)

@@ -7,7 +7,7 @@ resumed run draws what the uninterrupted run would.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,6 +34,9 @@ class StreamPrompts:
         """Returns items with their places in the stream, which name their noise."""
         return self.task.items(self.seed, first, count)
 
+    def start(self, measure: Callable[[Sequence[Item]], list[float]]) -> None:
+        """The stream does not depend on success."""
+
     def observe(self, batch: RolloutBatch) -> None:
         """The stream does not depend on success."""
 
@@ -56,6 +59,11 @@ class PrioritisedPrompts:
         first_epoch = [item for _, item in self.task.items(self.seed, 0, self.task.limit)]
         self.items = list({(item.benchmark, item.index): item for item in first_epoch}.values())  # a file may have fewer
         self.index_of = {(item.benchmark, item.index): n for n, item in enumerate(self.items)}
+
+    def start(self, measure: Callable[[Sequence[Item]], list[float]]) -> None:
+        """Measures the success rates of the base model, unless a checkpoint brought them."""
+        if not self.progress.rates:
+            self.progress.base_rates = self.progress.rates = measure(self.items)
 
     def draw(self, step: int, first: int, count: int) -> list[tuple[int, Item]]:
         """Returns items with their places in the stream. No item comes twice before all have come once."""

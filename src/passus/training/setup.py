@@ -29,7 +29,7 @@ from passus.training.optimizer import Optimizer
 from passus.training.prompt_order import PrioritisedPrompts, StreamPrompts
 from passus.training.rollout import sample_completions, show_solutions
 from passus.training.state import PolicyRun
-from passus.training.update import logprobs, update
+from passus.training.update import update
 from passus.training.verify import verify_answers, verify_reader_answers
 
 
@@ -90,7 +90,7 @@ def choose_seams(run: PolicyRun) -> None:
             run.rollout, run.verify = partial(sample_completions, run), partial(verify_answers, run)
         case _:
             run.rollout, run.verify = partial(sample_completions, run), partial(verify_reader_answers, run)
-    run.update, run.logprobs = partial(update, run), partial(logprobs, run)
+    run.update = partial(update, run)
 
 
 def load_reward_model(config: Config, folder: RunFolder, suite: LoadedSuite) -> Policy | None:

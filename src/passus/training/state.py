@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
-from torch import Tensor
 
 from passus.config.tables import Config
 from passus.engine.interface import Sampler
@@ -129,8 +128,6 @@ class PolicyRun(TrainingState):
     """Completions -> completions with grades."""
     update: Callable[[Sequence[TrainingRows], int], list[UpdateStats]] = field(init=False)
     """(rows of each objective, step) -> updates of the weights."""
-    logprobs: Callable[[TrainingRows], Tensor] = field(init=False)
-    """Log-probs of rows under the current policy."""
     suite: LoadedSuite = field(default_factory=lambda: LoadedSuite({}))
     judge: Judge | None = None
     reward_model: Policy | None = None

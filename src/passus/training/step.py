@@ -11,18 +11,14 @@ Shapes: D sampled prompts, P of them that the updates use, G samples per prompt,
 
 import time
 
-import numpy as np
-import torch
 from torch import Tensor
 
-from passus.engine.device import to_device
-from passus.methods.advantages import advantages
 from passus.training import mel, rewards, step_metrics
+from passus.training.build_rows import kl_penalty, lesson_rows, row_advantages, training_rows
 from passus.training.mel import LessonBatch
 from passus.training.rewards import Scored
 from passus.training.rollout import sampling_params
 from passus.training.rollout_batch import RolloutBatch
-from passus.training.rows import TrainingRows, kl_penalty, training_rows
 from passus.training.state import PolicyRun
 from passus.training.step_metrics import Times, UpdateStats
 
@@ -73,34 +69,6 @@ def sample_round(run: PolicyRun, step: int, first: int, count: int, times: Times
     with times("rollout"):
         batch = run.rollout(drawn, step)
     return run.verify(batch, times)
-
-
-def row_advantages(run: PolicyRun, rows: TrainingRows, rewards_PG: Tensor) -> Tensor:
-    """Returns the advantage of every completion. Rows of given text all have 1."""
-    if rows.objective == "nll":
-        return torch.ones_like(rewards_PG)
-    tokens_PG = None
-    if run.config.method.advantage_scale == "whiten":
-        lengths_N = torch.tensor([len(tokens) for tokens in rows.completions_N])
-        tokens_PG = (lengths_N * rows.counts_N.cpu()).view(rewards_PG.shape)
-    return advantages(rewards_PG, run.config.method, tokens_PG)
-
-
-def lesson_rows(run: PolicyRun, lessons: LessonBatch | None) -> list[TrainingRows]:
-    """Rows of kept lessons: the mean over each lesson's tokens, their sum divided by the prompts of an update."""
-    method, train = run.config.method, run.config.train
-    if lessons is None or not lessons.kept or not method.lesson_coef:
-        return []
-    device, prompts = run.policy.model.device, train.prompts // train.updates
-    weights = [method.lesson_coef / (len(lesson.tokens) * prompts) for lesson in lessons.kept]
-    ones_N = torch.ones(len(weights), device=device)
-    return [
-        TrainingRows(
-            "nll", [lesson.context for lesson in lessons.kept], [lesson.tokens for lesson in lessons.kept],
-            [lesson.group for lesson in lessons.kept], ones_N, ones_N,
-            weight_N=to_device(np.array(weights, dtype=np.float32), device), loss_name="lessons",
-        )
-    ]  # fmt: skip
 
 
 def advance(run: PolicyRun, step: int, sampled: RolloutBatch, lessons: LessonBatch | None) -> None:

@@ -13,14 +13,13 @@ import numpy as np
 import torch
 
 from passus.config.tables import Config
-from passus.errors import Stop
 from passus.evaluation import best_of_n
 from passus.formatting import score
 from passus.models import reward_head
 from passus.runs.eval_point import EvalPoint
 from passus.runs.row_files import ROWS
 from passus.runs.run_folder import RunFolder
-from passus.training import checkpoint
+from passus.training.loop import run_steps
 from passus.training.optimizer import learning_rate
 from passus.training.reward_model.setup import EncodedProblem, RewardModelRun, prepare
 from passus.training.step_metrics import Times, number
@@ -33,21 +32,7 @@ def train(
     run = prepare(config, folder, generators, check_stop, say)
     if run.progress.step:
         say(f"resumes after step {run.progress.step}")
-    try:
-        while True:
-            if run.progress.step == 0 or run.is_due(config.eval.every):
-                take_eval_point(run, say)
-            if run.is_due(config.run.save_every):
-                run.save()
-            if run.is_last_step:
-                break
-            take_step(run)
-            run.check_finite()
-    except Stop:
-        run.optimizer.zero_grad()
-        run.save()
-        say(f"saved: the same command resumes from {checkpoint.latest(folder.checkpoints) or 'the start'}")
-        raise
+    run_steps(run, lambda: take_eval_point(run, say), lambda: take_step(run), run.save, say)
 
 
 def take_step(run: RewardModelRun) -> None:
