@@ -8,10 +8,10 @@ import torch
 from helpers.small_run import assert_same, record, run_small, small_config, stop_in_step
 from helpers.tiers import slow_cases
 from passus.errors import Stop, UsageError
+from passus.evaluation import grade_rollout
 from passus.grading.grade import Grade, Verdict
 from passus.metric_names import METRICS
 from passus.runs.run_folder import RunFolder
-from passus.training import verify
 from passus.training.setup import check_old_logprobs, prepare
 from passus.training.step import take_step
 
@@ -185,7 +185,7 @@ def test_rewards_come_from_the_table(tmp_path):
 
 def test_completions_with_a_grader_error_have_no_gradient(tmp_path, monkeypatch):
     failed = Grade(Verdict.ERROR, None)
-    monkeypatch.setattr(verify, "grade_items", lambda judge, items, *_: ([failed] * len(items), {}))
+    monkeypatch.setattr(grade_rollout, "grade_items", lambda judge, items, *_: ([failed] * len(items), {}))
     row = run_small(tmp_path / "arm", train={"steps": 1}).metrics()[0]
     assert row["train/grader_error"] == 1 and row["train/grad_norm"] == 0
 

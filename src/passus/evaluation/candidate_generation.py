@@ -22,7 +22,6 @@ from passus.evaluation.candidate_files import COLUMNS, EVAL, TRAIN, candidate_fi
 from passus.evaluation.suite import LoadedSuite, check_prompt_lengths, load_suite
 from passus.grading.grade import Verdict
 from passus.runs.run_folder import RunFolder
-from passus.tasks.grade_items import grade_items
 from passus.tasks.item import Item
 from passus.tasks.lookup import is_private, training_items
 
@@ -106,20 +105,20 @@ def candidate_rows(
     policy: Policy, sampler: Sampler, items: Sequence[Item], params: SamplingParams, generator: str
 ) -> list[dict[str, Any]]:
     """Samples and grades answers to items. Returns one row per answer."""
+    from passus.evaluation.grade_rollout import grade_rollout  # imports torch, which the launcher must not
+
     rollout = sampler.generate(policy.prompts(list(enumerate(items))), params)
-    texts_N = policy.chat.batch_decode(rollout.tokens)
-    answers_N = policy.chat.answers(rollout.tokens, texts_N)
     items_N = [item for item in items for _ in range(params.samples)]
-    grades_N, _ = grade_items(None, items_N, answers_N, [not finished for finished in rollout.finished])
+    graded = grade_rollout(policy, rollout, items_N)
     logp_N = np.array([np.mean(logps) for logps in rollout.logps])
     scores_N = (logp_N - logp_N.mean()) / (logp_N.std() or 1.0)  # a lower temperature raises all log-probs
     return [
         {
             "benchmark": item.benchmark, "item": item.index, "question": recorded_question(item),
             "gold": "" if is_private(item.benchmark) else item.gold,
-            "completion": texts_N[n], "verdict": str(grades_N[n].verdict), "extracted": grades_N[n].extracted,
+            "completion": graded.texts_N[n], "verdict": str(grade.verdict), "extracted": grade.extracted,
             "score": float(scores_N[n]), "generator": generator, "temperature": params.temperature,
             "sample": n % params.samples,
         }
-        for n, item in enumerate(items_N)
+        for n, (item, grade) in enumerate(zip(items_N, graded.grades_N, strict=True))
     ]  # fmt: skip

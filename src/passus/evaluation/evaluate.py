@@ -15,6 +15,7 @@ import numpy as np
 
 from passus.config.tables import EvalTable
 from passus.engine.interface import Sampler, SamplingParams
+from passus.evaluation.grade_rollout import grade_rollout
 from passus.evaluation.item_columns import Columns
 from passus.evaluation.suite import LoadedSuite, load_suite
 from passus.grading.grade import Verdict, canonical
@@ -22,7 +23,6 @@ from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint
 from passus.runs.row_files import ROWS
 from passus.stats import at_k, intervals
-from passus.tasks.grade_items import grade_items
 from passus.tasks.item import Item
 from passus.tasks.llm_judge import Judge
 
@@ -56,20 +56,18 @@ def _item_rows(
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
     """Samples and grades the items of one benchmark. Returns their rows, and the judge's failures by reason."""
     rollout = sampler.generate(policy.prompts([(item.index, item) for item in items]), params)
-    texts_N = policy.chat.batch_decode(rollout.tokens)
-    answers_N = policy.chat.answers(rollout.tokens, texts_N)
     items_N = [item for item in items for _ in range(params.samples)]
-    grades_N, judge_failures = grade_items(judge, items_N, answers_N, [not finished for finished in rollout.finished])
+    graded = grade_rollout(policy, rollout, items_N, judge)
     rows = [
         {
             "benchmark": item.benchmark, "temperature": params.temperature, "item": item.index, "sample": n % params.samples,
-            "verdict": str(grades_N[n].verdict), "extracted": grades_N[n].extracted, "tokens": len(rollout.tokens[n]),
-            "logp": float(np.sum(rollout.logps[n])), "completion": texts_N[n],
-            "value": float(grades_N[n].verdict is Verdict.CORRECT),
+            "verdict": str(grade.verdict), "extracted": grade.extracted, "tokens": len(rollout.tokens[n]),
+            "logp": float(np.sum(rollout.logps[n])), "completion": graded.texts_N[n],
+            "value": float(grade.verdict is Verdict.CORRECT),
         }
-        for n, item in enumerate(items_N)
+        for n, (item, grade) in enumerate(zip(items_N, graded.grades_N, strict=True))
     ]  # fmt: skip
-    return rows, judge_failures
+    return rows, graded.judge_failures
 
 
 def eval_point(step: int, benchmark: str, temperature: float, rows: Sequence[dict[str, Any]]) -> EvalPoint:

@@ -9,14 +9,13 @@ import torch
 
 from passus.config.tables import Config
 from passus.engine.packing import MicroBatchShape
+from passus.evaluation.suite import PROMPTS_CHECKED
 from passus.models.policy import Policy
 from passus.training import memory_plan
 from passus.training.memory_plan import MemoryEstimate, MemoryLayout
 
 if TYPE_CHECKING:
     from passus.training.state import PolicyRun
-
-PROMPTS_AHEAD = 256  # prompts whose lengths are looked at before a run begins
 
 
 @dataclass
@@ -42,7 +41,7 @@ def plan_layout(config: Config, policy: Policy, drawn: int) -> tuple[MemoryEstim
     """Fits the run to the GPU, or refuses it. There is no plan on a CPU, nor for families that were never tested."""
     if policy.model.device.type != "cuda" or not policy.is_tested_family:
         return None
-    items = config.task.items(config.seed, drawn, PROMPTS_AHEAD)
+    items = config.task.items(config.seed, drawn, PROMPTS_CHECKED)
     longest = max(len(prompt.tokens) for prompt in policy.prompts(items))
     estimate = memory_plan.predict_memory(config, longest, policy.model.dtype)
     free, _ = torch.cuda.mem_get_info()

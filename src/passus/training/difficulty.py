@@ -10,7 +10,7 @@ from passus.tasks.item import Item
 from passus.training.prompt_order import BASE_RATE_SAMPLES
 from passus.training.rollout_batch import RolloutBatch
 from passus.training.state import PolicyRun
-from passus.training.verify import grade_own_answers, read_reasoning
+from passus.training.step_metrics import Times
 
 
 def base_success_rates(run: PolicyRun, items: Sequence[Item], say: Callable[[str], None]) -> list[float]:
@@ -20,8 +20,7 @@ def base_success_rates(run: PolicyRun, items: Sequence[Item], say: Callable[[str
     run.policy.refresh_sampling_model()
     prompts = run.policy.prompts(list(enumerate(items)))
     batch = RolloutBatch(BASE_RATE_SAMPLES, list(items), prompts, run.sampler.generate(prompts, params))
-    batch.texts_N = run.policy.chat.batch_decode(batch.rollout.tokens)
-    grades_N = read_reasoning(run, batch).grades_N if config.reward.reader else grade_own_answers(run, batch)
-    rate_Q = np.array([g.verdict is Verdict.CORRECT for g in grades_N]).reshape(len(items), -1).mean(1)
+    batch = run.verify(batch, Times())
+    rate_Q = np.array([g.verdict is Verdict.CORRECT for g in batch.rewarded_grades_N]).reshape(len(items), -1).mean(1)
     say(f"difficulty: {len(items)} items x {BASE_RATE_SAMPLES} samples, success rate {rate_Q.mean():.2f}")
     return [float(rate) for rate in rate_Q]

@@ -16,10 +16,10 @@ import re
 from dataclasses import dataclass, replace
 
 from passus.engine.interface import Prompt, Sampler, SamplingParams
+from passus.evaluation.grade_rollout import grade_rollout
 from passus.grading.grade import BOX, Verdict
 from passus.methods.presets import Method
 from passus.models.policy import Policy
-from passus.tasks.grade_items import grade_items
 from passus.tasks.prompt import LESSON_TOKEN
 from passus.training.rollout_batch import RolloutBatch
 
@@ -151,9 +151,7 @@ def _validate(
     prompts = [replay if fits[i] else plain[i] for i, replay in enumerate(replays)] + plain
     solved = sampler.generate(prompts, replace(params, samples=1, stream="replay"))
     items = [batch.items_D[d] for d, *_ in pairs]
-    answers = policy.chat.answers(solved.tokens, policy.chat.batch_decode(solved.tokens))
-    grades, _ = grade_items(None, items * 2, answers, [not finished for finished in solved.finished])
-    is_right = [grade.verdict is Verdict.CORRECT for grade in grades]
+    is_right = [grade.verdict is Verdict.CORRECT for grade in grade_rollout(policy, solved, items * 2).grades_N]
     helped = [fits[i] and is_right[i] for i in range(len(pairs))]
     tokens = sum(len(p.tokens) for p in prompts) + sum(map(len, solved.tokens))
     return _Validation(helped, sum(is_right[len(pairs) :]) / len(pairs), tokens)

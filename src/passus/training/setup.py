@@ -14,7 +14,7 @@ import torch
 from passus.config.tables import LIVE, Config
 from passus.errors import UsageError
 from passus.evaluation import contamination, cot_readers
-from passus.evaluation.suite import LoadedSuite, check_prompt_lengths, load_suite
+from passus.evaluation.suite import PROMPTS_CHECKED, LoadedSuite, check_prompt_lengths, load_suite
 from passus.models import loader, reward_head
 from passus.models.lora import weights_fingerprint
 from passus.models.policy import Policy
@@ -24,7 +24,7 @@ from passus.tasks.llm_judge import make_judge
 from passus.tasks.lookup import task_parts
 from passus.training import checkpoint, regression_alarm, rewards
 from passus.training.checkpoint import Progress
-from passus.training.cuda_layout import PROMPTS_AHEAD, apply_layout, plan_layout
+from passus.training.cuda_layout import apply_layout, plan_layout
 from passus.training.optimizer import Optimizer
 from passus.training.prompt_order import PrioritisedPrompts, StreamPrompts
 from passus.training.rollout import sample_completions, show_solutions
@@ -98,7 +98,7 @@ def load_reward_model(config: Config, folder: RunFolder, suite: LoadedSuite) -> 
     name = config.reward.model
     if not name:
         return None
-    items = [item for _, item in config.task.items(config.seed, 0, PROMPTS_AHEAD)]
+    items = [item for _, item in config.task.items(config.seed, 0, PROMPTS_CHECKED)]
     items += [item for benchmark_items in suite.items.values() for item in benchmark_items]
     longest = max(config.train.max_tokens, config.eval_tokens)
     reward_model = reward_head.load_checked(name, f"reward.model = {name}", items, longest, config.run.device, config.run.dtype)

@@ -3,8 +3,7 @@
 from passus.config.tables import LIVE
 from passus.evaluation import cot_readers
 from passus.evaluation.cot_readers import Reader
-from passus.grading.grade import Grade
-from passus.tasks.grade_items import grade_items
+from passus.evaluation.grade_rollout import grade_rollout
 from passus.training.rollout_batch import RolloutBatch
 from passus.training.state import PolicyRun
 from passus.training.step_metrics import Times
@@ -13,8 +12,8 @@ from passus.training.step_metrics import Times
 def verify_answers(run: PolicyRun, batch: RolloutBatch, times: Times) -> RolloutBatch:
     """Grades the policy's own answers."""
     with times("grade"):
-        batch.texts_N = run.policy.chat.batch_decode(batch.rollout.tokens)
-        batch.grades_N = grade_own_answers(run, batch)
+        graded = grade_rollout(run.policy, batch.rollout, batch.items_N)
+        batch.texts_N, batch.grades_N = graded.texts_N, graded.grades_N
     return batch
 
 
@@ -26,11 +25,6 @@ def verify_reader_answers(run: PolicyRun, batch: RolloutBatch, times: Times) -> 
         batch.reader_grades_N, batch.reader_tokens = reading.grades_N, reading.tokens
         batch.trained_tokens_N = cot_readers.reasoning_tokens(run.policy, batch.rollout.tokens, batch.texts_N)
     return batch
-
-
-def grade_own_answers(run: PolicyRun, batch: RolloutBatch) -> list[Grade]:
-    answers = run.policy.chat.answers(batch.rollout.tokens, batch.texts_N)
-    return grade_items(None, batch.items_N, answers, [not finished for finished in batch.rollout.finished])[0]
 
 
 def read_reasoning(run: PolicyRun, batch: RolloutBatch) -> cot_readers.Reading:
