@@ -10,9 +10,10 @@ from passus.engine import attention
 from passus.engine.eager import EagerEngine
 from passus.engine.interface import Prompt, SamplingParams
 from passus.errors import UsageError
-from passus.models.chat_format import PROBE, PROBE_ITEM, TEMPLATE_ERRORS, ChatFormat
+from passus.models.chat_format import PROBE, PROBE_ITEM, ChatFormat
 from passus.models.families import FAMILIES
 from passus.models.policy import Policy
+from passus.models.template_process import ChatTemplateError
 
 
 def error_summary(error: Exception) -> str:
@@ -42,9 +43,9 @@ def check_template(base: str, chat: ChatFormat) -> None:
     """Renders one question, so that a faulty chat template is found at load time."""
     try:
         template, text = chat.chat_template, chat.render(PROBE_ITEM)
-    except TEMPLATE_ERRORS as error:
+    except ChatTemplateError as error:
         raise UsageError(
-            f"model.base = {base!r}: its chat template fails: {type(error).__name__}: {error_summary(error)}",
+            f"model.base = {base!r}: its chat template {error.problem}",
             expected="a template that takes one user message (chat_template.jinja, or chat_template in tokenizer_config.json)"
             + (", and a system message: it may not, so write model.system = ''" if chat.system else ""),
         ) from None

@@ -25,10 +25,11 @@ from passus.config.tables import ModelTable
 from passus.engine import attention, packing
 from passus.errors import PassusError, UsageError
 from passus.models import loader, lora
-from passus.models.chat_format import TEMPLATE_ERRORS, ChatFormat
+from passus.models.chat_format import ChatFormat
 from passus.models.locate import locate_model, portable_name
 from passus.models.lora import is_adapter
 from passus.models.policy import Policy
+from passus.models.template_process import ChatTemplateError
 from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 from passus.tasks.item import Item
@@ -128,13 +129,20 @@ def _load_folder(name: str, folder: str, device: str, dtype: str, table: ModelTa
     return policy
 
 
-def encode_pair(policy: Policy, item: Item, completion: str) -> list[int]:
-    """Encodes a problem and its answer, to the end of the answer's turn. Padding tokens at the end are removed, as transformers
-    ignores them."""
-    row = list(policy.prompt_from_text(policy.chat.exchange(item.question, policy.chat.strip_markers(completion)), 0).tokens)
-    while len(row) > 1 and row[-1] == policy.text_config.pad_token_id:
-        row.pop()
-    return row
+def encode_pairs(policy: Policy, pairs: Sequence[tuple[Item, str]]) -> list[list[int]]:
+    """Encodes problems with an answer each, to the end of the answer's turn. Padding tokens at the end are removed, as
+    transformers ignores them."""
+    texts = policy.chat.exchanges([(item.question, policy.chat.strip_markers(answer)) for item, answer in pairs])
+    rows = [list(prompt.tokens) for prompt in policy.prompts_from_texts(texts)]
+    for row in rows:
+        while len(row) > 1 and row[-1] == policy.text_config.pad_token_id:
+            row.pop()
+    return rows
+
+
+def encode_pair(policy: Policy, item: Item, answer: str) -> list[int]:
+    """Encodes one problem and its answer, as `encode_pairs` does."""
+    return encode_pairs(policy, [(item, answer)])[0]
 
 
 def check_readable(policy: Policy, name: str, items: Sequence[Item], completions: Sequence[str]) -> None:
@@ -143,9 +151,9 @@ def check_readable(policy: Policy, name: str, items: Sequence[Item], completions
         answer = policy.chat.strip_markers(completion)
         try:
             text = policy.chat.exchange(item.question, answer)
-        except TEMPLATE_ERRORS as error:
+        except ChatTemplateError as error:
             raise UsageError(
-                f"the chat template of {name} fails on an answer: {type(error).__name__}: {error}",
+                f"the chat template of {name} {error.problem}",
                 expected="a template that takes a question and an answer",
             ) from None
         if answer.strip() not in text or item.question.strip() not in text:
@@ -168,7 +176,7 @@ def load_checked(name: str, setting: str, items: Sequence[Item], max_tokens: int
     """
     scorer = load(name, device, dtype)
     check_readable(scorer, setting, items[:32], [item.gold for item in items[:32]])
-    check_length(scorer, setting, max(len(encode_pair(scorer, item, "")) for item in items) + max_tokens)
+    check_length(scorer, setting, max(map(len, encode_pairs(scorer, [(item, "") for item in items]))) + max_tokens)
     return scorer
 
 
@@ -243,7 +251,7 @@ def encode_candidates(policy: Policy, items: Sequence[Item], completions: Sequen
     """Encodes the completions of each item."""
     unique = dict.fromkeys((p, text) for p, texts in enumerate(completions) for text in texts)
     pairs = {(p, text): n for n, (p, text) in enumerate(unique)}
-    rows = [encode_pair(policy, items[p], text) for p, text in pairs]
+    rows = encode_pairs(policy, [(items[p], text) for p, text in pairs])
     check_length(policy, "the reward model", max(map(len, rows), default=0))
     row_of = [[pairs[p, text] for text in texts] for p, texts in enumerate(completions)]
     return EncodedCandidates(rows, [p for p, _ in pairs], row_of)
