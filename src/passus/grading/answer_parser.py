@@ -253,6 +253,8 @@ class AnswerParser:
         name = re.sub(r"[\s{}]|\x02|\x03", "", patterns.DERIVATIVE.sub(r"\1'", left))
         if not left:
             return self.parse_list(right)
+        if patterns.DENIED_NAME.search(left):
+            raise ProseError(left[:40])
         if len(pieces) > 2 and not patterns.NAME.fullmatch(left) and patterns.VARIABLE_LETTER.search(left):
             raise ExpressionError("a chain of equations")
         if patterns.NAME.fullmatch(left) or patterns.DESCRIPTIVE_NAME.fullmatch(left):

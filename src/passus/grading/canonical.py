@@ -7,8 +7,8 @@ from fractions import Fraction
 from passus.grading.answer_parser import parse_answer
 from passus.grading.answer_text import compact
 from passus.grading.answer_types import Value, Words
+from passus.grading.boxes import MAX_ANSWER
 from passus.grading.expression import ExpressionError
-from passus.grading.extract import MAX_ANSWER
 from passus.grading.rational import rational_value
 
 # No exponent is allowed, so that a few characters cannot mean a billion digits.

@@ -36,6 +36,8 @@ UNICODE = str.maketrans(
 
 UNICODE_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "01234567890123456789")
 UNICODE_FRACTION = re.compile(r"([⁰¹²³⁴-⁹]{1,6})[⁄/]([₀-₉]{1,6})")
+TIMES_LETTER = re.compile(r"(?<=\d)\s?[xX]\s?(?=10\s?(?:\^|\*\*))")
+"""The x of `7.2 x 10^8`."""
 LONG_SPACE = re.compile(r"\s{3,}")
 """Long runs of spaces are collapsed first, because patterns with several optional spaces would try every way to split them."""
 LAYOUT = re.compile(
@@ -107,6 +109,7 @@ def normalize_latex(text: str) -> str:
         .translate(UNICODE)
         .replace("\x00", "")
     )
+    text = TIMES_LETTER.sub(r" \\times ", text) if "10" in text else text
     text = LONG_SPACE.sub("  ", text).replace("\text{", "\\text{").replace("\frac", "\\frac").replace(r"\cr", r"\\")
     text = ROW_SPACE.sub(r"\\\\", text).replace("\\\\[", "\\\\ [") if r"\\" in text else text
     text = text.replace("...", r"\ldots ").replace("…", r"\ldots ").replace("np.", "").replace("math.", "")
