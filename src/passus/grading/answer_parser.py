@@ -36,6 +36,7 @@ from passus.grading.answer_types import (
     Value,
     Words,
 )
+from passus.grading.boxes import LONG_INTEGER
 from passus.grading.brackets import balance_braces, is_balanced, split_outside_brackets, split_relations, strip_outer_braces
 from passus.grading.expression import (
     INFINITY,
@@ -75,10 +76,14 @@ PHRASES: dict[str, Answer] = {
 BRACKET_PAIRS = (("\\{", "\\}"), ("(", ")"), ("[", "]"), ("(", "]"), ("[", ")"), ("\\langle", "\\rangle"), ("]", "["))
 
 
+def is_too_long(text: str) -> bool:
+    return len(text) > MAX_ANSWER_LENGTH and not LONG_INTEGER.fullmatch(text)
+
+
 @lru_cache(maxsize=2048)
 def parse_answer(text: str) -> Answer:
     """Returns the answer in a text of any kind. Unparsable text becomes Words or Unsupported; nothing is raised."""
-    if len(text) > MAX_ANSWER_LENGTH:
+    if is_too_long(text):
         return Unsupported(text, "too long", malformed=True)
     if not text.isascii() and any(c.isdigit() and not c.isascii() for c in normalize_latex(text)):
         return prose_answer(text)

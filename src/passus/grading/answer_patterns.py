@@ -72,7 +72,7 @@ OCR_DECIMAL = re.compile(r"(-?\d+)\. (\d+)")
 OR_MARK, AND_MARK = "\x04", "\x05"
 """Stand after a comma that replaces a conjunction."""
 CONJUNCTION = re.compile(
-    r"(?<![A-Za-z\\])(?:and|or|OR|和|或|与)(?![A-Za-z])|\\(?:and|or|cap)(?![A-Za-z])|\x02(?:,? ?and|,? ?or)\x03"
+    r"(?<![A-Za-z\\])(?:and|or|OR)(?![A-Za-z])|和|或者?|与|且|\\(?:and|or|cap)(?![A-Za-z])|\x02(?:,? ?and|,? ?or)\x03"
     r"|(?P<kept>\x02[^\x03]*\x03)"
 )
 PROSE = re.compile(r"(?<![A-Za-z\\])(?!(?:sin|cos|tan|log|sqrt|exp|mod|min|max)(?![A-Za-z]))[A-Za-z]{3,}")

@@ -11,7 +11,7 @@ BARE_BOX = re.compile(r"(?<!\\)\\boxed\s*([A-Z0-9])(?![A-Za-z0-9.,^_{(\\/])|(?<!
 BRACE = re.compile(r"\\.|[{}]", re.S)
 MAX_ANSWER = 2048
 """Characters in a box."""
-LONG_INTEGER = re.compile(r"\s{0,3}-?\d[\d,]{1000,16000}\s{0,3}(?=\})")
+LONG_INTEGER = re.compile(r"[A-Za-z\s$=]{0,12}-?\d[\d,]{1000,16000}(?:\.0{0,9})?[\s$.]{0,4}")
 """An integer may be longer than other answers."""
 MAX_BOXES = 64
 """Boxes that are tried, from the end. It bounds the time on a text that is full of broken boxes."""
@@ -83,4 +83,4 @@ def _balanced_content(output: str, start: int) -> str | None:
         if depth == 0:
             return output[start : match.start()]
     number = LONG_INTEGER.match(output, start)
-    return number[0] if number else None
+    return number[0] if number and output.startswith("}", number.end()) else None

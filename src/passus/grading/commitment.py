@@ -29,7 +29,7 @@ class NoAnswer:
     reason: str
 
 
-class Reading(Protocol):
+class AnswerReading(Protocol):
     """What announced texts answer: mathematics, or the letters of a choice."""
 
     is_choice: bool
@@ -51,7 +51,7 @@ class MathReading:
         return None
 
 
-def committed_answer(text: str, reading: Reading) -> Announcement | NoAnswer:
+def committed_answer(text: str, reading: AnswerReading) -> Announcement | NoAnswer:
     """Returns the answer that the text commits to, or why it commits to none."""
     found = [a for a in announcements(text) if reading.announced(a) is not None]
     if reading.is_choice and not found:
@@ -74,7 +74,7 @@ def committed_answer(text: str, reading: Reading) -> Announcement | NoAnswer:
     return NoAnswer("the answer is called wrong") if _is_denied(answer, text) else answer
 
 
-def _closing(text: str, start: int, reading: Reading) -> Announcement | None:
+def _closing(text: str, start: int, reading: AnswerReading) -> Announcement | None:
     """Returns the answer of the last line or sentence after `start`."""
     if not reading.is_choice:
         return closing_answer(text, start)
@@ -107,13 +107,13 @@ def _concludes(text: str, closing: Announcement) -> bool:
     return patterns.CONCLUSION.match(text[closing.at : closing.at + 80].lstrip()) is not None
 
 
-def _agree(a: Announcement, b: Announcement, reading: Reading) -> bool:
+def _agree(a: Announcement, b: Announcement, reading: AnswerReading) -> bool:
     if a is b or reading.is_choice:
         return _letters(a, reading) == _letters(b, reading)
     return bool(equivalent(a.text, b.text) or equivalent(b.text, a.text))
 
 
-def _letters(announcement: Announcement, reading: Reading) -> str | None:
+def _letters(announcement: Announcement, reading: AnswerReading) -> str | None:
     letters = reading.announced(announcement)
     return reading.last_line(announcement.text) if letters is None else letters
 

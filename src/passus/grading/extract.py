@@ -12,7 +12,7 @@ from passus.grading import announcement_patterns as patterns
 from passus.grading.announcements import MARKS, MAX_UNBOXED, Announcement, Source
 from passus.grading.boxes import TAIL, find_box, has_open_box
 from passus.grading.closing_text import answer_turn, collapse_spaces, strip_courtesy
-from passus.grading.commitment import NOTHING_ANNOUNCED, MathReading, NoAnswer, Reading, committed_answer
+from passus.grading.commitment import NOTHING_ANNOUNCED, AnswerReading, MathReading, NoAnswer, committed_answer
 
 Extract = Literal["boxed", "any"]
 BOXED: Extract = "boxed"
@@ -31,7 +31,7 @@ class ExtractedAnswer:
     source: Source
 
 
-def extract_answer(output: str, extract: Extract = ANY, reading: Reading = MATH_READING) -> ExtractedAnswer | NoAnswer:
+def extract_answer(output: str, extract: Extract = ANY, reading: AnswerReading = MATH_READING) -> ExtractedAnswer | NoAnswer:
     """Returns the answer and where it stood, or why the output gives none."""
     turn = output if extract == BOXED else answer_turn(output)
     box = find_box(turn)
@@ -47,7 +47,7 @@ def extract_answer(output: str, extract: Extract = ANY, reading: Reading = MATH_
     return _announced(turn, reading)
 
 
-def _unless_retracted(box: ExtractedAnswer, after: str, reading: Reading) -> ExtractedAnswer | NoAnswer:
+def _unless_retracted(box: ExtractedAnswer, after: str, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
     """Returns the boxed answer, unless the text after the box takes it back and may announce another one."""
     if not patterns.RETRACTION.search(after[-TAIL:]):
         return box
@@ -55,7 +55,7 @@ def _unless_retracted(box: ExtractedAnswer, after: str, reading: Reading) -> Ext
     return NoAnswer("the answer in the box is taken back") if isinstance(announced, NoAnswer) else announced
 
 
-def _announced(turn: str, reading: Reading) -> ExtractedAnswer | NoAnswer:
+def _announced(turn: str, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
     text = strip_courtesy(join_displays(collapse_spaces(turn[-TAIL:])))
     found = committed_answer(text, reading)
     if isinstance(found, Announcement):
