@@ -30,7 +30,9 @@ def read(text: Path, *, out: Path) -> int:
 
 
 def _read_text(path: Path) -> str:
+    from passus.bounded_json import read_text
+
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a text file ({error})", expected="a chart description in UTF-8") from None

@@ -11,6 +11,7 @@ from passus.atomic_io import write_atomic
 from passus.errors import UsageError
 from passus.evaluation.contamination import question_fingerprint
 from passus.grading.grade import Verdict
+from passus.runs.row_files import check_table_size
 from passus.tasks.item import Item
 from passus.tasks.lookup import is_private
 
@@ -25,6 +26,8 @@ COLUMNS = {
 deviations over the answers of that generator at that temperature."""
 REQUIRED, OPTIONAL = ("benchmark", "item", "question", "completion", "verdict"), ("extracted", "score", "gold")
 EXPECTED = f"a Parquet file with columns {', '.join(REQUIRED)} (and extracted, score, gold)"
+MAX_TEXT = 1_000_000
+"""Characters of a question, an answer or a completion."""
 FINGERPRINT_PREFIX = "sha256:"
 FINGERPRINT = re.compile(f"{FINGERPRINT_PREFIX}[0-9a-f]{{64}}")
 
@@ -60,12 +63,14 @@ def _read_table(path: Path) -> Any:
     import pyarrow.parquet
 
     try:
-        table = pyarrow.parquet.read_table(path)
+        with pyarrow.parquet.ParquetFile(path) as file:
+            check_table_size(file.metadata)
+            table = file.read([name for name in COLUMNS if name in file.schema_arrow.names])
     except FileNotFoundError:
         raise UsageError(f"no candidates file {path}", expected=EXPECTED) from None
-    except (pyarrow.ArrowInvalid, OSError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise UsageError(
-            f"{path} cannot be read: {str(error).splitlines()[0]}", expected=EXPECTED, write="the complete file again"
+            f"{path} cannot be read: {(str(error).splitlines() or [''])[0]}", expected=EXPECTED, write="the complete file again"
         ) from None
     if missing := [name for name in REQUIRED if name not in table.column_names]:
         raise UsageError(f"{path} has no column {missing[0]}", expected=EXPECTED)
@@ -82,6 +87,8 @@ def _read_column(path: Path, table: Any, name: str) -> list[Any]:
     except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):
         dtype = table.column(name).type
         raise UsageError(f"{path}: column {name} is {dtype}", expected=f"a column of {COLUMNS[name]}") from None
+    if (longest := max((len(value) for value in values if isinstance(value, str)), default=0)) > MAX_TEXT:
+        raise UsageError(f"{path}: a {name} of {longest:,} characters", expected=f"at most {MAX_TEXT:,}")
     if name in REQUIRED and (empty := [n for n, value in enumerate(values) if value is None]):
         raise UsageError(f"{path}, row {empty[0]}: no {name}", expected="a value in every row")
     return values

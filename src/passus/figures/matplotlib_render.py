@@ -7,10 +7,12 @@ spaced out, and a map of very many cells becomes an image.
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from passus.atomic_io import write_atomic
 from passus.figures.matplotlib_heatmap import draw_heatmap, draw_solved
 from passus.figures.matplotlib_layout import COLUMN, PAGE
 from passus.figures.matplotlib_lines import draw_curves, draw_grid
@@ -22,14 +24,15 @@ def save(figure: Figure, paths: Sequence[Path], column: bool = False) -> None:
     with drawn(figure, column) as canvas:
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Written beside the target first, so that a viewer never sees half of a figure.
-            temporary = path.with_name(f".{path.stem}.tmp{path.suffix}")
-            if path.suffix == ".svg":
-                temporary.write_text(_to_svg(canvas), encoding="utf-8")
-            else:
-                dpi = (COLUMN if column else PAGE).dpi
-                canvas.savefig(temporary, dpi=dpi, metadata={"CreationDate": None} if path.suffix == ".pdf" else None)
-            temporary.replace(path)
+            write_atomic(path, partial(_write, canvas, path.suffix, (COLUMN if column else PAGE).dpi), durable=False)
+
+
+def _write(canvas: Any, suffix: str, dpi: int, target: Path) -> None:
+    if suffix == ".svg":
+        target.write_text(_to_svg(canvas), encoding="utf-8")
+    else:
+        metadata = {"CreationDate": None} if suffix == ".pdf" else None
+        canvas.savefig(target, format=suffix[1:], dpi=dpi, metadata=metadata)
 
 
 def svg(figure: Figure) -> str:

@@ -6,6 +6,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +17,9 @@ from passus.bounded_json import parse_json, read_text
 from passus.errors import UsageError
 from passus.runs.curve import Claim, Curve, CurvePoint, Curves
 
-MAX_SERIES, MAX_POINTS, MAX_ITEMS = 1000, 5000, 10_000_000
+MAX_POINTS, MAX_ITEMS = 5000, 10_000_000
+MAX_BENCHMARKS, MAX_PAIRS, MAX_ALL_POINTS = 40, 2500, 20_000
+"""Limits of all series together: benchmarks, pairs of lines on one benchmark, which are compared with each other, points."""
 MAX_TEXT = 10_000
 """Characters of a name or a claim."""
 
@@ -28,9 +31,8 @@ def read_curve_file(path: Path) -> Curves:
         claims, unread = (
             [Claim(_text(claim["text"]), int(claim["line"])) for claim in content.get(key, [])] for key in ("claims", "unread")
         )
-        if len(content["series"]) > MAX_SERIES:
-            raise ValueError(f"it has {len(content['series'])} series, more than {MAX_SERIES}")
         series = [_parse_curve(row) for row in content["series"]]
+        check_counts(series)
         title, source = _text(content.get("title", "")), _text(content.get("source", ""))
         return Curves(title, _text(content["x"]), _text(content["y"]), series, claims, unread, source)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -50,6 +52,19 @@ def _parse_curve(row: dict[str, Any]) -> Curve:
     ]  # fmt: skip
     n, k = (None if row.get(key) is None else int(row[key]) for key in ("n", "k"))
     return checked(Curve(_text(row["name"]), _text(row.get("benchmark") or ""), points, n, k))
+
+
+def check_counts(series: Sequence[Curve]) -> None:
+    """Raises ValueError for more curves than can be drawn and compared in seconds."""
+    lines = Counter(curve.benchmark for curve in series)
+    counts = {
+        "benchmarks": (len(lines), MAX_BENCHMARKS),
+        "pairs of lines on one benchmark": (sum(math.comb(n, 2) for n in lines.values()), MAX_PAIRS),
+        "points": (sum(len(curve.points) for curve in series), MAX_ALL_POINTS),
+    }
+    for noun, (count, most) in counts.items():
+        if count > most:
+            raise ValueError(f"{count:,} {noun} are more than {most:,}")
 
 
 def _text(value: Any) -> str:
@@ -89,6 +104,11 @@ def _is_finite(values: Sequence[float | None]) -> bool:
 
 
 def write_curve_file(curves: Curves, path: Path) -> None:
+    """Writes curves. Refuses those that could not be read again."""
+    try:
+        check_counts(curves.series)
+    except ValueError as error:
+        raise UsageError(f"too many curves for one file: {error}", expected="the curves of one chart") from None
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(curves_to_json(curves), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
