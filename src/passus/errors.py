@@ -15,6 +15,10 @@ MAX_WORD = 200
 """Characters of a word for which a similar one is looked up."""
 
 
+LEAST_ADDRESS_SPACE = 1_500_000_000
+"""Bytes. With less, libraries of torch end the process while they are loaded, without an exception that could be reported."""
+
+
 class PassusError(Exception):
     """An error at run time. Exit code 1."""
 
@@ -71,11 +75,17 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def _address_space_is_limited() -> bool:
+    return _address_space() is not None
+
+
+def _address_space() -> int | None:
+    """Returns the limit of this process's address space in bytes, or None without one."""
     try:
         import resource
     except ImportError:  # not on Windows
-        return False
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def out_of_memory_error(error: BaseException) -> PassusError:
@@ -96,7 +106,14 @@ def missing_package_error(name: str) -> UsageError:
 
 
 def check_train_packages() -> None:
-    """Raises an error that says what to install, before a run folder is created."""
+    """Raises an error that says what to install or to allow, before a run folder is created or torch is imported."""
     for name in TRAIN_PACKAGES:
         if find_spec(name) is None:
             raise missing_package_error(name)
+    space = _address_space()
+    if space is not None and space < LEAST_ADDRESS_SPACE:
+        raise PassusError(
+            f"this process may use {space:,} bytes of address space, and torch would run out of memory while it is loaded",
+            expected=f"at least {LEAST_ADDRESS_SPACE:,}",
+            write="ulimit -v unlimited",
+        )

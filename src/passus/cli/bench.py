@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from passus.cli.options import Device, Json
-from passus.errors import UsageError
+from passus.errors import UsageError, check_train_packages
 
 
 def bench(
@@ -44,6 +44,7 @@ def bench(
     json_
         Print the result as JSON.
     """
+    check_train_packages()
     from passus.atomic_io import write_text
     from passus.bench.measure import format_result, measure
     from passus.bench.workloads import Workload

@@ -5,6 +5,7 @@ import sys
 from cyclopts import App
 
 from passus.cli.options import Data, Json, use_data
+from passus.errors import check_train_packages
 
 benchmarks = App(name="benchmarks", help="List the known benchmarks, or load their data.")
 
@@ -52,6 +53,7 @@ def pull_benchmark(name: str, *, data: Data = None) -> int:
     name
         A benchmark, a suite, or a file.
     """
+    check_train_packages()
     from passus.config import resolve
     from passus.console import print_next_commands
     from passus.evaluation import suite

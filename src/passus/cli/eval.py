@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from passus.cli.options import Data, Device, Json, Thinking, use_data
-from passus.errors import UsageError
+from passus.errors import UsageError, check_train_packages
 
 if TYPE_CHECKING:
     from passus.config.tables import Config
@@ -103,6 +103,7 @@ def _create_folder(out: Path) -> None:
 
 def evaluate_model(config: "Config", seed: int, device: str, selector: str, judge_timeout: float) -> "EvaluationResult":
     """Evaluates a model. Loads the data before the model, so that missing data is reported at once."""
+    check_train_packages()
     from passus.engine.device import choose_device, choose_dtype
     from passus.evaluation import suite
     from passus.evaluation.best_of_n import add_rm_at_k

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Literal
 
+from passus.errors import check_train_packages
+
 
 def export(model: str, *, out: Path, dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto") -> int:
     """Export a trained model to a folder in Hugging Face layout, with its adapter merged into the weights.
@@ -18,6 +20,7 @@ def export(model: str, *, out: Path, dtype: Literal["auto", "float32", "bfloat16
     """
     from passus.console import print_next_commands, spinner
 
+    check_train_packages()
     with spinner("exporting"):
         from passus.models.export import export as export_model
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from passus.cli.options import Device
+from passus.errors import check_train_packages
 
 
 def pretrain(
@@ -36,6 +37,7 @@ def pretrain(
     workers
         Number of processes that generate texts.
     """
+    check_train_packages()
     from passus.nano import pretrain as nano
 
     nano.make_shipped_model(

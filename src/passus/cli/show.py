@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from passus.cli.options import Data, Thinking, use_data
-from passus.errors import UsageError
+from passus.errors import UsageError, check_train_packages
 
 if TYPE_CHECKING:
     from passus.runs.run_folder import RunFolder
@@ -54,6 +54,7 @@ def show(
 
 def show_item(name: str, index: int, model: str, template: str, system: str, thinking: str) -> None:
     """Prints the prompt that a model would get for an item, and the reference answer."""
+    check_train_packages()
     from rich.text import Text
 
     from passus.console import print_next_commands, rich_console
