@@ -68,8 +68,10 @@ def _is_launch(launch: Any) -> bool:
     """Returns whether the parts of a launch that are read later have the types that passus writes."""
     if not isinstance(launch, dict):
         return False
-    data, changes = launch.get("data") or {}, launch.get("version_changes") or {}
-    if not all(isinstance(part, dict) for part in (data, changes, launch.get("versions") or {}, data.get("sha256") or {})):
+    data, changes, versions_then = (launch.get(key) or {} for key in ("data", "version_changes", "versions"))
+    if not all(isinstance(part, dict) for part in (data, changes, versions_then)):
+        return False
+    if not isinstance(data.get("sha256") or {}, dict):
         return False
     remarks = data.get("remarks") or []
     has_pairs = all(isinstance(pair, list) and len(pair) == 2 for pair in changes.values())

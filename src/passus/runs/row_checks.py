@@ -35,7 +35,7 @@ def check_eval_row(row: Row, known: Mapping[str, Any]) -> None:
 
 def _check_value(key: str, value: Any) -> None:
     if key in INTEGERS:
-        if not isinstance(value, int):
+        if not isinstance(value, int) or value < 0:
             raise _error(key, value, "a whole number")
     elif key in TEXTS:
         if not isinstance(value, str) or len(value) > MAX_NAME:
