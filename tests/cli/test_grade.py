@@ -1,6 +1,7 @@
 """`passus grade`: lines in, the same lines out with their verdicts."""
 
 import json
+import re
 
 import pytest
 
@@ -20,9 +21,13 @@ CASES = [
 EXPECTED = ["correct", "wrong", "correct", "unparseable", "truncated", "correct", "correct", "correct"]
 
 
-def graded(path, text: str) -> list[dict]:
+def graded(path, text: str, **options) -> list[dict]:
     (path / "in.jsonl").write_text(text, encoding="utf-8")
-    assert grade(input_=path / "in.jsonl", output=path / "out" / "verdicts.jsonl") == 0
+    assert grade(input_=path / "in.jsonl", output=path / "out" / "verdicts.jsonl", **options) == 0
+    return rows_of(path)
+
+
+def rows_of(path) -> list[dict]:
     return [json.loads(line) for line in (path / "out" / "verdicts.jsonl").read_text(encoding="utf-8").split("\n") if line]
 
 
@@ -40,10 +45,15 @@ def test_lines_come_back_in_order_with_what_they_had(tmp_path):
         ('{"gold": 1, "output": "1"}', "gold is not a string"),
         ('{"gold": "1", "output": "1", "kind": "essay"}', "kind is 'essay'"),
         ("[" * 100_000, "not JSON"), ('{"gold": "1", "output": "1", "truncated": "false"}', "truncated is 'false'"),
+        ('{"gold": " ", "output": "\\\\boxed{}"}', "gold is empty"), ('{"output": "1"}', "gold is missing"),
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_graded_is_an_error_and_the_others_go_on(tmp_path, line, reason):
-    rows = graded(tmp_path, line + "\n" + json.dumps(CASES[0]) + "\n")
+    """The output has a line for every line, and the exit code is 2."""
+    with pytest.raises(UsageError, match=f"1 of 2 lines cannot be graded; line 2: {re.escape(reason)}") as refused:
+        graded(tmp_path, "\n" + line + "\n" + json.dumps(CASES[0]) + "\n")
+    rows = rows_of(tmp_path)
+    assert refused.value.exit_code == 2
     assert [row["verdict"] for row in rows] == ["error", "correct"] and reason in rows[0]["reason"]
 
 
@@ -51,3 +61,63 @@ def test_an_empty_file_and_a_missing_one(tmp_path):
     assert graded(tmp_path, "") == []
     with pytest.raises(UsageError, match="no such file"):
         grade(input_=tmp_path / "none.jsonl", output=tmp_path / "out.jsonl")
+
+
+ANNOUNCED = {"gold": "7", "output": "The answer is 7."}
+
+
+def lines(*cases: dict) -> str:
+    return "".join(json.dumps(case) + "\n" for case in cases)
+
+
+@pytest.mark.parametrize(("mode", "verdict"), [("any", "correct"), ("boxed", "unparseable")])
+def test_the_mode_of_extraction_decides_and_is_recorded(tmp_path, capsys, mode, verdict):
+    (row,) = graded(tmp_path, lines(ANNOUNCED), extract=mode)
+    assert (row["verdict"], row["extract"]) == (verdict, mode) and f"(extract = {mode})" in capsys.readouterr().out
+
+
+def test_an_explanation_says_what_was_extracted_parsed_and_compared(tmp_path, capsys):
+    cases = [
+        ANNOUNCED, {"gold": "1/3", "output": "\\boxed{0.333}"}, {"gold": "7", "output": "The answer is 7. The answer is 8."},
+        {"gold": "B", "output": "Option B is correct.", "kind": "choice"}, {"gold": "7", "output": "7", "truncated": True},
+        {"gold": "(1,2]", "output": "\\boxed{1 < x < 2}"}, {"gold": "15", "output": "\\boxed{\\sum_{k=1}^{5} k}"},
+        {"gold": "1", "output": "\ud800 \\boxed{\ud800}"},
+    ]  # fmt: skip
+    graded(tmp_path, lines(*cases), explain=True)
+    text = capsys.readouterr().out
+    sections = re.split(r"line \d+\n", text)[1:]
+    assert len(sections) == len(cases)
+    expected = [
+        (
+            "`7` from a phrase that announces the answer (extract = any)",
+            "parsed gold: number 7",
+            "compared: number, equal",
+            "correct",
+        ),
+        ("`0.333` from the last box", "expression (1/3)", "different: 0.333 against 0.3333", "verdict: wrong"),
+        ("nothing, because two different answers are announced", "verdict: unparseable"),
+        ("`B` from a sentence that names an option", "parsed answer: choice B", "letters, equal"),
+        ("the token limit cut the output off", "verdict: truncated"),
+        ("parsed answer: inequality", "parsed gold: tuple or interval", "exact rules, different"),
+        ("unknown notation", "which math-verify decides", "verdict: correct (math-verify)"),
+    ]
+    for section, parts in zip(sections, expected, strict=False):
+        assert all(part in section for part in parts), section
+
+
+def test_disagreements_with_math_verify_are_listed(tmp_path, capsys):
+    """math-verify takes the 42 of `42 or 43`; both agree on the others, and a choice is not compared."""
+    cases = [
+        {"gold": "42", "output": "\\boxed{42}"}, {"gold": "42", "output": "The answer is 42. Wait, no: it is 43."},
+        {"gold": "B", "output": "\\boxed{B}", "kind": "choice"}, {"gold": "\\frac{1}{2}", "output": "So \\boxed{0.5}."},
+    ]  # fmt: skip
+    rows = graded(tmp_path, lines(*cases), against="math-verify", timeout=600.0)
+    output = capsys.readouterr().out
+    assert [row.get("math_verify") for row in rows] == ["correct", rows[1]["math_verify"], None, "correct"]
+    disagreeing = [
+        n
+        for n, row in enumerate(rows, 1)
+        if "math_verify" in row and (row["math_verify"] == "correct") != (row["verdict"] == "correct")
+    ]
+    assert f"math-verify disagrees on {len(disagreeing)} of 3 lines" in output
+    assert [int(n) for n in re.findall(r"^line (\d+): passus", output, re.M)] == disagreeing

@@ -1,33 +1,40 @@
 """`passus grade`: a file with one JSON object per line in, the same objects with their verdicts out.
 
 A line that cannot be graded gets the verdict `error` and the reason, so that line n of the output always belongs to line n
-of the input. Blank lines are skipped.
+of the input. The command then ends with exit code 2. Blank lines are skipped.
 """
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from passus.cli.options import check_jobs
-from passus.errors import UsageError
+from passus.errors import UsageError, shown
 
 if TYPE_CHECKING:
-    from passus.grading.grade import Rule
+    from passus.grading.grade import Extract, Grade, Rule
 
 CHUNK_LINES = 2000
 """Lines that are graded together. Bounds the memory and does not change the result."""
 KINDS = ("math", "choice")
+SHOWN = 160
+"""Characters of a text in the list of disagreements."""
+CORRECT = "correct"
 
 
 def grade(
     *,
     input_: Annotated[Path, Parameter(name="--input")],
     output: Path,
+    extract: Literal["any", "boxed"] = "any",
+    explain: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    against: Literal["math-verify"] | None = None,
     jobs: int | None = None,
     timeout: float = 3.0,
 ) -> int:
@@ -38,7 +45,13 @@ def grade(
     input_
         File with one JSON object per line: gold, output, and optionally kind (math or choice), choices and truncated.
     output
-        File for the same lines in the same order, each with verdict, extracted and reason.
+        File for the same lines in the same order, each with verdict, extracted, reason and extract.
+    extract
+        Answers that count. any: a box, else an answer announced in words. boxed: a box alone, as in training.
+    explain
+        Print how each verdict came about: what was extracted by which rule, how it was parsed, and how it was compared.
+    against
+        Grade with math-verify too, and list the lines where it disagrees.
     jobs
         Number of processes for answers that need computer algebra. Default: one per core.
     timeout
@@ -52,72 +65,167 @@ def grade(
     if not 0 < timeout <= 3600:
         raise UsageError(f"--timeout {timeout:g}", expected="seconds, more than 0 and at most 3600")
     shared_pool().configure(jobs or default_threads(), timeout)
-    counts = grade_file(input_, output)
-    print(f"{sum(counts.values())} lines: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+    graded = grade_file(input_, output, extract, explain=explain, against=against is not None)
+    print(graded.summary)
+    _check_refused(graded, input_, output)
     print_next_commands(f"head {output}")
     return 0
 
 
-def grade_file(source: Path, target: Path) -> Counter[str]:
-    """Grades a file. Returns the number of lines per verdict."""
+@dataclass
+class GradedFile:
+    """What was counted while a file was graded."""
+
+    extract: "Extract"
+    counts: Counter[str] = field(default_factory=Counter)
+    refused: list[tuple[int, str]] = field(default_factory=list)
+    """Lines that cannot be graded, by number, with the reason."""
+    compared: int = 0
+    """Lines that math-verify graded too."""
+    disagreements: int = 0
+
+    @property
+    def summary(self) -> str:
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in self.counts.most_common())
+        text = f"{sum(self.counts.values())} lines: {verdicts} (extract = {self.extract})"
+        return text + (f"\nmath-verify disagrees on {self.disagreements} of {self.compared} lines" if self.compared else "")
+
+
+def _check_refused(graded: GradedFile, source: Path, target: Path) -> None:
+    if graded.refused:
+        (number, reason), total = graded.refused[0], sum(graded.counts.values())
+        count = f"{len(graded.refused)} of {total} lines cannot be graded"
+        raise UsageError(
+            f"{source}: {count}; line {number}: {reason}. {target} holds the verdicts on the others",
+            expected='{"gold": "...", "output": "..."} in every line, with a gold that is not empty',
+        )
+
+
+@dataclass
+class Case:
+    """One line of the input."""
+
+    number: int
+    row: dict[str, Any]
+    refusal: str = ""
+    """Why it cannot be graded."""
+
+    @property
+    def rule(self) -> "Rule":
+        from passus.grading.grade import Rule
+
+        choices = self.row.get("choices")
+        texts = tuple(map(str, choices)) if isinstance(choices, list) else ()
+        return Rule("choice" if self.row.get("kind") == "choice" else "math", texts)
+
+    @property
+    def truncated(self) -> bool:
+        return bool(self.row.get("truncated", False))
+
+
+def grade_file(
+    source: Path, target: Path, extract: "Extract" = "any", *, explain: bool = False, against: bool = False
+) -> GradedFile:
+    """Grades a file. Returns what was counted."""
     from passus.atomic_io import write_atomic
 
     if not source.is_file():
         raise UsageError(f"--input {source}: no such file", expected='one JSON object per line: {"gold": ..., "output": ...}')
-    counts: Counter[str] = Counter()
+    graded = GradedFile(extract)
 
     def write(path: Path) -> None:
         # newline="\n": texts contain other characters that Python takes for line breaks.
         with source.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines, path.open("w") as out:
-            for row in grade_lines(line for line in lines if line.strip()):
-                counts[row["verdict"]] += 1
+            for row in grade_lines(lines, graded, explain=explain, against=against):
                 out.write(json.dumps(row) + "\n")  # ASCII, because JSON may hold unpaired surrogates, which UTF-8 cannot encode
 
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(target, write, durable=False)
-    return counts
+    return graded
 
 
-def grade_lines(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yields the object of each line with its verdict, the extracted answer and the reason."""
+def grade_lines(lines: Iterable[str], graded: GradedFile, *, explain: bool, against: bool) -> Iterator[dict[str, Any]]:
+    """Yields the object of each line with its verdict, the extracted answer, the reason and the mode of extraction."""
     from passus.grading.grade import Grade, Verdict, grade_all
 
-    lines = iter(lines)
-    while chunk := list(islice(lines, CHUNK_LINES)):
-        cases = [_parse_case(line) for line in chunk]
-        gradable = [case for case, reason in cases if not reason]
-        grades = iter(
-            grade_all(
-                [case["output"] for case in gradable], [case["gold"] for case in gradable], [_rule(case) for case in gradable],
-                [case.get("truncated", False) for case in gradable],
-            )
-        )  # fmt: skip
-        for case, reason in cases:
-            graded = Grade(Verdict.ERROR, None, reason=reason) if reason else next(grades)
-            yield case | {"verdict": str(graded.verdict), "extracted": graded.extracted, "reason": graded.reason}
+    numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+    while chunk := list(islice(numbered, CHUNK_LINES)):
+        cases = [_parse_case(number, line) for number, line in chunk]
+        valid = [case for case in cases if not case.refusal]
+        outputs, golds = [case.row["output"] for case in valid], [case.row["gold"] for case in valid]
+        rules, truncated = [case.rule for case in valid], [case.truncated for case in valid]
+        grades = iter(grade_all(outputs, golds, rules, truncated, graded.extract))
+        second = _math_verify_verdicts(valid) if against else {}
+        for case in cases:
+            result = Grade(Verdict.ERROR, None, reason=case.refusal) if case.refusal else next(grades)
+            graded.counts[str(result.verdict)] += 1
+            if case.refusal:
+                graded.refused.append((case.number, case.refusal))
+            elif explain:
+                _print_explanation(case, result, graded.extract)
+            yield _output_row(case, result, graded, second.get(case.number))
 
 
-def _parse_case(line: str) -> tuple[dict[str, Any], str]:
-    """Returns the object of a line, and the reason why it cannot be graded, if there is one."""
+def _output_row(case: Case, result: "Grade", graded: GradedFile, second: str | None) -> dict[str, Any]:
+    row = case.row | {"verdict": str(result.verdict), "extracted": result.extracted, "reason": result.reason}
+    row["extract"] = graded.extract
+    if second is not None:
+        row["math_verify"] = second
+        graded.compared += 1
+        if (second == CORRECT) != (result.verdict == CORRECT):
+            graded.disagreements += 1
+            _print_disagreement(case, result, second)
+    return row
+
+
+def _math_verify_verdicts(cases: list[Case]) -> dict[int, str]:
+    """Returns math-verify's verdicts on the whole outputs, by line. Choices and truncated outputs are not its subject."""
+    from passus.grading.math_verify_pool import shared_pool
+
+    chosen = [case for case in cases if case.rule.kind == "math" and not case.truncated]
+    rulings = shared_pool().verify_outputs([(case.row["gold"], case.row["output"]) for case in chosen])
+    verdicts = [f"error: {ruling.error}" if ruling.error else CORRECT if ruling.equal else "wrong" for ruling in rulings]
+    return {case.number: verdict for case, verdict in zip(chosen, verdicts, strict=True)}
+
+
+def _print_disagreement(case: Case, result: "Grade", second: str) -> None:
+    from passus.console import print_line
+
+    print_line(f"line {case.number}: passus {result.verdict} ({result.reason}), math-verify {second}")
+    print_line(f"  gold {shown(case.row['gold'], SHOWN)}, extracted {shown(result.extracted, SHOWN)}")
+    print_line(f"  output ends {shown(case.row['output'][-SHOWN:], 2 * SHOWN)}")
+
+
+def _print_explanation(case: Case, result: "Grade", extract: "Extract") -> None:
+    from passus.console import print_line
+    from passus.grading.explanation import explain_grade
+
+    steps = explain_grade(
+        case.row["output"], case.row["gold"], result, truncated=case.truncated, rule=case.rule, extract=extract
+    )
+    for text in (f"line {case.number}", *(f"  {step}" for step in steps)):
+        print_line(text)
+
+
+def _parse_case(number: int, line: str) -> Case:
+    """Returns the object of a line, with the reason why it cannot be graded, if there is one."""
     try:
-        case = json.loads(line)
+        row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return {"line": line.rstrip("\n")[:200]}, f"not JSON: {error}"[:200]
-    if not isinstance(case, dict):
-        return {"line": line.rstrip("\n")[:200]}, "not a JSON object"
+        return Case(number, {"line": line.rstrip("\n")[:200]}, f"not JSON: {error}"[:200])
+    if not isinstance(row, dict):
+        return Case(number, {"line": line.rstrip("\n")[:200]}, "not a JSON object")
+    return Case(number, row, _refusal(row))
+
+
+def _refusal(row: dict[str, Any]) -> str:
     for key in ("gold", "output"):
-        if not isinstance(case.get(key), str):
-            return case, f"{key} is {'missing' if key not in case else 'not a string'}"
-    if (case.get("kind") or "math") not in KINDS:
-        return case, f"kind is {case['kind']!r}; expected {' or '.join(KINDS)}"
-    if not isinstance(case.get("truncated", False), bool):
-        return case, f"truncated is {case['truncated']!r}; expected true or false"
-    return case, ""
-
-
-def _rule(case: dict[str, Any]) -> "Rule":
-    from passus.grading.grade import Rule
-
-    choices = case.get("choices")
-    texts = tuple(map(str, choices)) if isinstance(choices, list) else ()
-    return Rule("choice" if case.get("kind") == "choice" else "math", texts)
+        if not isinstance(row.get(key), str):
+            return f"{key} is {'missing' if key not in row else 'not a string'}"
+    if not row["gold"].strip():
+        return "gold is empty"
+    if (row.get("kind") or "math") not in KINDS:
+        return f"kind is {shown(row['kind'])}; expected {' or '.join(KINDS)}"
+    if not isinstance(row.get("truncated", False), bool):
+        return f"truncated is {shown(row['truncated'])}; expected true or false"
+    return ""

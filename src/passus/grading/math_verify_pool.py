@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 SECONDS = 3.0
 """Time limit per item."""
@@ -24,7 +24,20 @@ START_SECONDS = 120.0
 WORKERS = 2
 MAX_LENGTH = 1000
 """Characters of the longest expression that is sent to a worker."""
+MAX_OUTPUT = 8000
+"""Characters at the end of an output that math-verify searches for an answer."""
 MAX_CACHED = 20_000
+
+
+class Question(NamedTuple):
+    gold: str
+    answer: str
+    whole: bool = False
+    """Whether the answer is a whole output."""
+
+    @property
+    def too_long(self) -> bool:
+        return len(self.gold) > MAX_LENGTH or len(self.answer) > (MAX_OUTPUT if self.whole else MAX_LENGTH)
 
 
 @dataclass(frozen=True)
@@ -58,10 +71,10 @@ class MathVerifyWorker:
     def busy(self) -> bool:
         return self.item is not None or not self.ready
 
-    def send(self, item: int, gold: str, answer: str, seconds: float) -> bool:
+    def send(self, item: int, gold: str, answer: str, seconds: float, whole: bool = False) -> bool:
         """Sends an item; returns whether the worker took it."""
         try:
-            self.stdin.write(json.dumps({"gold": gold, "answer": answer, "seconds": seconds}) + "\n")
+            self.stdin.write(json.dumps({"gold": gold, "answer": answer, "seconds": seconds, "whole": whole}) + "\n")
             self.stdin.flush()
         except BrokenPipeError:
             return False
@@ -93,7 +106,7 @@ class MathVerifyPool:
         self.size, self.seconds = workers, seconds
         self.workers: list[MathVerifyWorker] = []
         self.owner = os.getpid()
-        self.cache: OrderedDict[tuple[str, str], Ruling] = OrderedDict()
+        self.cache: OrderedDict[Question, Ruling] = OrderedDict()
 
     def configure(self, workers: int, seconds: float) -> None:
         """Sets the number of workers and the time limit for the items to come."""
@@ -101,19 +114,24 @@ class MathVerifyPool:
 
     def verify(self, pairs: Sequence[tuple[str, str]]) -> list[Ruling]:
         """Returns a ruling for each (gold, answer), from the cache where there is one."""
-        new_pairs = list(dict.fromkeys(pair for pair in pairs if pair not in self.cache))
-        rulings = {pair: self.cache[pair] for pair in pairs if pair in self.cache}
-        rulings.update(zip(new_pairs, self._verify_new(new_pairs), strict=True))
-        for pair in new_pairs:
-            self.cache[pair] = rulings[pair]
+        return self._verify([Question(gold, answer) for gold, answer in pairs])
+
+    def verify_outputs(self, pairs: Sequence[tuple[str, str]]) -> list[Ruling]:
+        """Returns a ruling for each (gold, output), where math-verify itself finds the answer in the output."""
+        return self._verify([Question(gold, output[-MAX_OUTPUT:], whole=True) for gold, output in pairs])
+
+    def _verify(self, questions: list[Question]) -> list[Ruling]:
+        new = list(dict.fromkeys(question for question in questions if question not in self.cache))
+        rulings = {question: self.cache[question] for question in questions if question in self.cache}
+        rulings.update(zip(new, self._verify_new(new), strict=True))
+        for question in new:
+            self.cache[question] = rulings[question]
         while len(self.cache) > MAX_CACHED:
             self.cache.popitem(last=False)
-        return [rulings[pair] for pair in pairs]
+        return [rulings[question] for question in questions]
 
-    def _verify_new(self, pairs: list[tuple[str, str]]) -> list[Ruling]:
-        rulings: list[Ruling | None] = [
-            Ruling(False, "too long for math-verify") if max(map(len, pair)) > MAX_LENGTH else None for pair in pairs
-        ]
+    def _verify_new(self, pairs: list[Question]) -> list[Ruling]:
+        rulings: list[Ruling | None] = [Ruling(False, "too long for math-verify") if pair.too_long else None for pair in pairs]
         waiting = [i for i, ruling in enumerate(rulings) if ruling is None][::-1]
         if self.owner != os.getpid():  # a fork must not talk to its parent's workers
             self.workers, self.owner = [], os.getpid()
@@ -128,11 +146,12 @@ class MathVerifyPool:
             self._collect_replies(rulings)
         return [ruling for ruling in rulings if ruling is not None]
 
-    def _send_items(self, pairs: list[tuple[str, str]], waiting: list[int]) -> None:
+    def _send_items(self, pairs: list[Question], waiting: list[int]) -> None:
         for worker in self.workers:
             if not worker.busy and waiting:
                 item = waiting.pop()
-                if not worker.send(item, *pairs[item], self.seconds):
+                gold, answer, whole = pairs[item]
+                if not worker.send(item, gold, answer, self.seconds, whole):
                     waiting.append(item)
                     worker.deadline = 0.0
 
