@@ -292,7 +292,7 @@ def test_sampler_and_trainer_agree_and_nothing_is_compiled_after_the_first_steps
 def test_captured_passes_give_the_gradients_of_plain_ones(tmp_path):
     """Several micro-batches of both shapes, so that gradients accumulate."""
     run, _ = run_on_cuda(tmp_path / "run", train={"prompts": 16, "micro_tokens": 512})
-    drawn = sample_groups(run, 1, Times())
+    drawn, _ = sample_groups(run, 1, Times())
     seen = training_rows(run, drawn)
     seen.advantage = torch.linspace(-1, 1, len(seen.counts_N), device=CUDA)
     rows = list(range(len(seen.counts_N)))
@@ -377,7 +377,7 @@ def test_a_reference_policy_beside_captured_passes(tmp_path, tuning):
 
 def test_captured_passes_with_an_adapter_give_the_gradients_of_plain_ones(tmp_path):
     run, _ = run_on_cuda(tmp_path / "run", model={"base": "nano/qwen3", "tuning": "frozen"})
-    seen = training_rows(run, sample_groups(run, 1, Times()))
+    seen = training_rows(run, sample_groups(run, 1, Times())[0])
     seen.advantage = torch.linspace(-1, 1, len(seen.counts_N), device=CUDA)
     captured = dict(run.cuda.graphs)
     found = []

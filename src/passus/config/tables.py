@@ -139,6 +139,11 @@ class RewardValues(Section):
     model: float = Field(1.0, ge=-1e6, le=1e6)
     """Multiplies the score of reward.model."""
 
+    @property
+    def pays_verdicts(self) -> bool:
+        """Whether the reward depends on the verdict."""
+        return len({self.correct, self.wrong, self.unparseable, self.truncated}) > 1
+
 
 class RewardTable(Section):
     values: RewardValues = RewardValues()
