@@ -288,20 +288,20 @@ def test_groups_that_fill_up_carry_no_advantage(tmp_path):
 
 
 def test_where_no_verdict_is_paid_dynamic_sampling_follows_the_reward(tmp_path, monkeypatch):
-    """The function pays for length alone: groups that are all wrong have signal, and nothing is sampled again."""
-    (tmp_path / "length_pay.py").write_text("def pay(completion_ids, **kwargs): return [float(len(i)) for i in completion_ids]")
+    """All answers are cut off and none is right, but the function pays them differently, so nothing is sampled again."""
+    (tmp_path / "token_pay.py").write_text("def pay(completion_ids, **kwargs): return [sum(i) % 7.0 for i in completion_ids]")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     folder = run_small(
-        tmp_path / "arm", reward={"function": "length_pay:pay", "values": {"correct": 0.0}},
-        method={"dynamic_sampling_rounds": 4}, train={"steps": 2, "max_tokens": 40}, task={"name": "abacus/mul"},
+        tmp_path / "arm", reward={"function": "token_pay:pay", "values": {"correct": 0.0}},
+        method={"dynamic_sampling_rounds": 4}, train={"steps": 2, "max_tokens": 4},
     )  # fmt: skip
     for row in folder.metrics():
         rows = folder.read_rows("samples", row["step"])
         groups = [rows[i : i + 4] for i in range(0, len(rows), 4)]
         differing = [group for group in groups if len({r["reward"] for r in group}) > 1]
-        assert len(differing) == 4 or row["train/oversampling"] == 4
-        assert any(all(r["verdict"] != "correct" for r in group) and any(r["advantage"] for r in group) for group in differing)
+        assert len(differing) >= 4 and row["train/oversampling"] < 4
+        assert all(r["verdict"] != "correct" for r in rows) and any(r["advantage"] for r in rows)
 
 
 def test_a_graders_error_is_not_in_the_baseline(tmp_path, monkeypatch):

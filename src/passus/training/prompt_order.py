@@ -19,8 +19,6 @@ from passus.training.checkpoint import Progress
 from passus.training.rollout_batch import RolloutBatch
 
 HARD_SHARE = 0.5
-BASE_RATE_SAMPLES = 10
-"""Samples of the base model per item for its first success rate, as in the k1.5 report."""
 
 
 @dataclass(frozen=True)

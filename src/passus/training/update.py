@@ -121,7 +121,8 @@ def _loss_tokens(run: PolicyRun, rows: TrainingRows, packed: PackedBatch, weight
     return LossTokens(
         logp_C, entropy_C, logp_C.detach() if old_C is None else old_C,
         rows.advantage[packed.row_C] if per_row else rows.advantage[packed.row_C, packed.offset_C],
-        weight_C if mask_C is None else weight_C * mask_C, packed.row_C, len(weight_N), tokens, pick(rows.reference_NL), pick(rows.sampled_NL),
+        weight_C if mask_C is None else weight_C * mask_C, packed.row_C, len(weight_N), tokens,
+        pick(rows.reference_NL), pick(rows.sampled_NL),
     )  # fmt: skip
 
 
