@@ -210,15 +210,13 @@ def test_the_memory_plan_predicts_the_activations_of_a_compiled_layer(tuning):
     """Compares the activations kept by two layers of Qwen3-0.6B's shape with the prediction."""
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
-    from passus.bench.workloads import QWEN3_SHAPES
+    from passus.bench.workloads import SHAPES
     from passus.config.tables import ModelTable
     from passus.engine import compile
     from passus.models import lora
     from passus.training.saved_activations import saved_per_token
 
-    settings = Qwen3Config(
-        **QWEN3_SHAPES["shape:qwen3-0.6b"] | {"num_hidden_layers": 2}, num_key_value_heads=8, head_dim=128, vocab_size=500
-    )
+    settings = Qwen3Config(**SHAPES["shape:qwen3-0.6b"][1] | {"num_hidden_layers": 2}, vocab_size=500)
     table = ModelTable(base="x", tuning="frozen") if tuning == "frozen" else None
     model = with_passus(Qwen3ForCausalLM(settings).to(CUDA, torch.bfloat16))
     if table:
