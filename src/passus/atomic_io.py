@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from passus import bounded_json
 from passus.errors import PassusError
 
 TAIL_BYTES = 1 << 16
@@ -43,25 +44,29 @@ def append_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     data = "".join(to_json(row) + "\n" for row in rows).encode()
     with open(path, "ab", buffering=0) as file:
         start = file.tell()
-        if file.write(data) != len(data):  # the disk is full: the next row must not be appended to a partial one
-            file.truncate(start)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        try:
+            written = file.write(data)
+            while written < len(data):  # space is running out: the next write raises the error that says why
+                written += file.write(data[written:])
+        except OSError as error:
+            file.truncate(start)  # the next row must not be appended to a partial one
+            raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """Returns the rows of a file of lines; empty where there is no file."""
     if not path.exists():
         return []
-    lines = path.read_bytes().split(b"\n")[:-1]  # the rest after the last line break was torn by a kill
-    return [_parse(line, path, number) for number, line in enumerate(lines, start=1)]
+    # The rest after the last line break was torn by a kill.
+    return [_parse(line[:-1], path, number) for number, line in bounded_json.read_lines(path) if line.endswith(b"\n")]
 
 
 def _parse(line: bytes, path: Path, number: int | str) -> dict[str, Any]:
     try:
-        row = json.loads(line)
+        row = bounded_json.parse_json(line)
     except ValueError:
         row = None
-    if not isinstance(row, dict) or "step" not in row:
+    if not isinstance(row, dict) or not isinstance(row.get("step"), int):
         raise PassusError(f"{path}, line {number}: {line[:80]!r}", expected="a JSON object with a step, as passus writes it")
     return row
 
@@ -89,9 +94,20 @@ def _tail(path: Path) -> list[bytes]:
     return lines[1:] if start else lines  # the first line may be cut
 
 
-def is_disk_full(error: Exception) -> bool:
-    """Returns whether an error means a full disk. Some libraries say so only in the message."""
-    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left on device" in str(error)
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a full disk, of a user's quota, and of a limit on the size of files."""
+
+
+def no_space_errno(error: BaseException) -> int | None:
+    """Returns the error number if a write failed for want of space, else None. Some libraries say so only in the message."""
+    if getattr(error, "errno", None) in NO_SPACE:
+        return int(error.errno)  # type: ignore[attr-defined]
+    return next((number for number in NO_SPACE if os.strerror(number) in str(error)), None)
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Returns whether an error means that there is no space for a file."""
+    return no_space_errno(error) is not None
 
 
 def fsync(path: Path) -> None:
@@ -108,7 +124,8 @@ _passed: dict[str, int] = {}
 def fault(place: str) -> None:
     """Injects a fault for tests. PASSUS_FAULT="kill@save:model:2" kills this process at the second call with that place.
 
-    "term@..." and "int@..." send SIGTERM and SIGINT, and "enospc@..." raises the error of a full disk.
+    "term@..." and "int@..." send SIGTERM and SIGINT. "enospc@..." and "efbig@..." raise the errors of a full disk and of a
+    limit on the size of files.
     """
     wanted = os.environ.get("PASSUS_FAULT")
     if not wanted:
@@ -120,6 +137,7 @@ def fault(place: str) -> None:
     _passed[place] = _passed.get(place, 0) + 1
     if _passed[place] != int(nth):
         return
-    if kind == "enospc":
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)
+    if kind in ("enospc", "efbig"):
+        number = errno.ENOSPC if kind == "enospc" else errno.EFBIG
+        raise OSError(number, os.strerror(number), place)
     os.kill(os.getpid(), {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT}[kind])

@@ -1,11 +1,18 @@
 """Errors a user can act on: what was given, what was expected, and what to write instead, without a traceback."""
 
 import difflib
+import re
 from collections.abc import Iterable
 from importlib.util import find_spec
 
 TRAIN_PACKAGES = ("torch", "transformers", "peft", "accelerate", "datasets", "tokenizers", "safetensors", "huggingface_hub")
 """The extra `train` of pyproject.toml. Commands that only read runs work without it."""
+
+
+MAX_MESSAGE = 4000
+"""Characters of an error that are shown: it may quote what was given."""
+MAX_WORD = 200
+"""Characters of a word for which a similar one is looked up."""
 
 
 class PassusError(Exception):
@@ -14,7 +21,7 @@ class PassusError(Exception):
     exit_code = 1
 
     def __init__(self, given: str, *, expected: str | None = None, write: str | None = None):
-        lines = [given]
+        lines = [given if len(given) <= MAX_MESSAGE else f"{given[:MAX_MESSAGE]}..."]
         if expected:
             lines.append(f"  expected: {expected}")
         if write:
@@ -28,14 +35,56 @@ class UsageError(PassusError):
     exit_code = 2
 
 
+def shown(value: object, most: int = 200) -> str:
+    """Returns a value as an error shows it: its repr, cut to a length. It never fails, whatever the value holds."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of very many digits, a list of very many levels
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 class Stop(Exception):  # noqa: N818 (nothing went wrong)
     """A request to stop the run, raised at safe points only: weights and moments are those of the last whole step."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Returns the known word closest to a misspelt one, if any is close."""
+    if len(word) > MAX_WORD:
+        return None
     matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return matches[0] if matches else None
+
+
+OUT_OF_MEMORY = re.compile(
+    r"can(?:'t|not) allocate memory|not enough memory|failed to map segment|std::bad_alloc|can't start new thread",
+    re.I,
+)
+"""What libraries say when memory or address space runs out, in errors of classes that mean other things too."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Returns whether an error means that the CPU's memory, or the address space of the process, has run out."""
+    if isinstance(error, SystemError):  # an extension module has lost the exception on its way
+        return _address_space_is_limited()
+    return isinstance(error, MemoryError) or bool(OUT_OF_MEMORY.search(str(error)))
+
+
+def _address_space_is_limited() -> bool:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+def out_of_memory_error(error: BaseException) -> PassusError:
+    """Returns the error to show in place of a library's."""
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return PassusError(
+        f"this process has run out of memory: {reason}",
+        expected="more free memory, or a higher limit of the process (ulimit -v)",
+    )
 
 
 def missing_package_error(name: str) -> UsageError:

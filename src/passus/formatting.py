@@ -1,4 +1,11 @@
-"""Formats numbers and untrusted text for terminals, figures and reports."""
+"""Formats numbers and untrusted text for terminals, figures, tables and reports."""
+
+import re
+
+MAY_BE_CONTROL = re.compile(r"[^\x20-\x7e\n]")
+FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+"""The start of a text that a spreadsheet would run as a formula. The last four are the full-width forms of the first."""
+NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
 def score(accuracy: float, low: float, high: float) -> str:
@@ -7,8 +14,27 @@ def score(accuracy: float, low: float, high: float) -> str:
 
 
 def printable(text: str) -> str:
-    """Makes control characters visible, so that the output of a model cannot control the terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    """Makes control characters visible: \\x1b for an escape, \\u202e for a character that reverses the direction of text.
+
+    Line feeds stay. Everything that comes from a model or a file passes through here before a terminal, figure or page shows
+    it.
+    """
+    return text if text.isprintable() else MAY_BE_CONTROL.sub(_visible, text)
+
+
+def _visible(character: re.Match[str]) -> str:
+    return character[0] if character[0].isprintable() else repr(character[0])[1:-1]
+
+
+def printable_line(text: str) -> str:
+    """Makes control characters visible, line feeds included."""
+    return printable(text).replace("\n", "\\n")
+
+
+def spreadsheet_cell(text: str) -> str:
+    """Makes control characters visible, and puts an apostrophe before a text that a spreadsheet would run as a formula."""
+    is_formula = (FORMULA.match(text) or text.startswith(("\t", "\r"))) and not NUMBER.fullmatch(text)
+    return printable_line(f"'{text}" if is_formula else text)
 
 
 def points(value: float) -> str:

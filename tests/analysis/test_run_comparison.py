@@ -87,3 +87,12 @@ def test_one_run_each(tmp_path):
         run_comparison.compare(tmp_path / "nowhere", tmp_path / "both" / "a")
     with pytest.raises(UsageError, match="--benchmark xx"):
         run_comparison.compare(tmp_path / "both" / "b", tmp_path / "both" / "a", benchmark="xx")
+
+
+def test_runs_that_count_different_answers_are_not_compared(tmp_path):
+    for name, mode in (("a", "any"), ("b", "boxed")):
+        path = make_run(tmp_path / name, {"x": 0.0}).path / "evals.jsonl"
+        rows = [json.loads(line) | {"extract": mode} for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(UsageError, match=r'eval\.extract = "any".*eval.extract = "boxed"'):
+        run_comparison.compare(tmp_path / "a", tmp_path / "b")

@@ -97,7 +97,7 @@ def test_a_tokenizer_that_cannot_read_the_texts_is_refused():
     [
         (
             "{% for m in messages %}{{ raise_exception('no') if m.role == 'assistant' else m.content }}{% endfor %}",
-            "fails on an answer",
+            "chat template of .* fails: ",
         ),
         (
             "{% for m in messages %}{% if m.role == 'user' %}{{ '<q>' + m.content + '<a>' }}{% endif %}{% endfor %}",

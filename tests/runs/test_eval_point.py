@@ -31,6 +31,7 @@ ROWS = {
     "selected": f'{{{REQUIRED}, {POLICY}, "time/eval": 1.5, {SELECTED}}}',
     "reward model": f"{{{REQUIRED}, {REWARD_MODEL}}}",
     "equal candidates": f'{{{REQUIRED}, "mean": 1.0, "rm": {{"8": 1.0}}, "rm_ci": {{"8": [1.0, 1.0]}}, "efficiency": null}}',
+    "with its extraction": f'{{{REQUIRED}, {POLICY}, "extract": "any", "time/eval": 1.5}}',
     "unknown keys": f'{{{REQUIRED}, "later": {{"x": 1}}}}',
 }
 
@@ -46,6 +47,11 @@ def test_a_readers_row_comes_back_byte_for_byte():
     assert json.dumps(point.to_row()) == text and (point.reader, point.point.acc) == ("r", 0.5)
 
 
+def test_a_row_that_does_not_say_which_answers_counted_is_read_as_boxed():
+    old, new = (EvalPoint.from_row(json.loads(ROWS[name])) for name in ("policy", "with its extraction"))
+    assert (old.extract, old.extraction, new.extraction) == (None, "boxed", "any")
+
+
 def test_a_null_accuracy_is_not_a_number():
     point = EvalPoint.from_row(json.loads(ROWS["null accuracy"]))
     assert math.isnan(point.acc) and not point.is_reward_model
@@ -56,7 +62,7 @@ def test_a_null_accuracy_is_not_a_number():
 def test_every_key_is_a_defined_metric():
     described = {name.removeprefix("eval/<benchmark>/") for name in METRICS} | {"mean_ci", "pass_ci", "maj_ci", "over_maj_ci"}
     undefined = set(FIELD_BY_KEY) - described
-    assert undefined == {"benchmark", "temperature", "ci_low", "ci_high", "judge", "unjudged"}
+    assert undefined == {"benchmark", "temperature", "ci_low", "ci_high", "judge", "unjudged", "extract"}
 
 
 def test_a_row_without_a_required_key_is_named(tmp_path):

@@ -57,6 +57,18 @@ def test_a_run_gives_points_and_items(tmp_path):
     np.testing.assert_array_equal(curve.items.at([11], [3]).correct_TQK, [[[1, 0]]])
 
 
+def test_scores_that_count_different_answers_are_not_read_together(tmp_path):
+    """An evaluation that reads announced answers, beside an older one that says nothing, which means boxes alone."""
+    make_run(tmp_path / "old", {0: "0010", 3: "1110"})
+    new = make_run(tmp_path / "new", {0: "0010"})
+    new.append_evals([replace(eval_point(3, 0.75), extract="boxed")])
+    assert {curve.extract for curve in load_curves([tmp_path]).series} == {"boxed"}
+    other = make_run(tmp_path / "other", {})
+    other.append_evals([replace(eval_point(0, 0.75), extract="any")])
+    with pytest.raises(UsageError, match=r'other with eval.extract = "any" and .*(old|new) with eval.extract = "boxed"'):
+        load_curves([tmp_path])
+
+
 def test_seeds_are_several_curves_of_one_name(tmp_path):
     for seed in (0, 1):
         make_run(tmp_path / f"seed-{seed}", {0: "0010"}, seed=seed)

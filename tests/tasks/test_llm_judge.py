@@ -1,6 +1,9 @@
 """A judge at a local endpoint: its request, which replies are verdicts, and every way in which it can fail."""
 
+import asyncio
+import gzip
 import json
+import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,10 +15,12 @@ from passus.errors import UsageError
 from passus.evaluation import suite
 from passus.evaluation.evaluate import evaluate
 from passus.grading.grade import Rule, Verdict
-from passus.tasks import llm_judge
+from passus.tasks import judge_client
 from passus.tasks.grade_items import grade_items
 from passus.tasks.item import Item
-from passus.tasks.llm_judge import MAX_ANSWER_CHARACTERS, MAX_REPLY_BYTES, Judge, make_judge
+from passus.tasks.judge_client import MAX_REPLY_BYTES
+from passus.tasks.judge_url import check_judge_url
+from passus.tasks.llm_judge import MAX_ANSWER_CHARACTERS, Judge, make_judge
 
 
 def chat_reply(text: str) -> bytes:
@@ -67,6 +72,38 @@ def drip(handler):
         time.sleep(0.05)
 
 
+def drip_headers(handler):
+    """Sends a header line at a time without end, each in time for a timeout that begins anew with every read."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        handler.wfile.write(b"X-Wait: 1\r\n")
+        handler.wfile.flush()
+        time.sleep(0.05)
+
+
+def drip_status(handler):
+    """Announces again and again that a reply will follow."""
+    while True:
+        handler.wfile.write(b"HTTP/1.1 102 Processing\r\n\r\n")
+        handler.wfile.flush()
+        time.sleep(0.05)
+
+
+def zipped(handler):
+    """Sends a small reply that would be huge if it were decompressed."""
+    body = gzip.compress(b" " * (64 << 20))
+    handler.send_response(200)
+    handler.send_header("Content-Encoding", "gzip")
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def raw(data: bytes):
+    """Sends bytes that need not be HTTP."""
+    return lambda handler: (handler.wfile.write(data), handler.wfile.flush(), handler.connection.shutdown(socket.SHUT_RDWR))
+
+
 def never(handler):
     threading.Event().wait()
 
@@ -91,6 +128,18 @@ CASES = {
     "elsewhere": (redirect, Verdict.ERROR, "HTTP 307"),
     "slow": (never, Verdict.ERROR, "timed out after 0.4 s"),
     "dripping": (drip, Verdict.ERROR, "timed out after 0.4 s"),
+    "dripping headers": (drip_headers, Verdict.ERROR, "timed out after 0.4 s"),
+    "dripping status": (drip_status, Verdict.ERROR, "timed out after 0.4 s"),
+    "zipped": (zipped, Verdict.ERROR, "something else"),
+    "nested": (b"[" * 900_000, Verdict.ERROR, "something else"),
+    "nested deeper": (b'{"choices": [' * 60_000, Verdict.ERROR, "something else"),
+    "long number": (b'{"choices": ' + b"1" * 100_000 + b"}", Verdict.ERROR, "something else"),
+    "other types": (b'{"choices": [5]}', Verdict.ERROR, "something else"),
+    "other content": (json.dumps({"choices": [{"message": {"content": ["CORRECT"]}}]}).encode(), Verdict.ERROR, "said nothing"),
+    "no text at all": (b"\xff\xfe\x00", Verdict.ERROR, "something else"),
+    "no http": (raw(b"\x00\x1b[2J\r\n\r\n"), Verdict.ERROR, "cannot be reached"),
+    "many headers": (raw(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200_000), Verdict.ERROR, "cannot be reached"),
+    "cut": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"), Verdict.ERROR, "cannot be reached"),
     "huge": (lambda h: h.answer(b" " * (MAX_REPLY_BYTES + 9)), Verdict.ERROR, "more than"),
 }
 
@@ -103,13 +152,13 @@ def endpoint():
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch):
     """Times out the replies that never come whole, and gives all others the time they need on a busy machine."""
-    real = llm_judge._post
+    real = judge_client.post
 
-    def post(client, judge, content, timeout):
-        endless = any(word in content for word in (b"[slow]", b"[dripping]", b"41+1"))
-        return real(client, judge, content, timeout if endless else 600.0)
+    async def post(client, url, key, content, timeout):
+        endless = any(word in content for word in (b"[slow]", b"[dripping", b"41+1"))
+        return await real(client, url, key, content, timeout if endless else 600.0)
 
-    monkeypatch.setattr(llm_judge, "_post", post)
+    monkeypatch.setattr(judge_client, "post", post)
 
 
 def item(gold: str = "the reference", kind: str = "judge") -> Item:
@@ -160,6 +209,67 @@ def test_the_key_comes_from_the_environment_and_is_in_no_config(monkeypatch):
     for bad in ({"url": "http://x"}, {"url": "file:///etc/passwd", "model": "j"}):
         with pytest.raises(UsageError, match="judge"):
             resolve.resolve({"model": {"base": "nano/qwen3"}, "judge": bad}, "test")
+
+
+SECRETS = [
+    "http://user:hunter2@localhost:1/v1", "https://hunter2@host/v1", "http://user:hunter2@", "http://us er:hunter2@host",
+    "http://user:hunter2@host:99999/v1", "http://[user:hunter2@x", "ftp://user:hunter2@host", "user:hunter2@host",
+    "https://host/v1?api_key=hunter2", "https://host/v1#hunter2", "http://a@b:hunter2@host/v1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", SECRETS)
+def test_an_address_with_a_secret_is_refused_and_not_repeated(url):
+    for refuse in (check_judge_url, lambda url: make_judge(url, "j"), in_config):
+        with pytest.raises(UsageError, match="PASSUS_JUDGE_KEY") as caught:
+            refuse(url)
+        assert "hunter2" not in str(caught.value)
+
+
+def in_config(url: str) -> None:
+    resolve.resolve({"model": {"base": "nano/qwen3"}, "judge": {"url": url, "model": "j"}}, "test")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://", "http:///v1", "http://h:x/v1", "http://h:0", "http://h:99999", "http://[::1", "a b"]
+)
+def test_an_address_that_is_none_is_refused(url):
+    for refuse in (check_judge_url, lambda url: make_judge(url, "j"), in_config):
+        with pytest.raises(UsageError, match=r"judge\.url"):
+            refuse(url)
+
+
+@pytest.mark.parametrize("timeout", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_timeout_that_is_none_is_refused(timeout):
+    with pytest.raises(UsageError, match="timeout"):
+        make_judge("http://localhost/v1", "j", timeout)
+
+
+def test_a_judge_can_be_asked_while_an_event_loop_runs(endpoint):
+    """As in a notebook."""
+
+    async def main():
+        return grade_items(Judge(endpoint.url, "j", 0.4), [item()], ["[right one]"], [False])
+
+    assert asyncio.run(main())[0][0].verdict == Verdict.CORRECT
+
+
+def test_no_more_than_a_few_requests_run_at_a_time():
+    running, most, lock = 0, 0, threading.Lock()
+
+    def count(handler):
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.02)
+        with lock:
+            running -= 1
+        handler.answer(chat_reply("CORRECT"))
+
+    served = Endpoint({"x": count})
+    grades, _ = grade_items(Judge(served.url, "j", 0.4), [item()] * 40, ["x"] * 40, [False] * 40)
+    assert {grade.verdict for grade in grades} == {Verdict.CORRECT} and 1 < most <= judge_client.CONCURRENT_REQUESTS
 
 
 def test_without_a_judge_its_items_are_left_out_and_counted(tmp_path):

@@ -43,10 +43,13 @@ class BenchmarkComparison:
     gained: list[int] = field(default_factory=list)
     """Items that A solves in most samples and B does not, at the last eval point."""
     lost: list[int] = field(default_factory=list)
+    extract: str = ""
+    """Answers that counted, `any` or `boxed`, the same in both runs."""
 
     @property
     def sentence(self) -> str:
         evidence = f"{ci(self.low, self.high)}, {p_value(self.p)}, paired over {self.items} items x {self.samples} samples"
+        evidence += f", extraction {self.extract}" if self.extract else ""
         return f"A minus B is {points(self.difference)} ({evidence})."
 
     def to_json(self) -> dict[str, Any]:
@@ -150,6 +153,7 @@ def _compare_benchmark(
         power.detectable_paired_difference(differences_Q),
         [item for item, by_a, by_b in zip(items, solved_a, solved_b, strict=True) if by_a and not by_b],
         [item for item, by_a, by_b in zip(items, solved_a, solved_b, strict=True) if by_b and not by_a],
+        a.curve.extract,
     )  # fmt: skip
 
 
@@ -170,5 +174,6 @@ def _compare_overall(benchmark: str, single: list[BenchmarkComparison], differen
     samples = single[0].samples if len({c.samples for c in single}) == 1 else "several"
     detectable = float(np.sqrt(np.sum(np.square(parts))))
     return BenchmarkComparison(
-        benchmark, interval.mean, interval.low, interval.high, p, sum(counts), samples, single[0].steps, detectable
+        benchmark, interval.mean, interval.low, interval.high, p, sum(counts), samples, single[0].steps, detectable,
+        extract=single[0].extract,
     )  # fmt: skip

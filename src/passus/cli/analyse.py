@@ -1,6 +1,5 @@
 """`passus analyse`: statistical findings about runs or published curves."""
 
-import json
 from pathlib import Path
 
 from passus.cli.options import Json
@@ -17,14 +16,14 @@ def analyse(*sources: Path, json_: Json = False) -> int:
         Print one JSON object per finding.
     """
     from passus.analysis import analyse as analysis
-    from passus.console import print_next_commands
+    from passus.console import json_line, print_next_commands
     from passus.reports.terminal import print_findings
     from passus.runs.read_curves import load_curves
 
     findings = analysis.analyse(load_curves(list(sources)))
     if json_:
         for finding in findings:
-            print(json.dumps(finding.to_json(), allow_nan=False))
+            print(json_line(finding.to_json(), allow_nan=False))
         return 0
     print_findings(findings)
     print_next_commands(f"passus plot {' '.join(map(str, sources))} --out figure.svg")

@@ -28,7 +28,8 @@ from passus.cli.read import read
 from passus.cli.report import report
 from passus.cli.run import run
 from passus.cli.show import show
-from passus.errors import TRAIN_PACKAGES, PassusError, missing_package_error
+from passus.console import guard_output, rich_console
+from passus.errors import TRAIN_PACKAGES, PassusError, is_out_of_memory, missing_package_error, out_of_memory_error
 
 app = App(
     name="passus",
@@ -44,24 +45,32 @@ for command in (
 
 
 def main() -> NoReturn:
+    guard_output()
     try:
-        code = app(result_action="return_value")
+        code = app(console=rich_console(), error_console=rich_console(stderr=True), result_action="return_value")
     except PassusError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        _exit_with(error)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in TRAIN_PACKAGES:
             raise
-        missing = missing_package_error(package)
-        print(f"error: {missing}", file=sys.stderr)
-        sys.exit(missing.exit_code)
+        _exit_with(missing_package_error(package))
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (nobody reads the output any more, so exit silently)
         sys.exit(0)
     except OSError as error:
-        print(f"error: {error.filename}: {error.strerror}" if error.filename else f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+        if is_out_of_memory(error):
+            _exit_with(out_of_memory_error(error))
+        _exit_with(PassusError(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
+    except (MemoryError, ImportError, RuntimeError, SystemError) as error:
+        if not is_out_of_memory(error):
+            raise
+        _exit_with(out_of_memory_error(error))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _exit_with(error: PassusError) -> NoReturn:
+    print(f"error: {error}", file=sys.stderr)
+    sys.exit(error.exit_code)

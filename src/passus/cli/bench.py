@@ -49,6 +49,7 @@ def bench(
     from passus.bench.measure import format_result, measure
     from passus.bench.workloads import Workload
     from passus.config import resolve
+    from passus.console import json_line
     from passus.engine.device import choose_device
 
     too_small = min(prompts, tokens, repeats, spread, micro_tokens) < 1 or samples < 2
@@ -65,5 +66,5 @@ def bench(
     result = measure(work, peer)
     if out is not None:
         write_text(out, json.dumps(result, indent=2) + "\n")
-    print(json.dumps(result) if json_ else format_result(result))
+    print(json_line(result) if json_ else format_result(result))
     return 0

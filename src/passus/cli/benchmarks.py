@@ -1,6 +1,5 @@
 """`passus benchmarks`: the table of benchmarks, and the loading of their data."""
 
-import json
 import sys
 
 from cyclopts import App
@@ -20,23 +19,22 @@ def list_benchmarks(*, data: Data = None, json_: Json = False) -> int:
     json_
         Print one JSON object per line.
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from passus.cli.catalogue import listing
-    from passus.console import print_next_commands
+    from passus.console import json_line, print_next_commands, rich_console
 
     use_data(data)
     rows = listing()
     if json_:
         for row in rows:
-            print(json.dumps(row))
+            print(json_line(row))
         return 0
     table = Table("name", "items", "domain", "K", "here")
     for row in rows:
         table.add_row(*(Text(str(row.get(key, ""))) for key in ("name", "items", "domain", "samples", "here")))
-    Console().print(table)
+    rich_console().print(table)
     print_next_commands(
         "passus show gsm8k --model nano/qwen3", "passus benchmarks pull gsm8k", "passus eval MODEL --suite mel5"
     )

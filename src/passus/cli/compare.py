@@ -1,6 +1,5 @@
 """`passus compare`: two runs on the same items."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -37,13 +36,13 @@ def compare(
     """
     from passus.analysis.run_comparison import compare as compare_runs
     from passus.analysis.run_comparison import has_regressed
-    from passus.console import print_next_commands
+    from passus.console import json_line, print_next_commands
     from passus.reports.terminal import print_comparison
 
     comparisons = compare_runs(a, b, benchmark, summary)
     if json_:
         for comparison in comparisons:
-            print(json.dumps(comparison.to_json()))
+            print(json_line(comparison.to_json()))
     else:
         print_comparison(comparisons, a, b, summary)
         print_next_commands(f"passus plot {a} {b} --out figure.svg")

@@ -66,10 +66,10 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
 
 def _print_scores(folders: list[Path]) -> None:
     """Prints the first, last and best accuracy of every arm."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from passus.console import rich_console
     from passus.reports.arm_status import read_arm_status, score_cells
 
     table = Table("arm", "benchmark", "first", "last", "best", caption="Best is a maximum over eval points: biased upwards.")
@@ -77,7 +77,7 @@ def _print_scores(folders: list[Path]) -> None:
         for scores in arm.scores:
             shown = [f"{value}\n{interval}" for value, interval in score_cells(scores)]
             table.add_row(*map(Text, (arm.path.name, scores.benchmark, *shown)))
-    Console().print(table)
+    rich_console().print(table)
 
 
 def _time_by_phase(folders: list[Path]) -> str:

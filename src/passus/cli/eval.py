@@ -1,11 +1,10 @@
 """`passus eval`: one model on a suite of benchmarks, from its name to eval points, totals and files."""
 
-import json
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from passus.cli.options import Data, Device, Json, Thinking, use_data
 from passus.errors import UsageError
@@ -16,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def eval(
-    model: str, *, suite: str, samples: int = 4, temperature: float = 1.0, max_tokens: int = 256, limit: int = 0, seed: int = 0,
-    device: Device = "auto", prompt: str = "auto", system: str = "", thinking: Thinking = "default", judge: str = "",
-    judge_model: str = "", judge_timeout: float = 60.0, selector: str = "", data: Data = None, out: Path | None = None,
-    json_: Json = False,
+    model: str, *, suite: str, samples: int = 4, temperature: float = 1.0, max_tokens: int = 256, limit: int = 0,
+    extract: Literal["any", "boxed"] = "any", seed: int = 0, device: Device = "auto", prompt: str = "auto", system: str = "",
+    thinking: Thinking = "default", judge: str = "", judge_model: str = "", judge_timeout: float = 60.0, selector: str = "",
+    data: Data = None, out: Path | None = None, json_: Json = False,
 ) -> int:  # fmt: skip
     """Evaluate a model on benchmarks.
 
@@ -37,6 +36,8 @@ def eval(
         Maximum number of tokens per completion.
     limit
         Use only the first items of each benchmark. 0 uses all of them.
+    extract
+        Answers that count. any: a box, else an answer announced in words. boxed: a box alone.
     seed
         Seed of the sampling noise.
     device
@@ -68,16 +69,14 @@ def eval(
     config = resolve.eval_config(
         suite, samples, temperature, max_tokens, limit,
         {"base": model, "prompt": prompt, "system": system, "thinking": thinking},
-        {"url": judge, "model": judge_model},
+        {"url": judge, "model": judge_model}, extract,
     )  # fmt: skip
     if out is not None:
         _create_folder(out)
 
-    from rich.console import Console
+    from passus.console import print_next_commands, spinner
 
-    from passus.console import print_next_commands
-
-    with Console(stderr=True).status("evaluating"):
+    with spinner("evaluating"):
         evaluated = evaluate_model(config, seed, device, selector, judge_timeout)
     if out is not None:
         write_results(evaluated, out)
@@ -150,15 +149,17 @@ def write_results(evaluated: "EvaluationResult", out: Path) -> None:
 
 def result_lines(evaluated: "EvaluationResult", *, as_json: bool) -> Iterator[str]:
     """Yields the lines to print: eval points, then totals; in JSON, last the benchmarks that were left out."""
+    from passus.console import json_line
+
     rows = [*(point.to_row() for point in evaluated.points), *evaluated.totals]
     if not as_json:
         for row in rows:
             yield from _row_lines(row)
         return
-    yield from (json.dumps(row) for row in rows)
+    yield from map(json_line, rows)
     loaded = evaluated.suite
     if loaded.left_out or loaded.unjudged:
-        yield json.dumps({"left_out": loaded.left_out, "unjudged": loaded.unjudged})
+        yield json_line({"left_out": loaded.left_out, "unjudged": loaded.unjudged})
 
 
 def _row_lines(row: dict[str, Any]) -> Iterator[str]:
@@ -166,7 +167,9 @@ def _row_lines(row: dict[str, Any]) -> Iterator[str]:
 
     name = row.get("benchmark") or f"{row['suite']}, mean over {row['mean_over']}"
     length = f"length {row['tokens_mean']:.1f}  truncated {row['truncated']:.3f}"
-    yield f"{name}  accuracy {score(row['acc'], row['ci_low'], row['ci_high'])}  {row['q']} items x {row['k']}  {length}"
+    extraction = f"  extract {row['extract']}" if "extract" in row else ""
+    size = f"{row['q']} items x {row['k']}"
+    yield f"{name}  accuracy {score(row['acc'], row['ci_low'], row['ci_high'])}  {size}  {length}{extraction}"
     if "rm" in row:
         best_of = [
             f"{k}: {row['pass'][k]:.3f} / {rm:.3f} [{row['rm_ci'][k][0]:.3f}, {row['rm_ci'][k][1]:.3f}]"

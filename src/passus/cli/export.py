@@ -16,11 +16,9 @@ def export(model: str, *, out: Path, dtype: Literal["auto", "float32", "bfloat16
     dtype
         Data type of the weights. auto keeps the data type of the base model.
     """
-    from rich.console import Console
+    from passus.console import print_next_commands, spinner
 
-    from passus.console import print_next_commands
-
-    with Console(stderr=True).status("exporting"):
+    with spinner("exporting"):
         from passus.models.export import export as export_model
 
         summary = export_model(model, out, dtype)

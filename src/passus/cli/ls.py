@@ -1,6 +1,5 @@
 """`passus ls`: the runs under a folder and their state."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,12 @@ def ls(folder: Path = Path("runs"), *, json_: Json = False) -> int:
     json_
         Print one JSON object per run.
     """
+    from passus.console import json_line
+
     rows = list_runs(folder)
     if json_:
         for row in rows:
-            print(json.dumps(row))
+            print(json_line(row))
     else:
         print_runs(rows, folder)
     return 0
@@ -54,11 +55,10 @@ def list_runs(folder: Path) -> list[dict[str, Any]]:
 
 def print_runs(rows: list[dict[str, Any]], folder: Path) -> None:
     """Prints the rows as a table, and the errors below it."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from passus.console import print_next_commands
+    from passus.console import print_next_commands, rich_console
     from passus.formatting import score
 
     if not rows:
@@ -70,7 +70,7 @@ def print_runs(rows: list[dict[str, Any]], folder: Path) -> None:
         accuracy = score(row["acc"], row["ci_low"], row["ci_high"]) if row["acc"] is not None else ""
         step = f"{row['step']}/{row['steps']}" if row["steps"] else ""
         table.add_row(*map(Text, (row["run"], row["state"], step, row["benchmark"] or "", accuracy)))
-    Console().print(table)
+    rich_console().print(table)
     for row in rows:
         if row["error"]:
             print(f"{row['run']}: {row['error']}")

@@ -54,10 +54,9 @@ def show(
 
 def show_item(name: str, index: int, model: str, template: str, system: str, thinking: str) -> None:
     """Prints the prompt that a model would get for an item, and the reference answer."""
-    from rich.console import Console
     from rich.text import Text
 
-    from passus.console import print_next_commands
+    from passus.console import print_next_commands, rich_console
     from passus.formatting import printable
     from passus.models import loader
     from passus.tasks.lookup import benchmark_items
@@ -66,7 +65,7 @@ def show_item(name: str, index: int, model: str, template: str, system: str, thi
     if not 0 <= index < len(items):
         raise UsageError(f"--item {index}", expected=f"0 to {len(items) - 1}: {name} has {len(items)} items")
     item = items[index]
-    console = Console(highlight=False, soft_wrap=True)
+    console = rich_console(highlight=False, soft_wrap=True)
     console.print(Text(f"{item.benchmark}, item {item.index} of {len(items)}, id {item.id or item.index}, for {model}\n"))
     console.print(Text(printable(loader.load_chat_format(model, template, thinking, system).render_with_bos(item))))
     rule = item.rule.kind + (f", within {item.rule.tolerance:.0%}" if item.rule.tolerance else "")
@@ -101,7 +100,8 @@ def show_samples(run: Path, step: int | None, samples: int, verdict: str | None)
     if config_kind == "reward_model":
         noun = "best scored candidates"
         rows = [row | {"score": row["logp"], "chance": row["value"], "tokens": None} for row in rows]
-    _print_rows(f"{run}, step {step}: {len(rows)} {noun}" + _of_verdict(verdict), rows, samples)
+    title = f"{run}, step {step}: {len(rows)} {noun}" + _of_verdict(verdict)
+    _print_rows("\n".join([title, *folder.version_remarks()]), rows, samples)
     earlier = max((s for s in eval_steps if s <= step // 2), default=0) if config_kind == "reward_model" else max(1, step // 2)
     print_next_commands(f"passus show {run} --step {earlier} --verdict wrong")
 
@@ -122,12 +122,12 @@ def _of_verdict(verdict: str | None) -> str:
 
 def _print_rows(title: str, rows: list[dict[str, Any]], samples: int) -> None:
     """Prints some of the rows, as plain text: model output is never interpreted as markup."""
-    from rich.console import Console
     from rich.text import Text
 
+    from passus.console import rich_console
     from passus.formatting import printable
 
-    console = Console(highlight=False)
+    console = rich_console(highlight=False)
     console.print(Text(title))
     # Spread over the rows, so that several prompts are shown instead of one group.
     for row in rows[:: max(1, len(rows) // max(1, samples))][:samples]:

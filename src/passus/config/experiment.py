@@ -1,18 +1,26 @@
 """From an experiment file to its arms: overrides, the sweep, and one resolved config per arm."""
 
 import itertools
+import math
 import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from passus.bounded_json import read_text
 from passus.config.resolve import resolve
 from passus.config.tables import Config, EvalTable, ModelTable, TrainTable
-from passus.errors import UsageError, nearest
+from passus.config.toml_text import MAX_BYTES, MAX_DEPTH, parse_toml
+from passus.errors import UsageError, nearest, shown
 from passus.methods.presets import PRESETS
+
+MAX_ARMS = 2000
+"""Arms of one experiment, generators of candidates not counted."""
+MAX_NAME = 120
+"""Bytes of the name of an arm or an experiment. Both together, with a suffix, name the figure of a grid."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +51,13 @@ class Experiment:
 def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
     """Loads an experiment from a file or by the name of a shipped one, and applies `key=value` overrides."""
     name, text = _read(source)
-    try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{source} is not TOML: {error}") from None
+    tables = parse_toml(text, source)
     tables["arm"] = _arms(tables.get("arm", [{}]), source)
     for override in overrides:
         _override(tables, override)
-    listed = [(str(arm.pop("name", "")), arm) for arm in _arms(tables.pop("arm"), source)]
-    sweep = list(_sweep(tables.pop("sweep", {}), source))
+        tables["arm"] = _arms(tables["arm"], source)
+    listed = [(_given_name(arm, source), arm) for arm in tables.pop("arm")]
+    sweep = _sweep(tables.pop("sweep", {}), source, len(listed))
     tables.setdefault("name", name)
     arms = []
     for (given, fixed), swept in itertools.product(listed, sweep):
@@ -60,16 +66,41 @@ def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
         for key, value in varied.items():
             _set(point, key, value)
         config = resolve(point, source)
-        parts = [slug(given), *([_arm_name(swept, config)] if swept else [])] if given else [_arm_name(varied, config)]
+        parts = [given, *([_arm_name(swept, config)] if swept else [])] if given else [_arm_name(varied, config)]
         arms.append(Arm("_".join(parts), config, varied))
     arms = [*_generators(arms, source), *arms]
-    names = [arm.name for arm in arms]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(
-                f"{source}: two arms would be called {name!r}", expected="sweep values that differ by more than their folder"
-            )
+    _check_folders([arm.name for arm in arms], source)
+    _check_folders([slug(str(tables["name"]))], source)
     return Experiment(str(tables["name"]), arms, text)
+
+
+def _given_name(arm: dict[str, Any], source: str) -> str:
+    """Removes the name of an [[arm]] and returns it as a folder's name; empty where the arm has none."""
+    if "name" not in arm:
+        return ""
+    name = arm.pop("name")
+    if not isinstance(name, str):
+        raise UsageError(f"{source}: the name of an arm is {shown(name)}", expected="a text")
+    return slug(name)
+
+
+def _check_folders(names: Sequence[str], source: str) -> None:
+    """Refuses names that are too long, and names of one folder: some file systems do not distinguish upper and lower case."""
+    for name in names:
+        if len(name.encode()) > MAX_NAME:
+            raise UsageError(
+                f"{source}: the folder {shown(name, 60)} would have a name of {len(name.encode())} bytes",
+                expected=f"at most {MAX_NAME}",
+                write='[[arm]]\n         name = "short"',
+            )
+    first: dict[str, str] = {}
+    for name in names:
+        if (other := first.get(name.casefold())) is not None:
+            raise UsageError(
+                f"{source}: two arms would be called {other!r} and {name!r}",
+                expected="names and sweep values that differ by more than case and punctuation",
+            )
+        first[name.casefold()] = name
 
 
 def _generators(arms: list[Arm], source: str) -> list[Arm]:
@@ -83,6 +114,8 @@ def _generators(arms: list[Arm], source: str) -> list[Arm]:
             config = _generator(arm.config, base)
             name = f"from-{slug(base.removeprefix('nano/').replace('@', '-step-'))}"
             generator = generators.setdefault(name, Arm(name, config, {"generator": base}))
+            if len(generators) > MAX_ARMS:
+                raise _too_many_arms(len(generators), source)
             if generator.config != config:
                 raise UsageError(
                     f"{source}: two generators would be called {name}, {generator.config.model.base} and {base}, or their "
@@ -122,7 +155,7 @@ def _read(source: str) -> tuple[str, str]:
         if not path.is_file():
             raise UsageError(f"no file {source}", expected=f"a TOML file, or one of: {', '.join(shipped_experiments())}")
         try:
-            return path.stem, path.read_text(encoding="utf-8")
+            return path.stem, read_text(path, MAX_BYTES)
         except (UnicodeDecodeError, OSError) as error:
             raise UsageError(f"{source} cannot be read: {error}") from None
     known = shipped_experiments()
@@ -138,10 +171,7 @@ def _override(tables: dict[str, Any], override: str) -> None:
     key = key.strip()
     if not equals or not key:
         raise UsageError(f"--set {override}", expected="key=value", write="--set train.steps=40")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text  # an unquoted word
+    value = _override_value(text)
     sweep = tables.setdefault("sweep", {})
     for arm in tables["arm"] if key not in ("name", "arm") else []:
         arm.pop(key, None)  # an override also replaces the value of an [[arm]]
@@ -153,8 +183,19 @@ def _override(tables: dict[str, Any], override: str) -> None:
         sweep.pop(key, None)  # a fixed key is no longer swept
 
 
+def _override_value(text: str) -> Any:
+    """Parses the value of an override. A text that is no TOML value is an unquoted word."""
+    try:
+        tables = parse_toml(f"value = {text}", "--set")
+    except UsageError:
+        return text
+    return tables["value"] if len(tables) == 1 else text
+
+
 def _set(tables: dict[str, Any], key: str, value: Any) -> None:
     *path, last = key.split(".")
+    if len(path) > MAX_DEPTH:
+        raise UsageError(f"{shown(key, 60)}: {len(path)} tables", expected="a key such as train.steps")
     for part in path:
         tables = tables.setdefault(part, {})
         if not isinstance(tables, dict):
@@ -166,11 +207,11 @@ def _copy(tables: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _copy(value) if isinstance(value, Mapping) else value for key, value in tables.items()}
 
 
-def _sweep(sweep: Any, source: str) -> Iterator[dict[str, Any]]:
-    """Yields every combination of the sweep's values, as {key: value}."""
+def _sweep(sweep: Any, source: str, listed: int) -> list[dict[str, Any]]:
+    """Returns every combination of the sweep's values, as {key: value}; `listed` is the number of [[arm]] tables."""
     if not isinstance(sweep, dict) or any(not isinstance(values, list) for values in sweep.values()):
         raise UsageError(
-            f"{source}: [sweep] holds {sweep!r}", expected="lists of values", write='"model.base" = ["nano/qwen3"]'
+            f"{source}: [sweep] holds {shown(sweep)}", expected="lists of values", write='"model.base" = ["nano/qwen3"]'
         )
     if "name" in sweep:
         raise UsageError(f"{source}: the sweep varies name, which names the experiment", expected="keys that change the run")
@@ -179,14 +220,22 @@ def _sweep(sweep: Any, source: str) -> Iterator[dict[str, Any]]:
             raise UsageError(
                 f'{source}: the grid has no arms, because sweep."{key}" is empty', expected="at least one value per key"
             )
-    return (dict(zip(sweep, point, strict=True)) for point in itertools.product(*sweep.values()))
+    if (arms := listed * math.prod(map(len, sweep.values()))) > MAX_ARMS:
+        raise _too_many_arms(arms, source)
+    return [dict(zip(sweep, point, strict=True)) for point in itertools.product(*sweep.values())]
+
+
+def _too_many_arms(arms: int, source: str) -> UsageError:
+    return UsageError(
+        f"{source} has {arms:,} arms or more", expected=f"at most {MAX_ARMS:,} per experiment", write="several experiments"
+    )
 
 
 def _arms(arms: Any, source: str) -> list[dict[str, Any]]:
     """Returns {dotted key: value} of each [[arm]], including its name."""
     if not isinstance(arms, list) or not all(isinstance(arm, dict) for arm in arms) or not arms:
         raise UsageError(
-            f"{source}: arm = {arms!r}", expected="[[arm]] tables", write='[[arm]]\n         "model.base" = "nano/qwen3"'
+            f"{source}: arm = {shown(arms)}", expected="[[arm]] tables", write='[[arm]]\n         "model.base" = "nano/qwen3"'
         )
     return [_flat(arm) for arm in arms]
 
@@ -199,19 +248,25 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _arm_name(varied: dict[str, Any], config: Config) -> str:
-    if not varied:
-        return slug(config.model.base.rsplit("/", 1)[-1])
-    parts = []
-    for key, value in varied.items():
-        if key == "model.base":
-            parts.append(slug(str(value).rsplit("/", 1)[-1]))
-        elif isinstance(value, str):
-            parts.append(slug(value))
-        else:
-            parts.append(slug(f"{key.rsplit('.', 1)[-1]}-{value}"))
-    return "_".join(parts)
+    return "_".join(_value_name(key, value) for key, value in (varied or {"model.base": config.model.base}).items())
+
+
+def _value_name(key: str, value: Any) -> str:
+    """Returns the part of an arm's name that stands for one value. Numbers and signs are named by their key too."""
+    text = str(value).rstrip("/").rsplit("/", 1)[-1] if key == "model.base" else str(value)
+    if isinstance(value, str) and _folder_name(text):
+        return slug(text)
+    return slug(f"{key.rsplit('.', 1)[-1]}-{text or 'empty'}")
 
 
 def slug(text: str) -> str:
-    """Returns a name that is safe as the name of a folder."""
-    return re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-.") or "arm"
+    """Returns a name that is safe as the name of a folder. Raises UsageError for a text without a letter or a digit."""
+    name = _folder_name(text)
+    if not name:
+        raise UsageError(f"the name {shown(text, 60)}", expected="at least one letter or digit, which names a folder")
+    return name
+
+
+def _folder_name(text: str) -> str:
+    """Keeps letters, digits, dots and hyphens. Letters of all scripts count, so that two names stay two folders."""
+    return re.sub(r"(?:[^\w.-]|_)+", "-", unicodedata.normalize("NFC", text)).strip("-.")

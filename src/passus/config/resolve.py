@@ -1,7 +1,6 @@
 """From the tables of an experiment file to a config: presets, defaults, refusals with the nearest key, TOML in and out."""
 
 import os
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,9 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from passus.config.tables import Config
-from passus.errors import UsageError, nearest
+from passus.config.toml_text import parse_toml
+from passus.errors import UsageError, nearest, shown
+from passus.grading.grade import ANY, BOXED, Extract
 from passus.methods.presets import PRESETS
 from passus.schema import Section
 from passus.tasks.prompt import AUTO
@@ -38,9 +39,9 @@ def resolve(tables: Mapping[str, Any], source: str) -> Config:
         preset = method.get("name", "grpo")
         if not isinstance(preset, str) or preset not in PRESETS:
             raise UsageError(
-                f"{source}: method.name = {preset!r}",
+                f"{source}: method.name = {shown(preset)}",
                 expected=f"one of: {', '.join(PRESETS)}",
-                write=nearest(str(preset), PRESETS),
+                write=nearest(preset, PRESETS) if isinstance(preset, str) else None,
             )
         tables["method"] = PRESETS[preset].model_dump() | method
     try:
@@ -55,7 +56,7 @@ def _refuse_not_yet(tables: Mapping[str, Any], source: str) -> None:
         for part in key.split("."):
             value = value.get(part) if isinstance(value, dict) else None
         if value is not None:
-            raise UsageError(f"{source}: {key} = {value!r}: not yet: {reason}")
+            raise UsageError(f"{source}: {key} = {shown(value)}: not yet: {reason}")
 
 
 def _refusal(error: ValidationError, source: str) -> UsageError:
@@ -70,7 +71,7 @@ def _refusal(error: ValidationError, source: str) -> UsageError:
     if detail["type"] == "value_error" and not location:
         return UsageError(f"{source}: {detail['ctx']['error']}")
     expected = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    return UsageError(f"{source}: {key} = {detail['input']!r}", expected=f"{expected}   ({_documentation(key)})")
+    return UsageError(f"{source}: {key} = {shown(detail['input'])}", expected=f"{expected}   ({_documentation(key)})")
 
 
 EXAMPLES = {"model": '[model]\n         base = "nano/qwen3"', "model.base": 'base = "nano/qwen3"'}
@@ -160,7 +161,12 @@ def to_toml(config: Config) -> str:
 
 
 def from_toml(text: str, source: str) -> Config:
-    return resolve(tomllib.loads(text), source)
+    """Reads a recorded config. One that does not say which answers counted is older than the choice: read as `boxed`."""
+    tables = parse_toml(text, source)
+    table = tables.setdefault("eval", {})
+    if isinstance(table, dict):
+        table.setdefault("extract", BOXED)
+    return resolve(tables, source)
 
 
 def eval_config(
@@ -171,6 +177,7 @@ def eval_config(
     limit: int,
     model: Mapping[str, Any],
     judge: Mapping[str, Any],
+    extract: Extract = ANY,
 ) -> Config:
     """Makes a config of what the command line of `passus eval` asks for."""
     table = {
@@ -179,5 +186,6 @@ def eval_config(
         "temperature": temperature,
         "max_tokens": max_tokens,
         "limit": limit,
+        "extract": extract,
     }
     return resolve({"model": model, "eval": table, "judge": judge}, "command line")

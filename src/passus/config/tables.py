@@ -11,9 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from passus.config import checks
+from passus.grading.grade import Extract
 from passus.methods.presets import PRESETS, Method
 from passus.schema import Section
 from passus.tasks.item import Item
+from passus.tasks.judge_url import check_judge_url
 from passus.tasks.lookup import benchmark_name, expand_suites, find_suite, training_items
 from passus.tasks.prompt import AUTO
 
@@ -216,6 +218,9 @@ class EvalTable(Section):
     """Samples from this many likeliest tokens; 0 for all."""
     max_tokens: int = Field(0, ge=0)
     """Longest completion in evaluation; 0 takes train.max_tokens."""
+    extract: Extract = "any"
+    """Answers that count in evaluation: `any` reads a box, else an answer announced in words; `boxed` reads a box alone, as
+    training always does. Runs with different modes are not compared."""
     limit: int = Field(0, ge=0)
     """First items of each benchmark only; 0 for all. Scores over fewer items are different scores."""
     on_regression: Literal["nothing", "warn", "stop", "return"] = "nothing"
@@ -271,8 +276,8 @@ class JudgeTable(Section):
     @field_validator("url")
     @classmethod
     def _is_web(cls, value: str) -> str:
-        if value and not value.startswith(("http://", "https://")):
-            raise ValueError("must begin with http:// or https://")
+        if value:
+            check_judge_url(value)
         return value
 
 

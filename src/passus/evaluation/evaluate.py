@@ -18,7 +18,7 @@ from passus.engine.interface import Sampler, SamplingParams
 from passus.evaluation.grade_rollout import grade_rollout
 from passus.evaluation.item_columns import Columns
 from passus.evaluation.suite import LoadedSuite, load_suite
-from passus.grading.grade import Verdict, canonical
+from passus.grading.grade import BOXED, Extract, Verdict, canonical
 from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint
 from passus.runs.row_files import ROWS
@@ -42,8 +42,8 @@ def evaluate(
                 table.samples_at(temperature), max_tokens, seed, f"eval/{items[0].benchmark}",
                 temperature=temperature, top_p=table.top_p, top_k=table.top_k,
             )  # fmt: skip
-            rows, judge_failures = _item_rows(policy, sampler, items, params, judge)
-            point = eval_point(step, benchmark, temperature, rows)
+            rows, judge_failures = _item_rows(policy, sampler, items, params, judge, table.extract)
+            point = eval_point(step, benchmark, temperature, rows, table.extract)
             seconds, unjudged = time.monotonic() - started, suite.unjudged.get(benchmark)
             points.append(replace(point, seconds=seconds, judge=judge_failures or None, unjudged=unjudged))
             for name in columns:
@@ -52,12 +52,12 @@ def evaluate(
 
 
 def _item_rows(
-    policy: Policy, sampler: Sampler, items: Sequence[Item], params: SamplingParams, judge: Judge | None
+    policy: Policy, sampler: Sampler, items: Sequence[Item], params: SamplingParams, judge: Judge | None, extract: Extract
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
     """Samples and grades the items of one benchmark. Returns their rows, and the judge's failures by reason."""
     rollout = sampler.generate(policy.prompts([(item.index, item) for item in items]), params)
     items_N = [item for item in items for _ in range(params.samples)]
-    graded = grade_rollout(policy, rollout, items_N, judge)
+    graded = grade_rollout(policy, rollout, items_N, judge, extract=extract)
     rows = [
         {
             "benchmark": item.benchmark, "temperature": params.temperature, "item": item.index, "sample": n % params.samples,
@@ -70,7 +70,9 @@ def _item_rows(
     return rows, graded.judge_failures
 
 
-def eval_point(step: int, benchmark: str, temperature: float, rows: Sequence[dict[str, Any]]) -> EvalPoint:
+def eval_point(
+    step: int, benchmark: str, temperature: float, rows: Sequence[dict[str, Any]], extract: Extract = BOXED
+) -> EvalPoint:
     """Computes the numbers of one benchmark at one step from its item rows."""
     samples = 1 + max(row["sample"] for row in rows)
     correct_QK = np.array([row["verdict"] == Verdict.CORRECT for row in rows], dtype=float).reshape(-1, samples)
@@ -95,6 +97,7 @@ def eval_point(step: int, benchmark: str, temperature: float, rows: Sequence[dic
         truncated=_verdict_rate(rows, Verdict.TRUNCATED),
         unparseable=_verdict_rate(rows, Verdict.UNPARSEABLE),
         error=_verdict_rate(rows, Verdict.ERROR),
+        extract=extract,
     )
 
 

@@ -11,6 +11,7 @@ from passus.atomic_io import write_atomic
 from passus.errors import UsageError
 from passus.figures.spec import Figure, Series, Style, line_of
 from passus.figures.styles import DASH_LENGTHS, RAMP, TOKENS
+from passus.formatting import spreadsheet_cell
 from passus.metric_names import Y_AXES
 
 FORMATS = (".svg", ".pdf", ".png", ".csv")
@@ -41,7 +42,10 @@ def svg(figure: Figure) -> str:
 
 
 def write_csv(figure: Figure, path: Path) -> None:
-    """Writes the numbers behind a figure, one row per point. `n_seeds` is empty for curve files, which do not say it."""
+    """Writes the numbers behind a figure, one row per point. `n_seeds` is empty for curve files, which do not say it.
+
+    An apostrophe before a name keeps spreadsheets from running it as a formula.
+    """
     columns = ["x", "y", "low", "high"]
     more = ["tokens", "tokens_p95"] if figure.kind == "grid" else []
     text = io.StringIO()
@@ -51,7 +55,7 @@ def write_csv(figure: Figure, path: Path) -> None:
         n = s.seeds or (1 if s.origin or figure.kind == "solved" else None)
         for p in s.points:
             numbers = [_finite(getattr(p, name)) for name in columns + more]
-            rows.writerow([s.panel, s.name, *numbers[:4], n, *numbers[4:]])
+            rows.writerow([spreadsheet_cell(s.panel), spreadsheet_cell(s.name), *numbers[:4], n, *numbers[4:]])
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, lambda target: target.write_text(text.getvalue(), encoding="utf-8"), durable=False)
 

@@ -14,7 +14,7 @@ from typing import Any
 from passus.figures.matplotlib_heatmap import draw_heatmap, draw_solved
 from passus.figures.matplotlib_layout import COLUMN, PAGE
 from passus.figures.matplotlib_lines import draw_curves, draw_grid
-from passus.figures.spec import Figure
+from passus.figures.spec import Figure, printable_figure
 
 
 def save(figure: Figure, paths: Sequence[Path], column: bool = False) -> None:
@@ -50,6 +50,7 @@ def drawn(figure: Figure, column: bool = False) -> Iterator[Any]:
     """Yields matplotlib's figure within the settings that it must be saved under."""
     import matplotlib
 
+    figure = printable_figure(figure)
     sheet = COLUMN if column else PAGE
     settings = {
         "font.size": sheet.type, "svg.fonttype": "none", "svg.hashsalt": "passus", "pdf.fonttype": 42,

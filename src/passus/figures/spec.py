@@ -1,9 +1,13 @@
 """A figure as plain data: panels of series with points, and the style of each. `matplotlib_render` draws it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from passus.formatting import printable, printable_line
 from passus.runs.origin import Origin
+
+MAX_NAME, MAX_TITLE = 200, 500
+"""Characters of a line's or panel's name and of a title that are drawn."""
 
 
 @dataclass
@@ -99,3 +103,23 @@ class Figure:
 def line_of(s: Series) -> str | None:
     """Returns the name of the line, which has one style in all panels. None for a series that is named like its panel."""
     return None if s.name == s.panel else s.line or s.name
+
+
+def printable_figure(figure: Figure) -> Figure:
+    """Returns the figure with names that a file can hold: visible control characters, one line each, not too long.
+
+    XML has no control characters, and matplotlib reports every sign without a glyph on the terminal.
+    """
+    x, y, y2 = (_name(text) for text in (figure.x, figure.y, figure.y2))
+    series = [
+        replace(s, name=_name(s.name), panel=_name(s.panel), line=_name(s.line), curve=_name(s.curve)) for s in figure.series
+    ]
+    marks = [replace(m, text=_name(m.text), series=_name(m.series), panel=_name(m.panel)) for m in figure.marks]
+    changes = [replace(change, panel=_name(change.panel)) for change in figure.changes]
+    title, note = printable(figure.title)[:MAX_TITLE], printable(figure.note)
+    return replace(figure, title=title, x=x, y=y, y2=y2, note=note, series=series, marks=marks, changes=changes)
+
+
+def _name(text: str, most: int = MAX_NAME) -> str:
+    text = printable_line(text)
+    return text if len(text) <= most else f"{text[:most]}..."

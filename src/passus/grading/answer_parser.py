@@ -36,6 +36,7 @@ from passus.grading.answer_types import (
     Value,
     Words,
 )
+from passus.grading.boxes import LONG_INTEGER
 from passus.grading.brackets import balance_braces, is_balanced, split_outside_brackets, split_relations, strip_outer_braces
 from passus.grading.expression import (
     INFINITY,
@@ -75,10 +76,14 @@ PHRASES: dict[str, Answer] = {
 BRACKET_PAIRS = (("\\{", "\\}"), ("(", ")"), ("[", "]"), ("(", "]"), ("[", ")"), ("\\langle", "\\rangle"), ("]", "["))
 
 
+def is_too_long(text: str) -> bool:
+    return len(text) > MAX_ANSWER_LENGTH and not LONG_INTEGER.fullmatch(text)
+
+
 @lru_cache(maxsize=2048)
 def parse_answer(text: str) -> Answer:
     """Returns the answer in a text of any kind. Unparsable text becomes Words or Unsupported; nothing is raised."""
-    if len(text) > MAX_ANSWER_LENGTH:
+    if is_too_long(text):
         return Unsupported(text, "too long", malformed=True)
     if not text.isascii() and any(c.isdigit() and not c.isascii() for c in normalize_latex(text)):
         return prose_answer(text)
@@ -253,6 +258,8 @@ class AnswerParser:
         name = re.sub(r"[\s{}]|\x02|\x03", "", patterns.DERIVATIVE.sub(r"\1'", left))
         if not left:
             return self.parse_list(right)
+        if patterns.DENIED_NAME.search(left):
+            raise ProseError(left[:40])
         if len(pieces) > 2 and not patterns.NAME.fullmatch(left) and patterns.VARIABLE_LETTER.search(left):
             raise ExpressionError("a chain of equations")
         if patterns.NAME.fullmatch(left) or patterns.DESCRIPTIVE_NAME.fullmatch(left):

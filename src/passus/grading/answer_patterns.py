@@ -19,6 +19,10 @@ DESCRIPTIVE_NAME = re.compile(
     r"|[A-Za-z](?:_\{?\w\}?)?'{0,2}\(-?\d{1,5}\)"
     r"|\\frac\s*\{\s*d\s*[a-z]\s*\}\s*\{\s*d\s*[a-z]\s*\}"
 )
+DENIED_NAME = re.compile(
+    r"(?<![A-Za-z\\])(?:not|cannot|never|maybe|perhaps|possibly|isn't|can't|unless|either|neither)(?![A-Za-z])", re.I
+)
+"""Words before an equals sign that deny or hedge what follows."""
 DERIVATIVE = re.compile(r"\\frac\s*\{\s*d\s*([a-z])\s*\}\s*\{\s*d\s*[a-z]\s*\}")
 SET_NAME = re.compile(
     r"^\s{0,3}(?=[^=]{0,60}\\(?:cap|cup|complement))(?:[A-Z()\s_{}]|\\(?:cap|cup|complement|backslash)(?![A-Za-z])){3,60}=\s{0,3}"
@@ -59,7 +63,7 @@ PERCENT = re.compile(r"\s*(?:\\?%|percent)\s*$")
 TIME_OF_DAY = re.compile(r"\d{1,2}(?::\d\d){0,2}[ap]m", re.I)
 ITEM_NUMBERS = re.compile(r"(?:\(\s*[1-9]\s*\)[\s,]*){2,9}|(?:\\textcircled\{[1-9]\}[\s,]*){1,9}")
 """`(1)(3)` or circled digits: the numbers of the statements that hold."""
-RATIO_WORD = re.compile(r"(?<=\d)\s{0,3}\x02to\x03\s{0,3}(?=\d)")
+RATIO_WORD = re.compile(r"(?<=\d)\s{0,3}(?:\x02to\x03|\bto\b)\s{0,3}(?=\d)")
 OCR_DECIMAL = re.compile(r"(-?\d+)\. (\d+)")
 """A decimal that was scanned with a space after the point."""
 
@@ -68,7 +72,7 @@ OCR_DECIMAL = re.compile(r"(-?\d+)\. (\d+)")
 OR_MARK, AND_MARK = "\x04", "\x05"
 """Stand after a comma that replaces a conjunction."""
 CONJUNCTION = re.compile(
-    r"(?<![A-Za-z\\])(?:and|or|OR|和|或|与)(?![A-Za-z])|\\(?:and|or|cap)(?![A-Za-z])|\x02(?:,? ?and|,? ?or)\x03"
+    r"(?<![A-Za-z\\])(?:and|or|OR)(?![A-Za-z])|和|或者?|与|且|\\(?:and|or|cap)(?![A-Za-z])|\x02(?:,? ?and|,? ?or)\x03"
     r"|(?P<kept>\x02[^\x03]*\x03)"
 )
 PROSE = re.compile(r"(?<![A-Za-z\\])(?!(?:sin|cos|tan|log|sqrt|exp|mod|min|max)(?![A-Za-z]))[A-Za-z]{3,}")

@@ -7,8 +7,8 @@ from fractions import Fraction
 from passus.grading.answer_parser import parse_answer
 from passus.grading.answer_text import compact
 from passus.grading.answer_types import Value, Words
+from passus.grading.boxes import LONG_INTEGER, MAX_ANSWER
 from passus.grading.expression import ExpressionError
-from passus.grading.extract import MAX_ANSWER
 from passus.grading.rational import rational_value
 
 # No exponent is allowed, so that a few characters cannot mean a billion digits.
@@ -21,7 +21,7 @@ MAX_DECIMAL_BITS = 10_000
 
 def plain_number(text: str) -> Decimal | None:
     """Returns 1000 for `$1,000.00` and for `1000.`, and None for a text that is not a number."""
-    if len(text) > MAX_ANSWER:
+    if len(text) > MAX_ANSWER and not LONG_INTEGER.fullmatch(text):
         return None
     bare = text.replace("\\$", "$").strip("$ \t\n").removesuffix(".").strip("$ \t\n")
     return Decimal(bare.replace(",", "")) if NUMBER.fullmatch(bare) else None
@@ -31,7 +31,7 @@ def canonical(answer: str) -> str:
     """Returns one spelling for answers that are equal, so that votes for them are counted together."""
     number = plain_number(answer)
     if number is not None:
-        return format(number.normalize(Context(prec=MAX_ANSWER)), "f") if number else "0"
+        return format(number.normalize(Context(prec=max(MAX_ANSWER, len(answer)))), "f") if number else "0"
     parsed = parse_answer(answer)
     if isinstance(parsed, Value):
         try:

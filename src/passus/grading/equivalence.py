@@ -10,7 +10,7 @@ from passus.grading.answer_forms import (
     split_assignment_chains,
     unwrap_single,
 )
-from passus.grading.answer_parser import MAX_ANSWER_LENGTH, parse_answer
+from passus.grading.answer_parser import is_too_long, parse_answer
 from passus.grading.answer_patterns import TIME_OF_DAY
 from passus.grading.answer_text import compact
 from passus.grading.answer_types import (
@@ -31,7 +31,7 @@ from passus.grading.answer_types import (
     Words,
 )
 from passus.grading.expression import ExpressionError, Node, TooLargeError, infinity_sign, operations, symbols
-from passus.grading.expression_equivalence import equations_proportional, expressions_equal
+from passus.grading.expression_equivalence import equations_proportional, expressions_equal, inequalities_proportional
 from passus.grading.latex_normalize import split_digit_groups
 from passus.grading.number_intervals import as_region, end_kind
 from passus.grading.numeric import constant_value
@@ -47,9 +47,11 @@ POLYNOMIAL_OPERATIONS = frozenset({"add", "mul", "div", "neg", "pow", "num", "sy
 @lru_cache(maxsize=16384)
 def equivalent(answer: str, gold: str, tolerance: float = 0.0) -> bool | None:
     """Returns whether an answer equals the gold, and None if the rules cannot decide. The tolerance is relative to the gold."""
+    if not gold.strip():
+        return False
     if answer.strip() == gold.strip():
         return True
-    if max(len(answer), len(gold)) > MAX_ANSWER_LENGTH:
+    if is_too_long(answer) or is_too_long(gold):
         return False
     if compact(answer) == compact(gold) != "":
         return True
@@ -108,6 +110,8 @@ class AnswerComparison:
             return False if any(isinstance(side, Unsupported) and side.malformed for side in (answer, gold)) else None
         if isinstance(answer, Assignment) or isinstance(gold, Assignment):
             return self.assignments(answer, gold)
+        if isinstance(answer, Inequality) and isinstance(gold, Inequality) and inequalities_proportional(answer, gold):
+            return True
         return self.structures(unwrap_single(as_region(answer)), unwrap_single(as_region(gold)))
 
     def approximations(self, answer: Answer, gold: Answer) -> bool | None:
@@ -126,7 +130,8 @@ class AnswerComparison:
             return not gold.names and {rational_value(answer.node)} == gold.residues
         if not (isinstance(answer, Congruence) and isinstance(gold, Congruence)):
             return False
-        return answer.modulus == gold.modulus and answer.names == gold.names and answer.residues == gold.residues
+        same_names = answer.names == gold.names or not answer.names or not gold.names
+        return answer.modulus == gold.modulus and same_names and answer.residues == gold.residues
 
     def words(self, answer: Answer, gold: Answer) -> bool | None:
         """Compares prose without spaces, times of day, and a yes or no with an explanation after it."""
@@ -233,7 +238,7 @@ class AnswerComparison:
         return None if undecided else True
 
     def lists(self, answer: ListOrSet, gold: ListOrSet) -> bool | None:
-        if "parts" in (answer.kind, gold.kind):
+        if gold.kind == "parts":  # blanks; an answer may separate the members of any list by semicolons
             return self.in_order(answer.items, gold.items)
         if len(answer.items) != len(gold.items):
             answer, gold = split_assignment_chains(answer), split_assignment_chains(gold)

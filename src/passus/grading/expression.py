@@ -1,5 +1,7 @@
 """The tree of a mathematical expression, with the queries and rewrites that need no arithmetic."""
 
+from collections.abc import Iterator
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -31,13 +33,17 @@ class Node(NamedTuple):
     """One Fraction for num, one string for sym, else nodes."""
 
 
+MAX_DIGITS_OF_INT = 4000
+
 INFINITY = Node("sym", ("\\infty",))
 MINUS_INFINITY = Node("neg", (INFINITY,))
 CONSTANTS = frozenset({"\\pi", "e", "i", "\\infty"})
 
 
 def number_node(text: str) -> Node:
-    return Node("num", (Fraction(text.removesuffix(".")),))
+    digits = text.removesuffix(".")
+    # Python refuses to convert texts of more than 4300 digits to an integer; Decimal takes linear time and has no limit.
+    return Node("num", (Fraction(Decimal(digits) if len(digits) > MAX_DIGITS_OF_INT else digits),))
 
 
 def is_integer(node: Node) -> bool:
@@ -69,6 +75,33 @@ def operations(node: Node) -> set[str]:
         if current.op not in ("num", "sym"):
             pending += current.args
     return ops
+
+
+def _parts(node: Node) -> Iterator[Node]:
+    """Yields the node and all nodes below it."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        yield current
+        if current.op not in ("num", "sym"):
+            pending += current.args
+
+
+def rounded_parts(node: Node) -> list[Node]:
+    """Returns the arguments of floors and ceilings."""
+    return [part.args[0] for part in _parts(node) if part.op in ("floor", "ceil")]
+
+
+def sign_exponents(node: Node) -> frozenset[str]:
+    """Returns the symbols in exponents of negative numbers, as in (-1)^n. They stand for integers."""
+    powers = [part for part in _parts(node) if part.op == "pow" and _is_negative(part.args[0])]
+    return frozenset().union(*(symbols(power.args[1]) for power in powers))
+
+
+def _is_negative(node: Node) -> bool:
+    if node.op == "group":
+        return _is_negative(node.args[0])
+    return node.op == "neg" and not symbols(node)
 
 
 def has_operation(node: Node, op: str) -> bool:

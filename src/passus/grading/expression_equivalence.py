@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 from itertools import permutations
+from typing import Any
 
-from passus.grading.answer_types import Equation
+from passus.grading.answer_types import Equation, Inequality
 from passus.grading.expression import (
     Node,
     TooLargeError,
@@ -98,17 +99,37 @@ def _same_power_tower(answer: Node, gold: Node) -> bool:
 
 def equations_proportional(answer: Equation, gold: Equation) -> bool:
     """Returns whether the differences of the sides have a constant ratio: then both have the same solutions."""
-    answer_difference, gold_difference = (Node("add", (e.left, Node("neg", (e.right,)))) for e in (answer, gold))
-    answer_difference = match_constant_case(answer_difference, gold_difference)
-    free = symbols(answer_difference)
-    if free != symbols(gold_difference) or not free:
+    return _constant_ratio(_difference(answer.left, answer.right), _difference(gold.left, gold.right)) is not None
+
+
+def inequalities_proportional(answer: Inequality, gold: Inequality) -> bool:
+    """Returns whether one inequality is the other multiplied by a constant. Both have < or ≤, so it must be positive."""
+    if answer.signs != gold.signs or len(answer.nodes) != 2:
         return False
+    ratio = _constant_ratio(_difference(*answer.nodes), _difference(*gold.nodes))
+    return ratio is not None and (answer.signs == ("\\ne",) or _is_positive(ratio))
+
+
+def _difference(left: Node, right: Node) -> Node:
+    return Node("add", (left, Node("neg", (right,))))
+
+
+def _is_positive(value: Any) -> bool:
+    return bool(value.imag == 0 and value.real > 0)
+
+
+def _constant_ratio(answer: Node, gold: Node) -> Any:
+    """Returns the ratio of two expressions if it is the same at all points, and None if it is not."""
+    answer = match_constant_case(answer, gold)
+    free = symbols(answer)
+    if free != symbols(gold) or not free:
+        return None
     ratios = []
     for i in range(PROPORTION_POINTS):
         point = sample_point(free, i)
-        numerator = evaluate(answer_difference, point, PROPORTION_DIGITS)
-        denominator = evaluate(gold_difference, point, PROPORTION_DIGITS)
+        numerator = evaluate(answer, point, PROPORTION_DIGITS)
+        denominator = evaluate(gold, point, PROPORTION_DIGITS)
         if not 1e-9 < abs(denominator) < 1e9 or not 1e-9 < abs(numerator) < 1e9:  # else one large term would hide the others
-            return False
+            return None
         ratios.append(numerator / denominator)
-    return all(abs(ratio - ratios[0]) < 1e-30 * abs(ratios[0]) for ratio in ratios)
+    return ratios[0] if all(abs(ratio - ratios[0]) < 1e-30 * abs(ratios[0]) for ratio in ratios) else None

@@ -193,14 +193,23 @@ class ExpressionParser:
                 self.next()
                 node = self.power(node)
             elif token == "!":
-                self.next()
-                node = Node("fact", (node,))
+                node = self.factorial(node)
             elif token in ("\\%", "%"):
                 self.next()
                 node = Node("div", (node, number_node("100")))
             else:
                 return node
         return node
+
+    def factorial(self, node: Node) -> Node:
+        """Parses n! and the double factorial n!!, which is the product of every second number."""
+        count = 0
+        while self.peek() == "!":
+            self.next()
+            count += 1
+        if count > 2:
+            raise ExpressionError("more than two factorial signs")
+        return Node("fact" if count == 1 else "double_fact", (node,))
 
     def power(self, base: Node) -> Node:
         if base.op == "deg":

@@ -11,19 +11,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from passus.grading.answer_parser import parse_answer
-from passus.grading.answer_types import Unsupported, Words
+from passus.grading.announcements import is_mathematics
+from passus.grading.boxes import BOX, last_box
 from passus.grading.canonical import canonical, plain_number
+from passus.grading.commitment import NoAnswer
 from passus.grading.equivalence import equivalent
-from passus.grading.extract import BOX, ExtractedAnswer, extract_answer, last_box
+from passus.grading.extract import ANY, BOXED, Extract, ExtractedAnswer, extract_answer
 from passus.grading.gold_check import check_gold
 from passus.grading.math_verify_acceptance import says_more_than
-from passus.grading.multiple_choice import extract_choice, parse_choice
+from passus.grading.multiple_choice import ChoiceReading, parse_choice
 from passus.grading.verdict import MATH, Grade, Rule, Verdict
 
-__all__ = ["BOX", "MATH", "Grade", "Rule", "Verdict", "canonical", "check_gold", "grade", "grade_all", "last_box"]
+__all__ = [
+    "ANY", "BOX", "BOXED", "MATH", "Extract", "Grade", "Rule", "Verdict", "canonical", "check_gold", "grade", "grade_all",
+    "last_box",
+]  # fmt: skip
 
 LETTER_GOLD = re.compile(r"[A-J]|(?=[A-J]{2,6}$)A?B?C?D?E?F?G?H?I?J?|\\text(?:bf)?\{\(?[A-J]\)?\}|\([A-J]\)")
+EMPTY_GOLD = "the gold is empty"
 
 
 @dataclass(frozen=True)
@@ -34,15 +39,17 @@ class Undecided:
     gold: str
 
 
-def grade(output: str, gold: str, *, truncated: bool, rule: Rule = MATH) -> Grade:
+def grade(output: str, gold: str, *, truncated: bool, rule: Rule = MATH, extract: Extract = ANY) -> Grade:
     """Grades one output, which is the text after any thinking block."""
-    return grade_all([output], [gold], [rule], [truncated])[0]
+    return grade_all([output], [gold], [rule], [truncated], extract)[0]
 
 
-def grade_all(outputs: Sequence[str], golds: Sequence[str], rules: Sequence[Rule], truncated: Sequence[bool]) -> list[Grade]:
+def grade_all(
+    outputs: Sequence[str], golds: Sequence[str], rules: Sequence[Rule], truncated: Sequence[bool], extract: Extract = ANY
+) -> list[Grade]:
     """Grades each output. An output on which the grader fails gets the verdict error, and the others are not affected."""
     by_rules = [
-        grade_by_rules(output, gold, truncated=cut_off, rule=rule)
+        grade_by_rules(output, gold, truncated=cut_off, rule=rule, extract=extract)
         for output, gold, rule, cut_off in zip(outputs, golds, rules, truncated, strict=True)
     ]
     undecided = [result for result in by_rules if isinstance(result, Undecided)]
@@ -50,29 +57,32 @@ def grade_all(outputs: Sequence[str], golds: Sequence[str], rules: Sequence[Rule
     return [next(by_math_verify) if isinstance(result, Undecided) else result for result in by_rules]
 
 
-def grade_by_rules(output: str, gold: str, *, truncated: bool, rule: Rule) -> Grade | Undecided:
+def grade_by_rules(output: str, gold: str, *, truncated: bool, rule: Rule, extract: Extract = ANY) -> Grade | Undecided:
     try:
-        return _grade(output, gold, truncated, rule)
+        return _grade(output, gold, truncated, rule, extract)
     except Exception as error:  # noqa: BLE001 one output must not fail the batch, and the reason is recorded
         return Grade(Verdict.ERROR, None, reason=f"{type(error).__name__}: {error}"[:200])
 
 
-def _grade(output: str, gold: str, truncated: bool, rule: Rule) -> Grade | Undecided:
+def _grade(output: str, gold: str, truncated: bool, rule: Rule, extract: Extract) -> Grade | Undecided:
     if truncated:
         return Grade(Verdict.TRUNCATED, last_box(output), reason="cut off by the token limit")
+    if not gold.strip():
+        return Grade(Verdict.ERROR, last_box(output), reason=EMPTY_GOLD)
     if rule.kind == "judge" and check_gold(gold, MATH) is not None:
         return Grade(Verdict.ERROR, last_box(output), reason="the gold is prose, which only a judge can compare")
-    answer = extract_answer(output)
     if rule.kind == "choice":
-        return _grade_choice(output, answer, gold, rule)
-    if answer is None:
-        return Grade(Verdict.UNPARSEABLE, None, reason="no answer in the text")
+        return _grade_choice(output, gold, rule, extract)
+    answer = extract_answer(output, extract)
+    if isinstance(answer, NoAnswer):
+        return Grade(Verdict.UNPARSEABLE, None, reason=answer.reason)
     equal, method = compare_answer(answer.text, gold, rule)
-    if equal is None and answer.source == "box":
-        return Undecided(Grade(Verdict.WRONG, answer.text, _is_well_formed(output, answer)), gold)
-    if equal is None or (not equal and answer.source == "bare" and not _is_mathematics(answer.text)):
+    well_formed = _is_well_formed(output, answer)
+    if equal is None and answer.source != "bare":
+        return Undecided(Grade(Verdict.WRONG, answer.text, well_formed), gold)
+    if equal is None or (not equal and answer.source == "bare" and not is_mathematics(answer.text)):
         return Grade(Verdict.UNPARSEABLE, None, reason="no box, and the text is not a bare answer")
-    return Grade(Verdict.CORRECT if equal else Verdict.WRONG, answer.text, _is_well_formed(output, answer), method)
+    return Grade(Verdict.CORRECT if equal else Verdict.WRONG, answer.text, well_formed, method)
 
 
 def compare_answer(answer: str, gold: str, rule: Rule = MATH) -> tuple[bool | None, str]:
@@ -85,11 +95,14 @@ def compare_answer(answer: str, gold: str, rule: Rule = MATH) -> tuple[bool | No
     return equivalent(answer, gold, rule.tolerance), "exact rules"
 
 
-def _grade_choice(output: str, answer: ExtractedAnswer | None, gold: str, rule: Rule) -> Grade:
+def _grade_choice(output: str, gold: str, rule: Rule, extract: Extract) -> Grade:
     """Compares the letters that the output chooses with those of the gold."""
-    letters = extract_choice(output, answer, rule.choices)
+    answer = extract_answer(output, extract, ChoiceReading(rule.choices))
+    if isinstance(answer, NoAnswer):
+        return Grade(Verdict.UNPARSEABLE, None, reason=answer.reason)
     well_formed = _is_well_formed(output, answer)
-    if letters is None and answer is not None and answer.source == "box":
+    letters = parse_choice(answer.text, rule.choices)
+    if letters is None and answer.source == "box":
         return Grade(Verdict.WRONG, answer.text, well_formed, "none of the choices")
     if letters is None:
         return Grade(Verdict.UNPARSEABLE, None, reason="no choice in the text")
@@ -114,9 +127,5 @@ def _grade_by_math_verify(undecided: list[Undecided]) -> list[Grade]:
     return grades
 
 
-def _is_well_formed(output: str, answer: ExtractedAnswer | None) -> bool:
-    return answer is not None and answer.source == "box" and output.count(BOX) == 1
-
-
-def _is_mathematics(text: str) -> bool:
-    return not isinstance(parse_answer(text), Words | Unsupported)
+def _is_well_formed(output: str, answer: ExtractedAnswer) -> bool:
+    return answer.source == "box" and output.count(BOX) == 1

@@ -36,6 +36,8 @@ UNICODE = str.maketrans(
 
 UNICODE_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "01234567890123456789")
 UNICODE_FRACTION = re.compile(r"([⁰¹²³⁴-⁹]{1,6})[⁄/]([₀-₉]{1,6})")
+TIMES_LETTER = re.compile(r"(?<=\d)\s?[xX]\s?(?=10\s?(?:\^|\*\*))")
+"""The x of `7.2 x 10^8`."""
 LONG_SPACE = re.compile(r"\s{3,}")
 """Long runs of spaces are collapsed first, because patterns with several optional spaces would try every way to split them."""
 LAYOUT = re.compile(
@@ -72,6 +74,8 @@ SYNONYMS = {
     r"\overrightarrow": r"\vec", r"\widehat": r"\hat", r"\bullet": r"\cdot", r"\ast": r"\cdot",
     r"\setminus": r"\backslash", r"\smallsetminus": r"\backslash", r"\implies": r"\Rightarrow",
 }  # fmt: skip
+INFIX_FRACTION = re.compile(r"\\(over|choose)(?![A-Za-z])")
+MAX_INFIX_FRACTIONS = 20
 COMMAND = re.compile(r"\\[A-Za-z]+")
 PRIMES = re.compile(r"\^\s*(?:\{\s*)?((?:\\prime\s*)+)(?:\})?")
 REPEATING_DECIMAL = re.compile(r"(?<!\d)(\d{0,20})\.(\d{0,20})(?:\\overline|\\dot|\\bar)\s*\{(\d{1,20})\}")
@@ -107,6 +111,7 @@ def normalize_latex(text: str) -> str:
         .translate(UNICODE)
         .replace("\x00", "")
     )
+    text = TIMES_LETTER.sub(r" \\times ", text) if "10" in text else text
     text = LONG_SPACE.sub("  ", text).replace("\text{", "\\text{").replace("\frac", "\\frac").replace(r"\cr", r"\\")
     text = ROW_SPACE.sub(r"\\\\", text).replace("\\\\[", "\\\\ [") if r"\\" in text else text
     text = text.replace("...", r"\ldots ").replace("…", r"\ldots ").replace("np.", "").replace("math.", "")
@@ -114,7 +119,7 @@ def normalize_latex(text: str) -> str:
     text = LATEX_GROUP_COMMA.sub("", text).replace("{,}", ",") if "{,}" in text or "\\!" in text else text
     text = text.replace(r"\$", "\uff04").replace("$", " ").replace("\uff04", r"\$")
     text = text.replace(r"\(", " ").replace(r"\)", " ").replace(r"\[", " ").replace(r"\]", " ")
-    text = _normalize_commands(text) if "\\" in text else text
+    text = _normalize_commands(infix_fractions(text)) if "\\" in text else text
     if "**" in text:  # bold around the answer, or a power in Python's spelling
         text = text.replace("**", " ") if text.strip().startswith("**") else text.replace("**", "^")
     return text.strip()
@@ -132,6 +137,35 @@ def _normalize_commands(text: str) -> str:
     if (match := BINOMIAL_ARRAY.search(text)) and match[0] != text.strip():
         text = BINOMIAL_ARRAY.sub(lambda m: rf"\binom{{{m[1]}}}{{{m[2]}}}", text)
     return text
+
+
+def infix_fractions(text: str) -> str:
+    """Replaces `{a \\over b}` by \\frac{a}{b}, and \\choose by \\binom. Without braces, both sides are the whole text."""
+    for _ in range(MAX_INFIX_FRACTIONS):
+        match = INFIX_FRACTION.search(text)
+        if match is None:
+            break
+        start, end = _group_around(text, match.start(), match.end())
+        macro = "\\frac" if match[1] == "over" else "\\binom"
+        top, bottom = text[start : match.start()].strip(), text[match.end() : end].strip()
+        if text[start - 2 : start - 1].isdigit() and text[end : end + 1] == "}":  # the braces of a mixed number
+            start, end = start - 1, end + 1
+        text = f"{text[:start]}{macro}{{{top}}}{{{bottom}}}{text[end:]}"
+    return text
+
+
+def _group_around(text: str, left: int, right: int) -> tuple[int, int]:
+    """Returns the bounds of the content of the braces around a place, or of the whole text."""
+    depth, start = 0, left
+    while start > 0 and depth >= 0:
+        start -= 1
+        depth += (text[start] == "}") - (text[start] == "{") if text[start - 1 : start] != "\\" else 0
+    start += depth < 0
+    depth, end = 0, right
+    while end < len(text) and depth >= 0:
+        depth += (text[end] == "{") - (text[end] == "}") if text[end - 1] != "\\" else 0
+        end += depth >= 0
+    return start, end
 
 
 def open_text_macros(text: str) -> str:

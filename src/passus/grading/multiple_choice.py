@@ -2,9 +2,9 @@
 
 import re
 
+from passus.grading.announcements import Announcement
 from passus.grading.answer_patterns import LEADING_PHRASE
 from passus.grading.equivalence import equivalent
-from passus.grading.extract import ExtractedAnswer
 from passus.grading.latex_normalize import TEXT_MACRO, normalize_latex, normalize_prose
 
 LETTERS = "ABCDEFGHIJ"
@@ -30,16 +30,20 @@ REASONING = re.compile(r"\b(?:because|since|as|which|not|rather|instead|因为|�
 MAX_OPTION_LENGTH = 200
 
 
-def extract_choice(output: str, answer: ExtractedAnswer | None, options: tuple[str, ...]) -> str | None:
-    """Returns the letters that an output chooses, by its extracted answer or by its last line; None if it chooses none."""
-    letters = None
-    if answer is not None and answer.source != "bare":
-        letters = parse_choice(answer.text, options)
-        if letters is None and answer.source != "box":
-            letters = _choice_in_sentence(answer.text)
-    if letters is None and (answer is None or answer.source != "box"):
-        letters = _choice_on_last_line(output, options)
-    return letters
+class ChoiceReading:
+    """Reads announced texts as letters of a choice."""
+
+    is_choice = True
+
+    def __init__(self, options: tuple[str, ...] = ()):
+        self.options = options
+
+    def announced(self, announcement: Announcement) -> str | None:
+        letters = parse_choice(announcement.sentence, self.options) if announcement.sentence else None
+        return letters if letters is not None else _choice_in_sentence(announcement.sentence)
+
+    def last_line(self, line: str) -> str | None:
+        return parse_choice(line, self.options)
 
 
 def parse_choice(text: str, options: tuple[str, ...] = ()) -> str | None:
@@ -56,6 +60,8 @@ def parse_choice(text: str, options: tuple[str, ...] = ()) -> str | None:
             return NO_CHOICE
         letters = re.findall(r"(?<![A-Za-z])[A-Ja-j](?![A-Za-z])|(?<=[A-J])[A-J]", bare)
         return "".join(sorted({letter.upper() for letter in letters}))
+    if OR.search(bare) and len(set(LETTER_IN_SENTENCE.findall(bare))) > 1:
+        return NO_CHOICE
     if PARENTHESISED_LETTERS.fullmatch(bare):
         return "".join(sorted(set(re.findall(r"[A-J]", bare))))
     if (match := LETTER_WITH_TEXT.fullmatch(bare)) and _option_with_text(match[2], options) in (match[1], None):
@@ -96,8 +102,3 @@ def _choice_in_sentence(text: str) -> str | None:
     if len(letters) > 1 and OR.search(statement):
         return NO_CHOICE
     return "".join(sorted(letters)) or None
-
-
-def _choice_on_last_line(output: str, options: tuple[str, ...]) -> str | None:
-    lines = [line for line in output[-2000:].strip().splitlines() if line.strip()]
-    return parse_choice(lines[-1], options) if lines and len(lines[-1]) < 400 else None

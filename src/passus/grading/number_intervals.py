@@ -1,5 +1,7 @@
 """Conditions on the real line as intervals, so that `-2 < x < 1` and `(-2, 1)` are one answer."""
 
+from fractions import Fraction
+
 from passus.grading.answer_types import (
     REALS,
     Answer,
@@ -9,15 +11,16 @@ from passus.grading.answer_types import (
     TupleOrInterval,
     Value,
 )
-from passus.grading.expression import INFINITY, MINUS_INFINITY, infinity_sign, symbols
+from passus.grading.expression import INFINITY, MINUS_INFINITY, ExpressionError, Node, infinity_sign, symbols
 from passus.grading.numeric import constant_value
+from passus.grading.rational import linear_coefficients, rational_value
 
 
 def interval_of(answer: Answer) -> TupleOrInterval | None:
     """Returns the interval of an inequality in one symbol, and None for every other answer."""
     if not isinstance(answer, Inequality) or answer.signs == ("\\ne",):
         return None
-    nodes, signs = answer.nodes, answer.signs
+    nodes, signs = _solved(answer)
     at = [i for i, node in enumerate(nodes) if node.op == "sym" and node.args[0] not in ("\\infty", "\\pi", "e", "i")]
     if len(nodes) == 3 and 1 in at:
         ends, closed = (nodes[0], nodes[2]), [sign == "\\le" for sign in signs]
@@ -28,6 +31,34 @@ def interval_of(answer: Answer) -> TupleOrInterval | None:
     else:
         return None
     return TupleOrInterval("[" if closed[0] else "(", (Value(ends[0]), Value(ends[1])), "]" if closed[1] else ")")
+
+
+def _solved(inequality: Inequality) -> tuple[tuple[Node, ...], tuple[str, ...]]:
+    """Solves a linear inequality in one symbol, as 2x + 1 < 7 or -4 < -2x < 6; returns others as they are."""
+    try:
+        return _solve_linear(inequality)
+    except ExpressionError:  # a number that is undefined or too large
+        return inequality.nodes, inequality.signs
+
+
+def _solve_linear(inequality: Inequality) -> tuple[tuple[Node, ...], tuple[str, ...]]:
+    nodes, signs = inequality.nodes, inequality.signs
+    names = symbols(Node("add", nodes))
+    if len(names) != 1 or (len(nodes) == 3 and (symbols(nodes[0]) or symbols(nodes[2]))):
+        return nodes, signs
+    (name,) = names
+    moved = Node("add", (nodes[0], Node("neg", (nodes[1],)))) if len(nodes) == 2 else nodes[1]
+    line = linear_coefficients(moved, name)
+    if len(nodes) > 3 or line is None:
+        return nodes, signs
+    slope, constant = line
+    bounds = [Fraction(0)] if len(nodes) == 2 else [rational_value(nodes[0]), rational_value(nodes[2])]
+    if None in bounds:
+        return nodes, signs
+    ends = [Node("num", ((bound - constant) / slope,)) for bound in bounds if bound is not None]
+    symbol = Node("sym", (name,))
+    solved = (symbol, *ends) if len(nodes) == 2 else (ends[0], symbol, ends[1])
+    return (solved, signs) if slope > 0 else (solved[::-1], signs[::-1])
 
 
 def intersection_of_rays(rays: tuple[TupleOrInterval, ...]) -> TupleOrInterval | None:

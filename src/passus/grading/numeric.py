@@ -9,13 +9,25 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from passus.grading.expression import ExpressionError, Node, TooLargeError, UndefinedError, operations, symbols
+from passus.grading.expression import (
+    ExpressionError,
+    Node,
+    TooLargeError,
+    UndefinedError,
+    operations,
+    rounded_parts,
+    sign_exponents,
+    symbols,
+)
 from passus.grading.rational import rational_value, rational_value_and_digits
 
 MAX_EXPONENT = 1_000_000
 POINTS = 4
 """Sample points for expressions with symbols."""
-INTEGER_POINTS = 8
+INTEGER_POINTS = 16
+MIN_POINTS = 6
+"""Points that are enough if the values at larger ones take too many digits."""
+ROUNDING = frozenset({"floor", "ceil"})
 Point = dict[str, Any]
 """A value for each symbol, as numbers of mpmath."""
 
@@ -27,7 +39,7 @@ def _context() -> Any:
     return mpmath.MPContext()
 
 
-INTEGER_OPERATIONS = frozenset({"floor", "ceil", "fact", "binom", "gcd", "lcm"})
+INTEGER_OPERATIONS = frozenset({"floor", "ceil", "fact", "double_fact", "binom", "gcd", "lcm"})
 
 
 def numerically_equal(a: Node, b: Node) -> bool:
@@ -39,13 +51,32 @@ def numerically_equal(a: Node, b: Node) -> bool:
         return False
     if not free:
         return _equal_constants(a, b)
+    return _equal_at_points(a, b, _points(a, b, free))
+
+
+def _points(a: Node, b: Node, free: frozenset[str]) -> list[Point]:
+    """Returns the points at which two expressions are compared: integers for what only integers can stand for."""
     ops = operations(a) | operations(b)
-    if ops & INTEGER_OPERATIONS:
-        return _equal_at_points(a, b, [_integer_sample_point(free, i) for i in range(INTEGER_POINTS)])
-    points = [sample_point(free, i) for i in range(POINTS)]
+    integers = free if ops & INTEGER_OPERATIONS else sign_exponents(a) | sign_exponents(b)
+    points = [sample_point(free, i) | _integer_sample_point(integers, i) for i in range(INTEGER_POINTS if integers else POINTS)]
+    if ops & ROUNDING and not _rounds_at(points, rounded_parts(a) + rounded_parts(b)):
+        points += [sample_point(free, i) for i in range(POINTS)]  # at integers the rounding would have no effect
     if "abs" in ops:
         points += [sample_point(free, i, sign=-1) for i in range(POINTS)]
-    return _equal_at_points(a, b, points)
+    return points
+
+
+def _rounds_at(points: list[Point], parts: list[Node]) -> bool:
+    """Returns whether an argument of a floor or a ceiling is fractional at some point."""
+    for part in parts:
+        for point in points:
+            try:
+                value = evaluate(part, point, 30)
+            except ExpressionError:
+                continue
+            if abs(value - _context().nint(_context().re(value))) > 1e-12:
+                return True
+    return False
 
 
 def _equal_constants(a: Node, b: Node) -> bool:
@@ -67,6 +98,10 @@ def _equal_at_points(a: Node, b: Node, points: list[Point]) -> bool:
             value_a, value_b = evaluate(a, point, digits), evaluate(b, point, digits)
         except UndefinedError:
             continue
+        except TooLargeError:
+            if compared < MIN_POINTS:
+                raise
+            break
         if not _agree(value_a, value_b, digits):
             return False
         compared += 1
@@ -244,6 +279,10 @@ def _factorial(context: Any, value: Any) -> Any:
     return context.gamma(_bounded(value, 1e4) + 1)
 
 
+def _double_factorial(context: Any, value: Any) -> Any:
+    return context.fac2(_bounded(value, 1e4))
+
+
 TRIGONOMETRIC = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
 NUMERIC_OPERATIONS: dict[str, Any] = {
     "add": _sum,
@@ -254,6 +293,7 @@ NUMERIC_OPERATIONS: dict[str, Any] = {
     "group": lambda c, a: a,
     "deg": lambda c, a: a,
     "fact": _factorial,
+    "double_fact": _double_factorial,
     "binom": lambda c, n, k: c.binomial(_bounded(n, 1e4), _bounded(k, 1e4)),
     "sqrt": lambda c, a: c.sqrt(a),
     "root": _real_root,

@@ -9,11 +9,30 @@ MAX_BITS = 60_000
 """Bits of an exact number: 2004! fits, 10^100000 does not."""
 MAX_FACTORIAL = 5000
 MAX_ROOT_DEGREE = 64
+LINE_POINTS = tuple(map(Fraction, ("0", "1", "-7", "2/3", "13/5", "101", "-29/7", "1009")))
 
 
 def rational_value(node: Node) -> Fraction | None:
     """Returns the rational value, or None where none is recognised; raises TooLargeError and UndefinedError."""
     return rational_value_and_digits(node)[0]
+
+
+def linear_coefficients(node: Node, name: str) -> tuple[Fraction, Fraction] | None:
+    """Returns slope and constant of an expression that is linear in a symbol, by its exact values at several points."""
+    values = [rational_value(_with_value(node, name, x)) for x in LINE_POINTS]
+    constant, at_one = values[0], values[1]
+    if constant is None or at_one is None or at_one == constant:
+        return None
+    slope = at_one - constant
+    on_line = all(value == slope * x + constant for value, x in zip(values, LINE_POINTS, strict=True))
+    return (slope, constant) if on_line else None
+
+
+def _with_value(node: Node, name: str, value: Fraction) -> Node:
+    """Replaces a symbol by a number."""
+    if node == Node("sym", (name,)):
+        return Node("num", (value,))
+    return node if node.op in ("num", "sym") else Node(node.op, tuple(_with_value(arg, name, value) for arg in node.args))
 
 
 def rational_value_and_digits(node: Node) -> tuple[Fraction | None, int]:
@@ -98,6 +117,17 @@ def _factorial(n: Fraction) -> Fraction | None:
     return Fraction(product)
 
 
+def _double_factorial(n: Fraction) -> Fraction | None:
+    if n.denominator != 1 or n < -1:
+        return None
+    if n > MAX_FACTORIAL:
+        raise TooLargeError("a factorial with too many digits")
+    product = 1
+    for k in range(n.numerator, 1, -2):
+        product *= k
+    return Fraction(product)
+
+
 def _binomial(n: Fraction, k: Fraction) -> Fraction | None:
     if n.denominator != 1 or k.denominator != 1 or n < 0:
         return None
@@ -121,6 +151,7 @@ RATIONAL_OPERATIONS: dict[str, Any] = {
     "group": lambda a: a,
     "deg": lambda a: a,
     "fact": _factorial,
+    "double_fact": _double_factorial,
     "binom": _binomial,
     "sqrt": lambda a: _root(a, Fraction(1, 2)),
     "root": lambda a, n: _root(a, 1 / n) if n.denominator == 1 and n > 0 else None,

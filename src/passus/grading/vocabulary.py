@@ -73,7 +73,8 @@ HEDGES = frozenset(
     unless is are was were has have be being isn't aren't wrong incorrect too below above under doubled tripled
     halved squared cubed factorial halves thirds quarters tenths hundredths fifths sixths sevenths eighths
     ninths elevenths twelfths thousandths fourths fifth sixth seventh eighth ninth tenth tens scores unknown
-    impossible undefined remainder mod modulo more less fewer least most over""".split()
+    impossible undefined remainder mod modulo more less fewer least most over larger smaller greater bigger higher
+    lower""".split()
 )
 """Words after a number that change what it means, so they are not a unit."""
 DANGLING_ADJECTIVES = frozenset({"positive", "negative", "true", "false", "inverse"})

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from passus.config.tables import RewardValues
-from passus.grading.grade import Rule, Verdict, grade_all
+from passus.grading.grade import BOXED, Rule, Verdict, grade_all
 from passus.tasks.lookup import training_items
 from passus.tasks.prompt import AUTO, chat_messages
 
@@ -46,7 +46,7 @@ def reward_function(values: Mapping[str, float] | None = None) -> RewardFunction
         outputs = [_answer(completion) for completion in completions]
         rules = _rules(columns, len(outputs))
         log_metric = columns.get("log_metric")
-        grades = grade_all(outputs, list(answer), rules, [False] * len(outputs))
+        grades = grade_all(outputs, list(answer), rules, [False] * len(outputs), BOXED)
         if log_metric:
             log_metric("unparseable", sum(g.verdict == Verdict.UNPARSEABLE for g in grades) / max(1, len(grades)))
         return [

@@ -1,6 +1,7 @@
 """One arm in one process: its lock, its config, its signals, and a status that is right however the process ends."""
 
 import ctypes
+import errno
 import os
 import signal
 import sys
@@ -9,14 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from passus.atomic_io import is_disk_full
+from passus.atomic_io import is_disk_full, no_space_errno
 from passus.config import resolve
 from passus.config.experiment import Arm
 from passus.config.tables import Config
-from passus.errors import PassusError, Stop, UsageError, check_train_packages
+from passus.errors import PassusError, Stop, UsageError, check_train_packages, is_out_of_memory, out_of_memory_error
 from passus.evaluation.candidate_generation import has_all_candidates
+from passus.runs import provenance
 from passus.runs.lock import ArmLock
-from passus.runs.run_folder import RunFolder
+from passus.runs.run_folder import RunFolder, saved_checkpoints
 
 PARENT = "PASSUS_PARENT"
 THREADS = "PASSUS_THREADS"
@@ -43,9 +45,15 @@ def run_arm(arm: Arm, path: Path, print_line: Callable[[str], None]) -> int:
     except OSError as error:
         if not is_disk_full(error):
             raise
-        disk_full = disk_full_error(path)
+        disk_full = disk_full_error(path, error)
         ending["error"] = str(disk_full)
         raise disk_full from None
+    except (MemoryError, RuntimeError, SystemError) as error:
+        if not is_out_of_memory(error):
+            raise
+        out_of_memory = out_of_memory_error(error)
+        ending["error"] = str(out_of_memory)
+        raise out_of_memory from None
     except Stop:
         ending = {"state": "killed", "exit_code": stop.exit_code, "error": f"stopped by {stop.name}"}
     finally:
@@ -68,6 +76,7 @@ def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Call
     if folder.exists() and is_complete(folder, config):
         print_line(f"{arm.name}: already finished")
         return
+    print_version_changes(arm.name, folder, print_line)
     set_up_process(arm_threads(folder))
     device = choose_device(config.run.device)
     dtype = choose_dtype(config.run.dtype, device)
@@ -82,6 +91,14 @@ def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Call
         candidate_generation.generate_candidates(config, folder, stop.check, say)
     else:
         loop.train(config, folder, stop.check, say)
+
+
+def print_version_changes(name: str, folder: RunFolder, print_line: Callable[[str], None]) -> None:
+    """Prints a line if the run was last trained under other versions. meta.json records the same."""
+    changes = provenance.version_changes(folder.meta()["launches"]) if folder.exists() else {}
+    if changes:
+        step = max(saved_checkpoints(folder.checkpoints), default=None)
+        print_line(f"{name}: {provenance.version_remark(step, changes)}")
 
 
 def adopt_recorded(config: Config, folder: RunFolder) -> Config:
@@ -130,10 +147,12 @@ def is_complete(folder: RunFolder, config: Config) -> bool:
     return is_evaluated and (folder.checkpoints / f"step-{last:06d}").is_dir()
 
 
-def disk_full_error(path: Path) -> PassusError:
+def disk_full_error(path: Path, error: OSError) -> PassusError:
+    is_file_limit = no_space_errno(error) == errno.EFBIG
+    problem = "a file would exceed this process's limit on the size of files" if is_file_limit else "the disk is full"
     return PassusError(
-        f"the disk that holds {path} is full; everything recorded before is intact",
-        expected="room for a checkpoint and some rows",
+        f"{path} cannot be written, because {problem}; everything recorded before is intact",
+        expected="a higher limit (ulimit -f)" if is_file_limit else "room for a checkpoint and some rows",
         write="the same command again once there is room; it resumes from the last checkpoint",
     )
 

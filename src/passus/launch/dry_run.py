@@ -1,5 +1,6 @@
 """Dry run: describes what an experiment would do, with every batch size that follows from its settings. Runs nothing."""
 
+from functools import lru_cache
 from pathlib import Path
 
 from passus.config.experiment import Experiment
@@ -122,7 +123,7 @@ def _eval_points(config: Config) -> int:
 
 def _count_every(interval: int, steps: int) -> int:
     """Returns how often something happens that is done every `interval` steps and at the last step."""
-    return len({*range(interval, steps + 1, interval), steps})
+    return steps // interval + (steps % interval > 0)
 
 
 def _learning_rate(config: Config) -> str:
@@ -159,16 +160,24 @@ def _memory_rows(config: Config) -> list[tuple[str, str]]:
     """Predicts the peak GPU memory. Skipped on the CPU and for nano models, because it imports torch."""
     if config.run.device == "cpu" or config.model.base.startswith("nano/"):
         return []
+    # Arms that differ only in these fields need the same memory, and predicting it takes longer than all else.
+    train = config.train.model_copy(update={"learning_rate": 0.0, "steps": 1})
+    return list(_predicted_memory(config.model_copy(update={"name": "", "seed": 0, "train": train}).model_dump_json()))
+
+
+@lru_cache(maxsize=256)
+def _predicted_memory(config_json: str) -> tuple[tuple[str, str], ...]:
     import torch
 
     from passus.training import memory_plan
 
+    config = Config.model_validate_json(config_json)
     dtype = torch.float32 if config.run.dtype == "float32" else torch.bfloat16
     try:
         need = memory_plan.predict_memory(config, PROMPT_TOKENS, dtype)
         plain = memory_plan.predict_memory(config, PROMPT_TOKENS, torch.float32)
     except UsageError as error:
-        return [("memory", f"unknown: {str(error).splitlines()[0][:120]}")]
+        return (("memory", f"unknown: {str(error).splitlines()[0][:120]}"),)
     tokens = max(config.train.micro_tokens, need.longest)
     terms = {
         "weights": need.weights, "optimizer": need.optimizer, "reference": need.reference, "gradients": need.gradients,
@@ -182,4 +191,4 @@ def _memory_rows(config: Config) -> list[tuple[str, str]]:
     for name, size, needed in gpus:
         plan = memory_plan.fastest_layout(needed, size << 30, config.train.micro_tokens)
         rows.append(("", f"{name}: " + (plan.describe(needed) if plan else "does not fit")))
-    return rows
+    return tuple(rows)

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from passus.atomic_io import last_line
-from passus.console import print_line
+from passus.console import guard_output, print_line, rich_console
 from passus.formatting import score
 from passus.runs.lock import state_of
 from passus.runs.run_folder import RunFolder
@@ -28,11 +28,12 @@ class ProgressDisplay:
         if sys.stdout.isatty():
             from rich.live import Live
 
-            self.live = Live(self._table(), refresh_per_second=4)
+            self.live = Live(self._table(), console=rich_console(), refresh_per_second=4)
 
     def __enter__(self) -> "ProgressDisplay":
         if self.live:
             self.live.start()
+            guard_output()  # it has replaced the streams, and would take colours from what is printed
         return self
 
     def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:

@@ -50,6 +50,7 @@ class Runner:
             elif folder.exists() and arm_process.is_complete(folder, arm_process.adopt_recorded(arm.config, folder)):
                 print_line(f"{arm.name}: already finished")
             else:
+                arm_process.print_version_changes(arm.name, folder, print_line)
                 waiting.append(arm)
         if not waiting:
             return 0

@@ -3,6 +3,7 @@
 Everything here needs a tokenizer and no weights.
 """
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 from jinja2 import TemplateError
 
 from passus.grading.grade import BOX
+from passus.models.template_process import Messages, TemplateFailedError, shared_renderer
 from passus.tasks import prompt
 from passus.tasks.item import Item
 
@@ -23,6 +25,17 @@ PROBE_ITEM = Item("probe", 0, PROBE, PROBE)
 TEMPLATE_DATE = date(2024, 7, 26)
 """The current date for templates that write it, fixed so that a prompt does not depend on the day a run is resumed."""
 TEMPLATE_ERRORS = (TemplateError, ValueError, TypeError, ArithmeticError, RecursionError, LookupError, AttributeError)
+"""Exceptions of a known template, which are those of Python's operators."""
+KNOWN_TEMPLATES = {
+    "aac2dedf76fcf4270c556709e90baf1decf2fcb693f2e8066d7ecf02adfc9d0c": "shipped models",
+    "a55ee1b1660128b7098723e0abcd92caa0788061051c62d51cbe87d9cf1974d8": "Qwen3",
+    "64f85b198065d0fba2a81f37e10ed68161ce2c19a754c7100e67e0ca2ee9c326": "Qwen3-2507",
+    "55b2f4a26ac9ee719330a61a0c39d9e538b0e9322212f048326318cff4f8674a": "Qwen2.5",
+    "d82792f95932f1c9cef5c4bd992f171225e3bf8c7b609b4557c9e1ec96be819f": "Llama 3.2",
+    "8d9e3a3c114fb2053ec500184677af4f7e5f8ec2582443cd535834e68b3ade29": "Gemma 3",
+}
+"""Chat templates that are rendered in this process, by the SHA-256 of their text without white space around it."""
+DATE_CALL = re.compile(r"""strftime_now\(\s*(['"])([^'"\n]{0,64})\1\s*\)""")
 
 
 @dataclass
@@ -39,16 +52,20 @@ class ChatFormat:
 
     def render(self, item: Item) -> str:
         """Returns the prompt as text. Without a chat template, it lacks the start token that a tokenizer adds itself."""
+        return self.render_all([item])[0]
+
+    def render_all(self, items: Sequence[Item]) -> list[str]:
+        """Returns the prompt of each item as text, as `render` does."""
         if self.chat_template is None:
-            return prompt.plain_prompt(item, self.question_template, self.system)
-        return self._open_assistant_turn(self.messages(item))
+            return [prompt.plain_prompt(item, self.question_template, self.system) for item in items]
+        return self._open_assistant_turns([self.messages(item) for item in items])
 
     def render_with_bos(self, item: Item) -> str:
         """Returns the prompt as the model sees it, including the start token."""
         text = self.render(item)
         return f"{self.tokenizer.bos_token}{text}" if self._adds_bos else text
 
-    def messages(self, item: Item) -> list[dict[str, str]]:
+    def messages(self, item: Item) -> Messages:
         """Returns the messages that go into the chat template."""
         return prompt.chat_messages(item, self.question_template, self.system)
 
@@ -56,31 +73,74 @@ class ChatFormat:
         """Renders a text as a user message, through the chat template if there is one."""
         if self.chat_template is None:
             return f"{text}\n\n"
-        return self._open_assistant_turn([{"role": "user", "content": text}])
+        return self._open_assistant_turns([[{"role": "user", "content": text}]])[0]
 
     def exchange(self, question: str, answer: str) -> str:
         """Renders a question and its answer as a finished conversation."""
-        content = question if self.question_template == prompt.AUTO else self.question_template.replace("{question}", question)
+        return self.exchanges([(question, answer)])[0]
+
+    def exchanges(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
+        """Renders each question with its answer as a finished conversation."""
+        around = "{question}" if self.question_template == prompt.AUTO else self.question_template
+        contents = [(around.replace("{question}", question), answer) for question, answer in pairs]
         if self.chat_template is None:
-            return "\n\n".join([*filter(None, [self.system, content]), f"{answer}{self.tokenizer.eos_token or ''}"])
-        turns = [("system", self.system)] * bool(self.system) + [("user", content), ("assistant", answer)]
-        return self._apply([{"role": role, "content": content} for role, content in turns])
+            end = self.tokenizer.eos_token or ""
+            return ["\n\n".join([*filter(None, [self.system, content]), f"{answer}{end}"]) for content, answer in contents]
+        system = [{"role": "system", "content": self.system}] * bool(self.system)
+        return self._apply(
+            [
+                [*system, {"role": "user", "content": content}, {"role": "assistant", "content": answer}]
+                for content, answer in contents
+            ]
+        )
 
-    def _open_assistant_turn(self, messages: list[dict[str, str]]) -> str:
-        """Renders messages up to the point where the model's turn begins."""
+    def _open_assistant_turns(self, conversations: Sequence[Messages]) -> list[str]:
+        """Renders each conversation up to the point where the model's turn begins."""
         switch = {} if self.thinking == "default" else {"enable_thinking": self.thinking == "on"}
-        return self._apply(messages, add_generation_prompt=True, **switch)
+        return self._apply(conversations, add_generation_prompt=True, **switch)
 
-    def _apply(self, messages: list[dict[str, str]], **options: bool) -> str:
-        return self.tokenizer.apply_chat_template(messages, chat_template=self.chat_template, tokenize=False, **options)
+    def _apply(self, conversations: Sequence[Messages], add_generation_prompt: bool = False, **switch: bool) -> list[str]:
+        template = self.chat_template
+        assert template is not None
+        if not self._template_is_known:
+            values = {**self.tokenizer.special_tokens_map, "add_generation_prompt": add_generation_prompt, **switch}
+            return shared_renderer().render(self._name, template, TEMPLATE_DATE.isoformat(), conversations, values)
+        try:
+            return self.tokenizer.apply_chat_template(
+                list(conversations), chat_template=template, tokenize=False, add_generation_prompt=add_generation_prompt,
+                **switch,
+            )  # fmt: skip
+        except TEMPLATE_ERRORS as error:
+            raise TemplateFailedError(self._name, type(error).__name__, str(error)) from None
+
+    @property
+    def _name(self) -> str:
+        """The model in error messages about its template."""
+        return str(self.tokenizer.name_or_path or "this tokenizer")
+
+    @cached_property
+    def _template_source(self) -> str | None:
+        """Source of the chat template as the tokenizer has it."""
+        if not self.tokenizer.chat_template:
+            return None
+        try:
+            source = self.tokenizer.get_chat_template()
+        except ValueError as error:  # several templates, and none of them the default
+            raise TemplateFailedError(self._name, type(error).__name__, str(error)) from None
+        if not isinstance(source, str):
+            raise TemplateFailedError(self._name, "TypeError", f"it is a {type(source).__name__}, and not a text")
+        return source
+
+    @cached_property
+    def _template_is_known(self) -> bool:
+        return hashlib.sha256((self._template_source or "").strip().encode(errors="replace")).hexdigest() in KNOWN_TEMPLATES
 
     @cached_property
     def chat_template(self) -> str | None:
         """Source of the chat template, with calls for the current date replaced by a constant."""
-        if not self.tokenizer.chat_template:
+        if self._template_source is None:
             return None
-        date_call = r"""strftime_now\(\s*(['"])(.*?)\1\s*\)"""
-        return re.sub(date_call, lambda call: repr(TEMPLATE_DATE.strftime(call[2])), self.tokenizer.get_chat_template())
+        return DATE_CALL.sub(lambda call: repr(TEMPLATE_DATE.strftime(call[2])), self._template_source)
 
     @cached_property
     def _adds_bos(self) -> bool:
@@ -109,8 +169,8 @@ class ChatFormat:
             return None
         turn = [{"role": "user", "content": "?"}, {"role": "assistant", "content": PROBE}]
         try:
-            text = self._apply(turn)
-        except TEMPLATE_ERRORS:  # the template may be made for questions only
+            (text,) = self._apply([turn])
+        except TemplateFailedError:  # the template may be made for questions only
             return None
         after = self.tokenizer(text.rpartition(PROBE)[2].lstrip(), add_special_tokens=False)["input_ids"]
         token = self.tokenizer.added_tokens_decoder.get(after[0]) if after else None

@@ -1,5 +1,6 @@
 """Export of a trained model to a folder in Hugging Face layout, without adapter and optimizer."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import torch
 from safetensors import SafetensorError
 from transformers import AutoConfig
 
-from passus.atomic_io import is_disk_full
+from passus.atomic_io import no_space_errno
 from passus.errors import UsageError
 from passus.models import loader
 from passus.models.locate import locate_model
@@ -23,7 +24,8 @@ def export(source: str, out: Path, dtype: str) -> str:
     policy = loader.load(source, "cpu", "float32")
     folder = locate_model(policy.adapter.base if policy.adapter else source)
     stored = AutoConfig.from_pretrained(folder, trust_remote_code=False).get_text_config().dtype
-    chosen = (stored or torch.float32) if dtype == "auto" else getattr(torch, dtype)
+    is_float = isinstance(stored, torch.dtype) and stored.is_floating_point and stored.itemsize > 1
+    chosen = (stored if is_float else torch.float32) if dtype == "auto" else getattr(torch, dtype)
     policy.refresh_sampling_model()
     temporary = out.with_name(f".{out.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -33,7 +35,7 @@ def export(source: str, out: Path, dtype: str) -> str:
         temporary.replace(out)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        if is_disk_full(error):
-            raise UsageError(f"the disk that holds {out} is full", expected="room for the whole model") from None
+        if number := no_space_errno(error):
+            raise UsageError(f"{out} cannot be written: {os.strerror(number)}", expected="room for the whole model") from None
         raise
     return str(chosen).removeprefix("torch.")

@@ -4,28 +4,22 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import GenerationConfig
+from transformers import AutoModelForCausalLM, GenerationConfig
 
 from passus.engine import attention
 from passus.engine.eager import EagerEngine
 from passus.engine.interface import Prompt, SamplingParams
 from passus.errors import UsageError
-from passus.models.chat_format import PROBE, PROBE_ITEM, TEMPLATE_ERRORS, ChatFormat
+from passus.models.chat_format import PROBE, PROBE_ITEM, ChatFormat
 from passus.models.families import FAMILIES
+from passus.models.model_files import StoredWeights, error_summary
 from passus.models.policy import Policy
-
-
-def error_summary(error: Exception) -> str:
-    """Returns the first line of an error, with the second one where the first ends in a colon."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if not lines or isinstance(error, KeyError):
-        return repr(error)
-    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
+from passus.models.template_process import ChatTemplateError
 
 
 def check_architecture(base: str, config: Any) -> None:
     """Refuses a configuration with features that the engine does not compute."""
-    layer_types = set(getattr(config, "layer_types", None) or [])
+    layer_types = {str(layer) for layer in getattr(config, "layer_types", None) or []}
     unsupported = [f"{name} layers" for name in sorted(layer_types - {"full_attention", "sliding_attention"})]
     capped = {"final_logit_softcapping": "soft-capped logits", "attn_logit_softcapping": "soft-capped attention"}
     unsupported += [words for name, words in capped.items() if getattr(config, name, None)]
@@ -38,13 +32,39 @@ def check_architecture(base: str, config: Any) -> None:
         )
 
 
+def check_size(base: str, config: Any, stored: StoredWeights) -> None:
+    """Refuses a configuration that is much larger than the stored weights, before memory is allocated for it.
+
+    A small difference is left to transformers, which names the weights that are missing.
+    """
+    layers = config.num_hidden_layers
+    if layers > stored.tensors:
+        raise _too_large(base, f"{layers} layers", f"{stored.tensors} tensors")
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config, attn_implementation=attention.NAME)
+    described = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
+    if described > stored.elements + MOST_MISSING:
+        raise _too_large(base, f"{described:,} weights", f"{stored.elements:,}")
+
+
+MOST_MISSING = 1 << 26
+"""Weights that a configuration may describe beyond those in the files, 256 MB in float32."""
+
+
+def _too_large(base: str, described: str, stored: str) -> UsageError:
+    return UsageError(
+        f"model.base = {base!r} cannot be loaded: config.json describes {described}, but the files have {stored}",
+        expected="the config.json that belongs to the weights",
+    )
+
+
 def check_template(base: str, chat: ChatFormat) -> None:
     """Renders one question, so that a faulty chat template is found at load time."""
     try:
         template, text = chat.chat_template, chat.render(PROBE_ITEM)
-    except TEMPLATE_ERRORS as error:
+    except ChatTemplateError as error:
         raise UsageError(
-            f"model.base = {base!r}: its chat template fails: {type(error).__name__}: {error_summary(error)}",
+            f"model.base = {base!r}: its chat template {error.problem}",
             expected="a template that takes one user message (chat_template.jinja, or chat_template in tokenizer_config.json)"
             + (", and a system message: it may not, so write model.system = ''" if chat.system else ""),
         ) from None

@@ -11,19 +11,17 @@ from typing import Any
 
 import torch
 import transformers
-from huggingface_hub.errors import StrictDataclassError
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from passus.config.tables import ModelTable
 from passus.engine import attention
-from passus.errors import UsageError
-from passus.models import load_checks, lora
+from passus.errors import UsageError, shown
+from passus.models import load_checks, lora, model_files
 from passus.models.chat_format import PROBE, ChatFormat
 from passus.models.families import FAMILIES
-from passus.models.load_checks import error_summary
 from passus.models.locate import locate_model, portable_name
 from passus.models.lora import is_adapter
+from passus.models.model_files import refusing_bad_files
 from passus.models.policy import Policy
 
 transformers.utils.logging.disable_progress_bar()
@@ -37,6 +35,7 @@ def load(
     folder = locate_model(base)
     if is_adapter(Path(folder)):
         return _load_adapter(Path(folder), device, dtype, question_template, thinking, system)
+    folder = _checked_folder(base, folder)
     config = _load_config(base, folder)
     tokenizer = load_tokenizer(f"model.base = {base!r}", folder)
     model = _load_weights(base, folder, config, dtype)
@@ -45,13 +44,28 @@ def load(
         # Weights in a mapped file begin at any byte, and matrix products round by alignment: a resumed run would differ from
         # the uninterrupted one in the last bit. Memory that torch allocates is aligned.
         parameter.data = parameter.data.clone()
+    check_weights(f"model.base = {base!r}", model)
     policy = Policy(model, ChatFormat(tokenizer, question_template, thinking, system), [])
-    load_checks.keep_token_ids(base, model)
-    load_checks.check_template(base, policy.chat)
-    policy.end_tokens = load_checks.end_tokens(base, policy)
-    if policy.text_config.model_type not in FAMILIES:
-        load_checks.check_logits(base, policy)
+    with refusing_bad_files(f"model.base = {base!r} cannot be loaded", EXPECTED):
+        load_checks.keep_token_ids(base, model)
+        load_checks.check_template(base, policy.chat)
+        policy.end_tokens = load_checks.end_tokens(base, policy)
+        if policy.text_config.model_type not in FAMILIES:
+            load_checks.check_logits(base, policy)
     return policy
+
+
+def _checked_folder(base: str, folder: str, *, weights: bool = True) -> str:
+    """Returns the local folder of a model, after a check of its files."""
+    folder = model_files.local_folder(f"model.base = {base!r}", folder, weights=weights)
+    model_files.check_files(f"model.base = {base!r}", Path(folder))
+    return folder
+
+
+def check_weights(name: str, model: Any) -> None:
+    """Refuses a model whose weights, or constants computed from its configuration, are not finite."""
+    model_files.check_finite(name, model.named_parameters())
+    model_files.check_finite(name, model.named_buffers())
 
 
 def load_chat_format(base: str, question_template: str, thinking: str, system: str) -> ChatFormat:
@@ -59,6 +73,7 @@ def load_chat_format(base: str, question_template: str, thinking: str, system: s
     folder = locate_model(base)
     if is_adapter(Path(folder)):
         folder = locate_model(lora.adapter_base(Path(folder))[0])
+    folder = _checked_folder(base, folder, weights=False)
     chat = ChatFormat(load_tokenizer(f"model.base = {base!r}", folder), question_template, thinking, system)
     load_checks.check_template(base, chat)
     return chat
@@ -90,33 +105,39 @@ def load_trainable(table: ModelTable, device: str, dtype: str, seed: int, checkp
 
 
 def _load_config(base: str, folder: str) -> Any:
-    try:
+    with refusing_bad_files(f"model.base = {base!r} cannot be loaded", EXPECTED):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         if Path(folder, "generation_config.json").is_file():
             GenerationConfig.from_pretrained(folder)  # transformers ignores a damaged one, and its end tokens would be lost
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError, StrictDataclassError) as error:
-        raise _cannot_load(base, folder, error_summary(error)) from None
-    if any(name.endswith("ForSequenceClassification") for name in config.architectures or []):
+        classes = architectures(config)
+        text_config = config.get_text_config()
+    if any(name.endswith("ForSequenceClassification") for name in classes):
         raise UsageError(
             f"model.base = {base!r} is a reward model or another classifier, which writes no text",
             expected="a causal language model",
             write=f'[reward] model = "{base}", or passus eval MODEL --selector {base}',
         )
-    load_checks.check_architecture(base, config.get_text_config())
+    with refusing_bad_files(f"model.base = {base!r} cannot be loaded", EXPECTED):
+        load_checks.check_architecture(base, text_config)
     return config
+
+
+def architectures(config: Any) -> list[str]:
+    """Returns the names of classes in a configuration. Raises TypeError if they are something else."""
+    classes = config.architectures or []
+    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+        raise TypeError(f"architectures = {shown(classes)} is not a list of names")
+    return classes
 
 
 def load_tokenizer(model_name: str, folder: str) -> Any:
     """Loads a tokenizer and checks that it can write. Error messages call the model `model_name`."""
     expected = "a tokenizer (tokenizer.json and tokenizer_config.json) beside the weights"
-    try:
+    with refusing_bad_files(f"{model_name}: its tokenizer cannot be loaded", expected):
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-    except Exception as error:  # the tokenizers library raises nothing narrower for a file that it cannot read
-        if type(error) is not Exception and not isinstance(error, BAD_FILE_ERRORS):
-            raise
-        raise UsageError(f"{model_name}: its tokenizer cannot be loaded: {error_summary(error)}", expected=expected) from None
+        written = tokenizer.decode(tokenizer(PROBE)["input_ids"])
     # Without files, transformers makes an empty tokenizer for some families.
-    if PROBE not in tokenizer.decode(tokenizer(PROBE)["input_ids"]):
+    if PROBE not in written:
         raise UsageError(f"{model_name} has no tokenizer, or one that cannot write {PROBE}", expected=expected)
     return tokenizer
 
@@ -124,14 +145,13 @@ def load_tokenizer(model_name: str, folder: str) -> Any:
 def _load_weights(base: str, folder: str, config: Any, dtype: str) -> Any:
     """Loads the language model of a folder; of a model that also takes images, only its text part."""
     text_config = config.get_text_config()
-    try:
+    with refusing_bad_files(f"model.base = {base!r} cannot be loaded", EXPECTED, _advice(folder)):
+        load_checks.check_size(base, text_config, model_files.stored_weights(Path(folder)))
         model, report = AutoModelForCausalLM.from_pretrained(
             folder, config=text_config, dtype=getattr(torch, dtype), attn_implementation=attention.NAME, use_safetensors=True,
             key_mapping=None if text_config is config else TEXT_PART_KEYS, ignore_mismatched_sizes=True,
             output_loading_info=True, trust_remote_code=False,
         )  # fmt: skip
-    except (*BAD_FILE_ERRORS, RuntimeError, ZeroDivisionError, SafetensorError) as error:
-        raise _cannot_load(base, folder, error_summary(error)) from None
     # transformers initialises missing weights at random.
     if absent := sorted(report["missing_keys"]) + sorted(key for key, *_ in report["mismatched_keys"]):
         raise _cannot_load(base, folder, f"{len(absent)} weights are missing or have another shape: {absent[0]}, ...")
@@ -139,9 +159,6 @@ def _load_weights(base: str, folder: str, config: Any, dtype: str) -> Any:
         model._weight_conversions = None  # otherwise it is saved under the names it had beside the image weights
     return model
 
-
-BAD_FILE_ERRORS = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError)
-"""Exceptions of transformers for files that are not in the form it expects."""
 
 TEXT_PART_KEYS = {
     r"^language_model\.model\.": "model.",
@@ -151,22 +168,25 @@ TEXT_PART_KEYS = {
 """Key mapping from the weights of a model that also takes images to those of its text part."""
 
 
+EXPECTED = "a causal language model that transformers implements, in Hugging Face layout with safetensors weights"
+
+
 def _cannot_load(base: str, folder: str, reason: str) -> UsageError:
+    return UsageError(f"model.base = {base!r} cannot be loaded: {reason}", expected=EXPECTED, write=_advice(folder))
+
+
+def _advice(folder: str) -> str | None:
     has_pickles = any(Path(folder).glob("pytorch_model*.bin"))
-    return UsageError(
-        f"model.base = {base!r} cannot be loaded: {reason}",
-        expected="a causal language model that transformers implements, in Hugging Face layout with safetensors weights",
-        write="the folder again with save_pretrained of transformers, which makes safetensors" if has_pickles else None,
-    )
+    return "the folder again with save_pretrained of transformers, which makes safetensors" if has_pickles else None
 
 
 def read_text_config(base: str) -> Any:
     """Reads the text part of a model's configuration, without its weights and without downloading anything."""
     folder = locate_model(base)
-    try:
+    with refusing_bad_files(f"{base} is not on this machine yet, or cannot be read", "a model folder, or a downloaded model"):
+        if Path(folder).is_dir():
+            model_files.check_files(base, Path(folder))
         return AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True).get_text_config()
-    except (*BAD_FILE_ERRORS, StrictDataclassError) as error:
-        raise UsageError(f"{base} is not on this machine yet, or cannot be read: {error_summary(error)}") from None
 
 
 def model_from_config(config: Any, dtype: torch.dtype) -> Any:

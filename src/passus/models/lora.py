@@ -18,13 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors.torch import load_file
 
 from passus.atomic_io import write_text
+from passus.bounded_json import parse_json, read_text
 from passus.config.tables import ModelTable
-from passus.errors import UsageError
+from passus.errors import UsageError, is_out_of_memory, shown
+from passus.models.model_files import BAD_FILE_ERRORS, check_files, check_finite, refusing_bad_files, stored_shapes
 
 CONFIG_FILE, WEIGHTS_FILE, BASE_FILE = "adapter_config.json", "adapter_model.safetensors", "passus_base.json"
+FITTING = "an adapter of this base, rank and targets"
 
 
 class Adapter:
@@ -68,24 +71,19 @@ class Adapter:
 
     def restore(self, folder: Path) -> None:
         """Loads the weights of a saved adapter of the same shape."""
-        from peft.utils import load_peft_weights, set_peft_model_state_dict
+        from peft.utils import set_peft_model_state_dict
 
         check_base(folder, self.base_fingerprint)
-        if not (folder / WEIGHTS_FILE).is_file():
-            raise UsageError(f"adapter {folder} has no {WEIGHTS_FILE}", expected="an adapter saved as safetensors")
-        try:
-            weights = load_peft_weights(str(folder), device="cpu")
+        with refusing_bad_files(f"adapter {folder} does not fit", FITTING):
+            weights = load_file(_weights_file(folder))  # PEFT's own function would also read pickles
+            check_finite(f"adapter {folder}", weights.items())
             report: Any = set_peft_model_state_dict(self.wrapped, weights)
-        except (OSError, RuntimeError, KeyError, SafetensorError) as error:
-            raise UsageError(
-                f"adapter {folder} does not fit: {_first_lines(error)}", expected="an adapter of this base, rank and targets"
-            ) from None
         unknown = report.unexpected_keys
         absent = sorted(set(_saved_names(self.wrapped)) - set(weights))
         if unknown or absent:
             raise UsageError(
                 f"adapter {folder} does not fit: {[*unknown, *absent][0]} is {'unknown' if unknown else 'missing'}",
-                expected="an adapter of this base, rank and targets",
+                expected=FITTING,
             )
         self.refresh_merged()
 
@@ -126,30 +124,36 @@ def load(model: Any, folder: Path, head: str = "") -> Adapter:
     """Loads a saved adapter onto its loaded base, with the layer `head` that was trained together with it."""
     from peft import LoraConfig
 
-    try:
+    check_files(f"adapter {folder}", folder)
+    with refusing_bad_files(f"adapter {folder} cannot be loaded", "a LoRA adapter in PEFT's layout"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about keys of other types of adapters, which are refused below
             settings = LoraConfig.from_pretrained(str(folder))
         if settings.peft_type != "LORA":
             raise ValueError(f"it is a {settings.peft_type}, not a LoRA")
         _check_plain_lora(settings, head)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UsageError(
-            f"adapter {folder} cannot be loaded: {_first_lines(error)}", expected="a LoRA adapter in PEFT's layout"
-        ) from None
+        _check_patterns(settings)
+    with refusing_bad_files(f"adapter {folder} does not fit", FITTING):
+        _check_numbers(settings, stored_shapes(_weights_file(folder)))
     adapter = _wrap(model, settings, adapter_base(folder)[0], f"adapter {folder} does not fit")
     adapter.restore(folder)
     return adapter
 
 
+def _weights_file(folder: Path) -> Path:
+    if not (folder / WEIGHTS_FILE).is_file():
+        raise UsageError(f"adapter {folder} has no {WEIGHTS_FILE}", expected="an adapter saved as safetensors")
+    return folder / WEIGHTS_FILE
+
+
 def check_head(folder: Path, head: str) -> None:
     """Refuses an adapter that was not trained together with this layer."""
     try:
-        saved = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
+        saved = parse_json(read_text(folder / CONFIG_FILE))
         trained = saved.get("modules_to_save") or []
     except (OSError, ValueError, AttributeError) as error:
         raise UsageError(f"adapter {folder} cannot be read: {_first_lines(error)}", expected="PEFT's layout") from None
-    if head not in trained:
+    if not isinstance(trained, list) or head not in trained:
         raise UsageError(
             f"adapter {folder} belongs to a {saved.get('task_type') or 'model of unknown type'} without a layer {head}",
             expected='an adapter of a reward model: a run with method.name = "reward_model" and model.tuning = "frozen"',
@@ -166,6 +170,32 @@ def _check_plain_lora(settings: Any, head: str) -> None:
     extensions = [key for key, value in actual.items() if key not in PLAIN_LORA_KEYS and value != default.get(key)]
     if extensions:
         raise ValueError(f"it is more than two matrices per layer: {extensions[0]} = {actual[extensions[0]]!r}")
+
+
+def _check_numbers(settings: Any, shapes: dict[str, list[int]]) -> None:
+    """Raises if a rank is larger than those of the stored matrices, before memory is allocated for it, or a scale is odd."""
+    ranks = [settings.r, *(settings.rank_pattern or {}).values()]
+    most = max((shape[0] for name, shape in shapes.items() if "lora_A" in name and shape), default=0)
+    if any(type(rank) is not int or not 1 <= rank <= most for rank in ranks):
+        raise ValueError(
+            f"r = {shown(settings.r)}, rank_pattern = {shown(settings.rank_pattern)}, with matrices of rank {most}"
+        )
+    alphas = [settings.lora_alpha, *(settings.alpha_pattern or {}).values()]
+    if any(type(alpha) not in (int, float) or not abs(alpha) < 1e6 for alpha in alphas):
+        raise ValueError(f"lora_alpha = {shown(settings.lora_alpha)}, alpha_pattern = {shown(settings.alpha_pattern)}")
+    if isinstance(settings.init_lora_weights, str) and settings.init_lora_weights != "gaussian":
+        raise ValueError(f"init_lora_weights = {shown(settings.init_lora_weights)} changes the weights of the base")
+
+
+def _check_patterns(settings: Any) -> None:
+    """Raises for a regular expression that may take for ever: PEFT matches them with the name of every layer."""
+    fields = [settings.target_modules, settings.exclude_modules, settings.layers_pattern, settings.rank_pattern]
+    patterns = [[field] if isinstance(field, str) else list(field or []) for field in [*fields, settings.alpha_pattern]]
+    for pattern in (pattern for group in patterns for pattern in group):
+        if not isinstance(pattern, str) or len(pattern) > 1000 or re.search(r"\)[*+{]", pattern):
+            raise ValueError(f"the pattern {shown(pattern)} repeats a group, or is no text")
+        if len(re.findall(r"[*+{]", pattern)) > 3:
+            raise ValueError(f"the pattern {shown(pattern)} has more than 3 repetitions")
 
 
 PLAIN_LORA_KEYS = {
@@ -187,7 +217,9 @@ def _wrap(model: Any, settings: Any, base: str, source: str) -> Adapter:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about tied embeddings, which never have an adapter here
             wrapped = get_peft_model(model, settings).eval()  # dropout of a loaded adapter was for its own training
-    except (ValueError, TypeError, AttributeError, re.error) as error:
+    except (*BAD_FILE_ERRORS, re.error) as error:
+        if is_out_of_memory(error) or isinstance(error, torch.OutOfMemoryError):
+            raise
         raise _bad_targets(model, source, _first_lines(error)) from None
     adapter = Adapter(wrapped, base, fingerprint, merged)
     _check_layers(adapter, settings.target_modules, source)
@@ -225,8 +257,8 @@ def is_adapter(folder: Path) -> bool:
 def adapter_base(folder: Path) -> tuple[str, str | None]:
     """Returns the name or path of an adapter's base, and its fingerprint if passus wrote the adapter."""
     try:
-        recorded = json.loads((folder / BASE_FILE).read_text()) if (folder / BASE_FILE).is_file() else {}
-        path = json.loads((folder / CONFIG_FILE).read_text()).get("base_model_name_or_path")
+        recorded = parse_json(read_text(folder / BASE_FILE)) if (folder / BASE_FILE).is_file() else {}
+        path = parse_json(read_text(folder / CONFIG_FILE)).get("base_model_name_or_path")
         base = recorded.get("base") or path
     except (OSError, ValueError, AttributeError) as error:
         raise UsageError(f"adapter {folder} cannot be read: {error}", expected="a LoRA adapter in PEFT's layout") from None

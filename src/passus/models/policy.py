@@ -122,7 +122,7 @@ class Policy:
 
     def prompts(self, numbered_items: Sequence[tuple[int, Item]]) -> list[Prompt]:
         """Renders and encodes items. The number of each selects its random numbers."""
-        texts = [self.chat.render(item) for _, item in numbered_items]
+        texts = self.chat.render_all([item for _, item in numbered_items])
         vocabulary_size = self.vocabulary_size
         return [
             self._prompt(number, tokens, vocabulary_size)
@@ -136,6 +136,11 @@ class Policy:
     def prompt_from_text(self, text: str, number: int) -> Prompt:
         """Encodes a text that is already rendered."""
         return self._prompt(number, self.chat.encode([text])[0], self.vocabulary_size)
+
+    def prompts_from_texts(self, texts: Sequence[str]) -> list[Prompt]:
+        """Encodes texts that are already rendered, numbered in their order."""
+        vocabulary_size = self.vocabulary_size
+        return [self._prompt(n, tokens, vocabulary_size) for n, tokens in enumerate(self.chat.encode(texts))]
 
     def _prompt(self, number: int, tokens: list[int], vocabulary_size: int) -> Prompt:
         tokens = self.chat.with_one_bos(tokens)

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, linear, logsigmoid
 from transformers import AutoConfig, AutoModelForSequenceClassification
@@ -24,11 +23,13 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from passus.config.tables import ModelTable
 from passus.engine import attention, packing
 from passus.errors import PassusError, UsageError
-from passus.models import loader, lora
-from passus.models.chat_format import TEMPLATE_ERRORS, ChatFormat
+from passus.models import load_checks, loader, lora, model_files
+from passus.models.chat_format import ChatFormat
 from passus.models.locate import locate_model, portable_name
 from passus.models.lora import is_adapter
+from passus.models.model_files import refusing_bad_files
 from passus.models.policy import Policy
+from passus.models.template_process import ChatTemplateError
 from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 from passus.tasks.item import Item
@@ -100,23 +101,28 @@ def _model_table(checkpoint: str) -> ModelTable:
 
 
 def _load_folder(name: str, folder: str, device: str, dtype: str, table: ModelTable) -> Policy:
-    expected = "a reward model: sequence classification with one label, in Hugging Face layout"
-    try:
+    expected = "a reward model: sequence classification with one label, in Hugging Face layout with safetensors weights"
+    folder = model_files.local_folder(name, folder)
+    model_files.check_files(name, Path(folder))
+    with refusing_bad_files(f"{name} cannot be loaded", expected):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        classes = config.architectures or []
+        classes = loader.architectures(config)
         if not any(cls.endswith("ForSequenceClassification") for cls in classes) or config.num_labels != 1:
             labels = f" with {config.num_labels} labels" if any("Classification" in cls for cls in classes) else ""
             raise UsageError(f"{name} is a {', '.join(classes) or 'model of unknown type'}{labels}", expected=expected)
+        load_checks.check_architecture(name, config.get_text_config())
+        load_checks.check_size(name, config.get_text_config(), model_files.stored_weights(Path(folder)))
         model, report = AutoModelForSequenceClassification.from_pretrained(
             folder, dtype=getattr(torch, dtype), attn_implementation=attention.NAME, use_safetensors=True,
             output_loading_info=True, trust_remote_code=False,
         )  # fmt: skip
-    except (*loader.BAD_FILE_ERRORS, RuntimeError, SafetensorError) as error:
-        raise UsageError(f"{name} cannot be loaded: {str(error).splitlines()[0]}", expected=expected) from None
     if report["missing_keys"] or report["mismatched_keys"]:
         raise UsageError(f"{name} lacks {sorted(report['missing_keys'])[:1]}", expected=expected)
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()  # aligned, whatever the file, as in loader.load
+    loader.check_weights(name, model)
+    if not isinstance(getattr(model, HEAD, None), torch.nn.Linear):
+        raise UsageError(f"{name} is a {type(model).__name__}, which has no {HEAD}", expected=expected)
     tokenizer = loader.load_tokenizer(name, folder)
     chat = ChatFormat(tokenizer, table.prompt, table.thinking, table.system)
     policy = Policy(torch.nn.Module.to(model, device).eval(), chat, [])
@@ -125,16 +131,39 @@ def _load_folder(name: str, folder: str, device: str, dtype: str, table: ModelTa
             f"{name} has a tokenizer of {len(policy.chat.tokenizer)} tokens and {policy.vocabulary_size} embeddings",
             expected=expected,
         )
+    if not policy.is_tested_family:
+        _check_scores(name, policy)
     return policy
 
 
-def encode_pair(policy: Policy, item: Item, completion: str) -> list[int]:
-    """Encodes a problem and its answer, to the end of the answer's turn. Padding tokens at the end are removed, as transformers
-    ignores them."""
-    row = list(policy.prompt_from_text(policy.chat.exchange(item.question, policy.chat.strip_markers(completion)), 0).tokens)
-    while len(row) > 1 and row[-1] == policy.text_config.pad_token_id:
-        row.pop()
-    return row
+@torch.no_grad()
+def _check_scores(name: str, policy: Policy) -> None:
+    """Compares the score of a few tokens with that of transformers, for a family that was not tested."""
+    row = [(3 + n) % policy.vocabulary_size for n in range(12)]
+    expected = "a family whose attention is plain or windowed (docs/real-models.md)"
+    with refusing_bad_files(f"{name} is a {policy.text_config.model_type}, which passus cannot run", expected):
+        score = float(score_sequences(policy, [row], [[0]])[0])
+        policy.model.set_attn_implementation("eager")
+        own = float(policy.model(torch.tensor([row], device=policy.model.device), use_cache=False).logits[0, 0])
+        policy.model.set_attn_implementation(attention.NAME)
+        if not abs(score - own) <= (1e-4 if policy.model.dtype == torch.float32 else 5e-2) * max(1.0, abs(own)):
+            raise ValueError(f"its score is {own:.4g} in transformers and {score:.4g} here")
+
+
+def encode_pairs(policy: Policy, pairs: Sequence[tuple[Item, str]]) -> list[list[int]]:
+    """Encodes problems with an answer each, to the end of the answer's turn. Padding tokens at the end are removed, as
+    transformers ignores them."""
+    texts = policy.chat.exchanges([(item.question, policy.chat.strip_markers(answer)) for item, answer in pairs])
+    rows = [list(prompt.tokens) for prompt in policy.prompts_from_texts(texts)]
+    for row in rows:
+        while len(row) > 1 and row[-1] == policy.text_config.pad_token_id:
+            row.pop()
+    return rows
+
+
+def encode_pair(policy: Policy, item: Item, answer: str) -> list[int]:
+    """Encodes one problem and its answer, as `encode_pairs` does."""
+    return encode_pairs(policy, [(item, answer)])[0]
 
 
 def check_readable(policy: Policy, name: str, items: Sequence[Item], completions: Sequence[str]) -> None:
@@ -143,9 +172,9 @@ def check_readable(policy: Policy, name: str, items: Sequence[Item], completions
         answer = policy.chat.strip_markers(completion)
         try:
             text = policy.chat.exchange(item.question, answer)
-        except TEMPLATE_ERRORS as error:
+        except ChatTemplateError as error:
             raise UsageError(
-                f"the chat template of {name} fails on an answer: {type(error).__name__}: {error}",
+                f"the chat template of {name} {error.problem}",
                 expected="a template that takes a question and an answer",
             ) from None
         if answer.strip() not in text or item.question.strip() not in text:
@@ -168,7 +197,7 @@ def load_checked(name: str, setting: str, items: Sequence[Item], max_tokens: int
     """
     scorer = load(name, device, dtype)
     check_readable(scorer, setting, items[:32], [item.gold for item in items[:32]])
-    check_length(scorer, setting, max(len(encode_pair(scorer, item, "")) for item in items) + max_tokens)
+    check_length(scorer, setting, max(map(len, encode_pairs(scorer, [(item, "") for item in items]))) + max_tokens)
     return scorer
 
 
@@ -243,7 +272,7 @@ def encode_candidates(policy: Policy, items: Sequence[Item], completions: Sequen
     """Encodes the completions of each item."""
     unique = dict.fromkeys((p, text) for p, texts in enumerate(completions) for text in texts)
     pairs = {(p, text): n for n, (p, text) in enumerate(unique)}
-    rows = [encode_pair(policy, items[p], text) for p, text in pairs]
+    rows = encode_pairs(policy, [(items[p], text) for p, text in pairs])
     check_length(policy, "the reward model", max(map(len, rows), default=0))
     row_of = [[pairs[p, text] for text in texts] for p, texts in enumerate(completions)]
     return EncodedCandidates(rows, [p for p, _ in pairs], row_of)

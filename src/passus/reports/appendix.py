@@ -32,6 +32,8 @@ def configuration_section(runs: list[RunFolder]) -> DocumentSection:
     remarks = [remark for run in runs for remark in (_last_launch(run).get("data") or {}).get("remarks", [])]
     if remarks:
         blocks.append(f"Data: {'; '.join(dict.fromkeys(remarks))}.")
+    for run in runs:
+        blocks += [f"{run.path.name} was {remark}." for remark in run.version_remarks()]
     names_by_environment: dict[str, list[str]] = {}
     for run in runs:
         names_by_environment.setdefault(_environment(run), []).append(run.path.name)

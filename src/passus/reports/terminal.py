@@ -8,6 +8,7 @@ from rich.text import Text
 
 from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Conclusion, Finding
 from passus.analysis.run_comparison import EXAMPLES, BenchmarkComparison
+from passus.console import rich_console
 from passus.formatting import printable
 from passus.grading.grade import Verdict
 from passus.runs.run_folder import RunFolder, find_runs
@@ -23,7 +24,7 @@ MAX_CHARACTERS = 400
 
 def print_findings(findings: list[Finding]) -> None:
     """Prints one line per finding, under a heading per curve and benchmark."""
-    console = Console(highlight=False)
+    console = rich_console(highlight=False)
     heading: tuple[str, str] | None = None
     for finding in findings:
         subject = (finding.series, finding.benchmark) if finding.id != "A15" else ("the text against its own numbers", "")
@@ -42,7 +43,7 @@ def print_findings(findings: list[Finding]) -> None:
 
 def print_comparison(comparisons: list[BenchmarkComparison], a: Path, b: Path, summary: str) -> None:
     """Prints A minus B per benchmark, with examples of items that only one of the runs solves."""
-    console = Console(highlight=False)
+    console = rich_console(highlight=False)
     console.print(Text(f"A = {a}\nB = {b}"))
     rule = {"last": "mean over", "area": "area under the curve,"}[summary]
     for compared in comparisons:

@@ -85,6 +85,8 @@ class Curve:
     """Kind of CoT reader: `live`, `self` (the frozen policy), `frozen` (another model) or `control`. Empty for the policy."""
     family: str = ""
     """Model family of the reader."""
+    extract: str = ""
+    """Answers that counted in evaluation, `any` or `boxed`; empty where the source does not say."""
 
     @property
     def level(self) -> str:

@@ -12,25 +12,30 @@ from pathlib import Path
 from typing import Any
 
 from passus.atomic_io import write_text
+from passus.bounded_json import parse_json, read_text
 from passus.errors import UsageError
 from passus.runs.curve import Claim, Curve, CurvePoint, Curves
 
-MAX_POINTS, MAX_ITEMS = 5000, 10_000_000
+MAX_SERIES, MAX_POINTS, MAX_ITEMS = 1000, 5000, 10_000_000
+MAX_TEXT = 10_000
+"""Characters of a name or a claim."""
 
 
 def read_curve_file(path: Path) -> Curves:
     """Reads and checks a curve file."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(read_text(path))
         claims, unread = (
-            [Claim(str(claim["text"]), int(claim["line"])) for claim in content.get(key, [])] for key in ("claims", "unread")
+            [Claim(_text(claim["text"]), int(claim["line"])) for claim in content.get(key, [])] for key in ("claims", "unread")
         )
+        if len(content["series"]) > MAX_SERIES:
+            raise ValueError(f"it has {len(content['series'])} series, more than {MAX_SERIES}")
         series = [_parse_curve(row) for row in content["series"]]
-        title, source = str(content.get("title", "")), str(content.get("source", ""))
-        return Curves(title, str(content["x"]), str(content["y"]), series, claims, unread, source)
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        title, source = _text(content.get("title", "")), _text(content.get("source", ""))
+        return Curves(title, _text(content["x"]), _text(content["y"]), series, claims, unread, source)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise UsageError(
-            f"{path} is not a curve file ({type(error).__name__}: {error})",
+            f"{path} is not a curve file ({type(error).__name__}: {str(error)[:200]})",
             expected='JSON with "x", "y" and "series": [{"name", "points": [{"x", "y"}]}]',
         ) from None
 
@@ -44,7 +49,16 @@ def _parse_curve(row: dict[str, Any]) -> Curve:
         for p in row["points"]
     ]  # fmt: skip
     n, k = (None if row.get(key) is None else int(row[key]) for key in ("n", "k"))
-    return checked(Curve(str(row["name"]), str(row.get("benchmark") or ""), points, n, k))
+    return checked(Curve(_text(row["name"]), _text(row.get("benchmark") or ""), points, n, k))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.60} is not a text")
+    if len(value) > MAX_TEXT:
+        raise ValueError(f"a text has {len(value):,} characters, more than {MAX_TEXT:,}")
+    value.encode()  # a lone surrogate cannot be written to a file
+    return value
 
 
 def _optional(value: Any) -> float | None:

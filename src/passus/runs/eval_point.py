@@ -9,6 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from passus.grading.grade import BOXED
+from passus.runs.row_checks import check_eval_row
+
 BEST_OF = 8
 """k of rm@k in the `acc` of a reward model's run: the best of eight candidates, or of the whole pool if it is smaller."""
 NO_TEXT, OTHER_TEXT = "No text", "Another item's text"
@@ -39,6 +42,8 @@ class EvalPoint:
     truncated: float | None = None
     unparseable: float | None = None
     error: float | None = None
+    extract: str | None = None
+    """Answers that counted, `boxed` or `any`; None in rows that are older than the choice."""
     seconds: float | None = None
     """`time/eval` in the row."""
     judge: Mapping[str, int] | None = None
@@ -62,10 +67,11 @@ class EvalPoint:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "EvalPoint":
-        """Parses a row; raises KeyError where a required key is missing."""
+        """Parses a row; raises KeyError where a required key is missing, and ValueError where a value has another type."""
         for key in REQUIRED:
             if key not in row:
                 raise KeyError(key)
+        check_eval_row(row, FIELD_BY_KEY)
         values = {FIELD_BY_KEY[key]: value for key, value in row.items() if key in FIELD_BY_KEY}
         if values["acc"] is None:
             values["acc"] = math.nan
@@ -87,6 +93,11 @@ class EvalPoint:
         """Whether the point is of a reward model's run, which scores candidates and writes no completions."""
         return self.rm_at_k is not None and self.tokens_mean is None
 
+    @property
+    def extraction(self) -> str:
+        """The answers that counted. Rows that do not say it are read as `boxed`."""
+        return self.extract or BOXED
+
     def panel(self, *, several_temperatures: bool) -> str:
         """Returns the name of the panel that the point is shown in."""
         return panel_name(self.benchmark, self.temperature if several_temperatures else None)
@@ -94,12 +105,12 @@ class EvalPoint:
 
 REQUIRED = ("step", "benchmark", "temperature", "q", "k", "acc", "ci_low", "ci_high")
 _POLICY_ORDER = (
-    *REQUIRED, "se", "pass", "maj", "tokens_mean", "tokens_p95", "truncated", "unparseable", "error", "time/eval", "judge",
-    "unjudged", "score", "rm", "rm_ci", "mean", "efficiency", "efficiency_ci",
+    *REQUIRED, "se", "pass", "maj", "tokens_mean", "tokens_p95", "truncated", "unparseable", "error", "extract",
+    "time/eval", "judge", "unjudged", "score", "rm", "rm_ci", "mean", "efficiency", "efficiency_ci",
 )  # fmt: skip
 _REWARD_MODEL_ORDER = (
     *REQUIRED, "mean", "rm", "rm_ci", "efficiency", "efficiency_ci", "over_maj", "over_maj_ci", "mean_ci", "pass", "pass_ci",
-    "maj", "maj_ci", "time/eval",
+    "maj", "maj_ci", "extract", "time/eval",
 )  # fmt: skip
 FIELD_BY_KEY = {key: key for key in (*_POLICY_ORDER, *_REWARD_MODEL_ORDER)} | {
     "pass": "pass_at_k",
@@ -123,6 +134,7 @@ class ReaderPoint:
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "ReaderPoint":
         about = {key: row[key] for key in _READER_KEYS}
+        check_eval_row(about, about)
         return cls(**about, point=EvalPoint.from_row({key: value for key, value in row.items() if key not in about}))
 
     def to_row(self) -> dict[str, Any]:

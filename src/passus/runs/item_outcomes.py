@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from passus.errors import PassusError
 from passus.grading.grade import Verdict
 from passus.runs.curve import ItemOutcomes
 from passus.runs.eval_point import BEST_OF
+from passus.runs.row_files import read_table
 from passus.runs.run_folder import RunFolder
 
 COLUMNS = ("benchmark", "temperature", "item", "sample", "verdict", "tokens")
@@ -58,18 +58,12 @@ class ItemReader:
 
     def _table(self, step: int) -> Any:
         """Returns the rows of a step as a pyarrow table, or None where no file was written."""
-        import pyarrow.parquet
-
         path = self.run.path / self.kind / f"step-{step:06d}.parquet"
         if step not in self._tables:
             self._tables[step] = None
             if path.exists():
-                columns = [*COLUMNS, *(["reader"] if self.kind == "readings" else [])]
-                try:
-                    has_value = "value" in pyarrow.parquet.read_schema(path).names  # older runs have no such column
-                    self._tables[step] = pyarrow.parquet.read_table(path, columns=[*columns, *["value"] * has_value])
-                except (pyarrow.ArrowInvalid, OSError) as error:
-                    raise PassusError(f"{path} cannot be read: {error}", expected="the file as passus wrote it") from None
+                more = "reader" if self.kind == "readings" else "value"  # older runs have no value
+                self._tables[step] = read_table(path, [*COLUMNS, more])
         return self._tables[step]
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -14,28 +15,79 @@ PACKAGES = ("passus", "torch", "transformers", "peft", "tokenizers", "safetensor
 
 def launch_record(resumed_from: int | None, data: dict[str, Any], threads: int | None) -> dict[str, Any]:
     """Returns the record of this process as one launch of a run."""
-    record = {"argv": sys.argv, "time": now(), "resumed_from": resumed_from, "versions": _versions(), "pid": os.getpid()}
-    return record | {"data": data, "threads": threads}
+    record = {"argv": sys.argv, "time": now(), "resumed_from": resumed_from, "versions": versions(), "pid": os.getpid()}
+    return record | {"data": data, "threads": threads, "python": platform.python_version()}
 
 
 def first_meta(launch: dict[str, Any], model: dict[str, Any]) -> dict[str, Any]:
     """Returns the content of meta.json at the first launch."""
     meta = launch | {"id": uuid.uuid4().hex, "created": now(), "git_commit": _git_commit(), "model": model}
-    return meta | {"python": platform.python_version(), "launches": [launch]}
+    return meta | {"launches": [launch]}
+
+
+def version_changes(launches: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Returns {package: [version of the last launch, version of this process]} where both are known and differ."""
+    last = launches[-1] if launches else {}
+    recorded = {**(last.get("versions") or {}), "python": last.get("python")}
+    current = {**versions(), "python": platform.python_version()}
+    return {
+        name: [str(recorded[name]), version] for name, version in current.items() if recorded.get(name) not in (None, version)
+    }
+
+
+def version_remarks(launches: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns one sentence per launch that resumed a run under other versions than the launch before it."""
+    return [
+        version_remark(launch.get("resumed_from"), launch["version_changes"])
+        for launch in launches
+        if launch.get("version_changes")
+    ]
+
+
+def version_remark(step: int | None, changes: Mapping[str, Sequence[str]]) -> str:
+    """Says under which versions a run was resumed. Step None is a run that had no checkpoint yet."""
+    packages = ", ".join(f"{name} {after} instead of {before}" for name, (before, after) in changes.items())
+    start = "from the start" if step is None else f"from step {step}"
+    return f"resumed {start} with {packages}: from there on, results need not be equal to those of an uninterrupted run"
+
+
+def check_meta(meta: Any) -> None:
+    """Raises ValueError unless the parts of meta.json that are read later have the types that passus writes."""
+    if not isinstance(meta, dict) or not {"model", "launches"} <= meta.keys():
+        raise ValueError("model or launches is missing")
+    model, launches = meta["model"] or {}, meta["launches"]
+    if not isinstance(model, dict) or not all(isinstance(model.get(key, ""), str) for key in ("label", "tuning")):
+        raise ValueError("model has no texts as label and tuning")
+    if not isinstance(model.get("family") or "", str) or not isinstance(model.get("parameters") or 0, (int, float)):
+        raise ValueError("family or parameters of the model have another type")
+    if not isinstance(launches, list) or not all(map(_is_launch, launches)):
+        raise ValueError("launches is not a list of launches")
+
+
+def _is_launch(launch: Any) -> bool:
+    """Returns whether the parts of a launch that are read later have the types that passus writes."""
+    if not isinstance(launch, dict):
+        return False
+    data, changes = launch.get("data") or {}, launch.get("version_changes") or {}
+    if not all(isinstance(part, dict) for part in (data, changes, launch.get("versions") or {}, data.get("sha256") or {})):
+        return False
+    remarks = data.get("remarks") or []
+    has_pairs = all(isinstance(pair, list) and len(pair) == 2 for pair in changes.values())
+    return has_pairs and isinstance(remarks, list) and all(isinstance(remark, str) for remark in remarks)
 
 
 def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def _versions() -> dict[str, str]:
-    versions = {}
+def versions() -> dict[str, str]:
+    installed = {}
     for name in PACKAGES:
         try:
-            versions[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
             continue
-    return versions
+    return installed
 
 
 def _git_commit() -> str | None:

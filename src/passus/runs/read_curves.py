@@ -4,7 +4,7 @@ Panels are named here, over all runs that are shown together, so that a finding 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from passus.config.tables import FROZEN
@@ -93,6 +93,7 @@ def run_curves(runs: Sequence[RunFolder], *, with_items: bool = True) -> Curves:
     origins = {run: origin_of(run) for run in points_by_run}
     names = names_by_origin(list(origins.values()))
     several = has_several_temperatures(point for points in points_by_run.values() for point in points)
+    check_one_extraction(points_by_run)
     series = [
         curve
         for run, points in points_by_run.items()
@@ -113,12 +114,28 @@ def _accuracy_curves(
     for (benchmark, temperature), own in by_key.items():
         panel = own[0].panel(several_temperatures=several)
         curve = Curve(name, panel, list(map(_curve_point, own)), own[0].q, own[0].k, origin=origin)
-        curve.temperature = temperature if several else None
+        curve.temperature, curve.extract = temperature if several else None, own[0].extraction
         _check_rows(run, curve)
         if with_items:
             curve.items = item_reader.outcomes(benchmark, temperature, [int(p.x) for p in curve.points])
         curves.append(curve)
     return curves
+
+
+def check_one_extraction(points_by_run: Mapping[RunFolder, Sequence[EvalPoint]]) -> None:
+    """Refuses scores of one benchmark that count different answers: their difference says nothing about the models."""
+    by_benchmark: dict[str, dict[str, RunFolder]] = {}
+    for run, points in points_by_run.items():
+        for point in points:
+            by_benchmark.setdefault(point.benchmark, {}).setdefault(point.extraction, run)
+    for benchmark, runs in by_benchmark.items():
+        if len(runs) > 1:
+            scores = " and ".join(f'{run.path} with eval.extract = "{mode}"' for mode, run in sorted(runs.items()))
+            raise UsageError(
+                f"{benchmark} was scored in different ways: {scores}",
+                expected="runs that were evaluated with one eval.extract",
+                write=f'eval.extract = "{next(iter(runs))}" in all of them',
+            )
 
 
 def _curve_point(point: EvalPoint) -> CurvePoint:

@@ -1,6 +1,6 @@
 """Parquet files of a run folder: items/, readings/ and samples/, one file per step."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,10 @@ ROWS = {
     },
 }  # fmt: skip
 """Columns and types by kind; `list` is a list of token ids."""
+REQUIRED = ("item", "sample", "verdict")
+"""Columns that every kind has."""
+MAX_ROWS, MAX_COLUMNS, MAX_BYTES = 20_000_000, 1000, 1 << 33
+"""Limits of a Parquet file that is read at once."""
 
 
 def row_file(folder: Path, kind: str, step: int) -> Path:
@@ -36,19 +40,51 @@ def write_row_file(path: Path, columns: Mapping[str, list[Any]]) -> None:
     import pyarrow.parquet
 
     path.parent.mkdir(exist_ok=True)
-    types = {
-        name: pyarrow.list_(pyarrow.int32()) if dtype == "list" else pyarrow.type_for_alias(dtype)
-        for name, dtype in ROWS[path.parent.name].items()
-    }
-    table = pyarrow.table(columns, schema=pyarrow.schema(types))
+    table = pyarrow.table(columns, schema=pyarrow.schema(column_types(path.parent.name)))
     write_atomic(path, lambda target: pyarrow.parquet.write_table(table, target), durable=False)
 
 
 def read_row_file(path: Path) -> list[dict[str, Any]]:
+    """Reads the rows of one step; columns that older runs do not have are None."""
+    table = read_table(path)
+    rows: list[dict[str, Any]] = table.to_pylist()
+    missing = dict.fromkeys(name for name in ROWS[path.parent.name] if name not in table.column_names)
+    return [missing | row for row in rows] if missing else rows
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None) -> Any:
+    """Reads known columns as a pyarrow table of the types in `ROWS`. Sizes are checked before anything is decoded."""
+    import pyarrow
     import pyarrow.parquet
 
+    types = column_types(path.parent.name)
     try:
-        rows: list[dict[str, Any]] = pyarrow.parquet.read_table(path).to_pylist()
-    except pyarrow.ArrowInvalid as error:
-        raise PassusError(f"{path} cannot be read: {error}", expected="the file as passus wrote it") from None
-    return rows
+        with pyarrow.parquet.ParquetFile(path) as file:
+            check_table_size(file.metadata)
+            names = [name for name in columns or types if name in file.schema_arrow.names]
+            table = file.read(names)
+        if absent := [name for name in (*REQUIRED, *(columns or ())) if name not in names and name != "value"]:
+            raise ValueError(f"it has no column {absent[0]}")
+        return table.cast(pyarrow.schema({name: types[name] for name in table.column_names}))
+    except (pyarrow.ArrowException, OSError, ValueError, KeyError) as error:
+        raise PassusError(f"{path} cannot be read: {str(error)[:200]}", expected="the file as passus wrote it") from None
+
+
+def column_types(kind: str) -> dict[str, Any]:
+    """Returns the pyarrow type of every column."""
+    import pyarrow
+
+    return {
+        name: pyarrow.list_(pyarrow.int32()) if dtype == "list" else pyarrow.type_for_alias(dtype)
+        for name, dtype in ROWS[kind].items()
+    }
+
+
+def check_table_size(metadata: Any) -> None:
+    """Raises ValueError for the metadata of a Parquet file that is too large to be read at once."""
+    size = sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
+    if metadata.num_rows > MAX_ROWS or size > MAX_BYTES or metadata.num_columns > MAX_COLUMNS:
+        raise ValueError(
+            f"it has {metadata.num_rows:,} rows, {metadata.num_columns:,} columns and {size:,} bytes, "
+            f"and at most {MAX_ROWS:,}, {MAX_COLUMNS:,} and {MAX_BYTES:,} are read"
+        )

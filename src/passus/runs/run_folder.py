@@ -6,20 +6,19 @@ Nothing is pickled and no row is deleted: rows that a resume will write again ar
 """
 
 import json
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from passus import bounded_json
 from passus.atomic_io import append_lines, fsync, last_step, read_lines, write_text
 from passus.config import resolve
 from passus.config.tables import Config
 from passus.errors import PassusError, UsageError
-from passus.runs import set_aside
+from passus.runs import provenance, row_checks, set_aside
 from passus.runs.eval_point import EvalPoint, ReaderPoint
-from passus.runs.provenance import first_meta, launch_record
 from passus.runs.row_files import ROWS, read_row_file, row_file, write_row_file
 
 LINES = (*set_aside.STEP_LINES, *set_aside.EVAL_LINES)
@@ -51,19 +50,22 @@ class RunFolder:
         if not self.config_path.exists():
             raise UsageError(f"{self.path} is not a run: it has no config.toml", expected="a folder that `passus run` wrote")
         try:
-            return resolve.from_toml(self.config_path.read_text(encoding="utf-8"), str(self.config_path))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            return resolve.from_toml(bounded_json.read_text(self.config_path), str(self.config_path))
+        except UnicodeDecodeError as error:
             raise PassusError(f"{self.config_path} cannot be read: {error}", expected="the file as passus wrote it") from None
 
     def meta(self) -> dict[str, Any]:
         path = self.path / "meta.json"
         try:
-            meta: dict[str, Any] = json.loads(path.read_text())
-            if not {"model", "launches"} <= meta.keys():
-                raise ValueError("model or launches is missing")
-        except (FileNotFoundError, ValueError, AttributeError) as error:
+            meta: dict[str, Any] = bounded_json.parse_json(bounded_json.read_text(path))
+            provenance.check_meta(meta)
+        except (FileNotFoundError, ValueError) as error:
             raise PassusError(f"{path} cannot be read: {error}", expected="the file as passus wrote it") from None
         return meta
+
+    def version_remarks(self) -> list[str]:
+        """Returns one sentence per resume under other versions of passus, Python or the packages it uses."""
+        return provenance.version_remarks(self.meta()["launches"])
 
     def start(
         self,
@@ -77,29 +79,31 @@ class RunFolder:
 
         `data` describes the data of this launch: benchmarks that were left out, overlaps, fingerprints.
         """
-        launch = launch_record(resumed_from, data or {}, threads)
+        launch = provenance.launch_record(resumed_from, data or {}, threads)
         if (self.path / "meta.json").exists():
             meta = self.meta()
             meta["resumed_from"] = resumed_from
+            if changes := provenance.version_changes(meta["launches"]):
+                launch["version_changes"] = changes
             meta["launches"].append(launch)
         else:
-            meta = first_meta(launch, model)
+            meta = provenance.first_meta(launch, model)
         write_text(self.path / "meta.json", json.dumps(meta, indent=2) + "\n")
         write_text(self.config_path, resolve.to_toml(config))  # last: a folder with a config.toml is a run
 
     def status(self) -> dict[str, Any]:
         """Returns the content of status.json; empty where there is none to read."""
         try:
-            status = json.loads((self.path / "status.json").read_text())
-        except (FileNotFoundError, ValueError):
+            status = bounded_json.parse_json(bounded_json.read_text(self.path / "status.json"))
+        except (FileNotFoundError, ValueError, UsageError):
             return {}
-        return status if isinstance(status, dict) else {}
+        return {key: value for key, value in status.items() if _is_plain(value)} if isinstance(status, dict) else {}
 
     def write_status(self, **status: Any) -> None:
         write_text(self.path / "status.json", json.dumps(status, indent=2) + "\n")
 
     def metrics(self) -> list[Row]:
-        return read_lines(self.path / "metrics.jsonl")
+        return self._checked(row_checks.check_numbers, read_lines(self.path / "metrics.jsonl"))
 
     def append_metrics(self, row: Row) -> None:
         append_lines(self.path / "metrics.jsonl", [row])
@@ -127,10 +131,16 @@ class RunFolder:
             return [from_row(row) for row in rows]
         except KeyError as error:
             raise UsageError(f"a row of {self.path} has no {error}", expected="rows as passus writes them") from None
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"a row of {self.path}: {error}", expected="rows as passus writes them") from None
+
+    def _checked(self, check: Callable[[Row], None], rows: list[Row]) -> list[Row]:
+        self._parse(check, rows)
+        return rows
 
     def totals(self) -> list[Row]:
         """Returns the totals of named suites."""
-        return read_lines(self.path / "totals.jsonl")
+        return self._checked(row_checks.check_total, read_lines(self.path / "totals.jsonl"))
 
     def append_totals(self, rows: Sequence[Row]) -> None:
         if rows:
@@ -138,7 +148,7 @@ class RunFolder:
 
     def events(self) -> list[Row]:
         """Returns the alarms, and the action that followed each."""
-        return read_lines(self.path / "events.jsonl")
+        return self._checked(row_checks.check_event, read_lines(self.path / "events.jsonl"))
 
     def append_event(self, row: Row) -> None:
         append_lines(self.path / "events.jsonl", [row])
@@ -198,6 +208,10 @@ class RunFolder:
     def set_aside_after(self, step: int, expected_evals: int) -> None:
         """Cuts the record back to the checkpoint of `step`; later rows are moved to set-aside/."""
         set_aside.set_aside_after(self.path, step, expected_evals)
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, (str, int, float))
 
 
 @cache

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from passus.bounded_json import parse_json, read_lines
 from passus.errors import UsageError
 from passus.grading.grade import check_gold
 from passus.tasks.benchmark_spec import Benchmark, Fields, HubDataset
@@ -20,6 +21,8 @@ from passus.tasks.item import Item
 
 DATA = "PASSUS_DATA"
 LINE_FORMAT = "one line of JSON per problem: problem, answer"
+MAX_ITEMS = 2_000_000
+"""Items of one benchmark or training set."""
 Row = tuple[str, Any]
 """The place of a row (file and line), and its content."""
 
@@ -35,6 +38,8 @@ def _load_items(benchmark: Benchmark, folder: str) -> tuple[Item, ...]:
     places: dict[str, str] = {}
     rows, fields = _rows(benchmark, folder)
     for place, row in rows:
+        if len(items) == MAX_ITEMS:
+            raise UsageError(f"{place}: {benchmark.name} has more than {MAX_ITEMS:,} items", expected="a smaller set")
         item = make_item(benchmark, fields, len(items), place, row)
         if item.id in places:
             raise UsageError(
@@ -70,20 +75,20 @@ def _rows(benchmark: Benchmark, folder: str) -> tuple[Iterator[Row], Fields]:
 
 
 def _file_rows(path: Path) -> Iterator[Row]:
-    try:  # split at line feeds only, because problems contain other characters that Python treats as line breaks
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", expected="a UTF-8 text with one line of JSON per problem") from None
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            place = f"{path}, line {number}"
-            yield place, _parse_line(line, place)
-
-
-def _parse_line(line: str, place: str) -> Any:
+    # Split at line feeds only, because problems contain other characters that Python treats as line breaks.
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
+        for number, line in read_lines(path):
+            if line.strip():
+                place = f"{path}, line {number}"
+                yield place, _parse_line(line, place)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error}", expected="a UTF-8 text with one line of JSON per problem") from None
+
+
+def _parse_line(line: bytes, place: str) -> Any:
+    try:
+        return parse_json(line.decode("utf-8"))
+    except ValueError as error:
         raise UsageError(f"{place} is not JSON: {error}", expected=LINE_FORMAT) from None
 
 

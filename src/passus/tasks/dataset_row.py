@@ -4,6 +4,7 @@ import hashlib
 import random
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from passus.errors import UsageError
@@ -14,7 +15,13 @@ from passus.tasks.item import Item
 from passus.tasks.prompt import LETTERS, with_options
 from passus.tasks.reference_answer import short_answer
 
-LEAKED_ANSWER = re.compile(r"(?is)\s*\banswers?\s*:.*$")
+LEAKED_ANSWER = re.compile(r"(?i)\banswers?\s*:")
+MAX_TEXT = 100_000
+"""Characters of a problem, an answer or a worked solution. Tokenizing and grading take time with the length."""
+MAX_GOLD = 10_000
+"""Characters of an answer that a rule compares."""
+MAX_ID = 1000
+"""Characters of an item's id."""
 MAX_OPTIONS = 10
 """The verifier knows the letters A to J."""
 ESCAPES = (("\x0c", "f"), ("\x08", "b"), ("\x07", "a"), ("\x0b", "v"))
@@ -25,7 +32,7 @@ def make_item(benchmark: Benchmark, fields: Fields, index: int, place: str, row:
     try:
         return _make_item(benchmark, fields, index, row)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        content = f"it has {', '.join(map(str, row))}" if isinstance(row, dict) else f"it is {type(row).__name__}"
+        content = f"it has {', '.join(islice(map(str, row), 20))}" if isinstance(row, dict) else f"it is {type(row).__name__}"
         reason = f"no {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
         raise UsageError(
             f"{place} is not an item of {benchmark.name}: {reason} ({content[:200]})",
@@ -36,13 +43,15 @@ def make_item(benchmark: Benchmark, fields: Fields, index: int, place: str, row:
 
 def _make_item(benchmark: Benchmark, fields: Fields, index: int, row: Mapping[str, Any]) -> Item:
     problem = _text(row["question"] if fields.problem == "problem" and "problem" not in row else row[fields.problem])
-    if row.get("note"):  # marks items whose problem text ends in its answer
-        problem = LEAKED_ANSWER.sub("", problem)
+    if row.get("note") and (leaked := LEAKED_ANSWER.search(problem)):  # marks items whose problem text ends in its answer
+        problem = problem[: leaked.start()].rstrip()
     gold, choices = _gold_and_choices(fields, row, problem)
     kind = _kind(benchmark, row, choices)
     if benchmark.short_answers:
         short = short_answer(problem, gold)
         gold, kind = (short[0], "choice" if short[1] else "math") if short else (gold, "judge")
+    if kind != "judge" and len(gold) > MAX_GOLD:
+        raise ValueError(f"an answer of {len(gold):,} characters, more than {MAX_GOLD:,}, can only be graded by a judge")
     return Item(
         benchmark=benchmark.name,
         index=index,
@@ -50,7 +59,7 @@ def _make_item(benchmark: Benchmark, fields: Fields, index: int, row: Mapping[st
         gold=gold,
         solution=_solution(fields, row, gold),
         rule=Rule(kind, choices, _tolerance(benchmark, gold)),
-        id=f"#{index}" if row.get(fields.id) is None else str(row[fields.id]),
+        id=f"#{index}" if row.get(fields.id) is None else _id(row[fields.id]),
         style=boxed_style("choice" if kind == "choice" else "math", benchmark.language, benchmark.shots),
     )
 
@@ -60,7 +69,23 @@ def _text(value: Any) -> str:
         raise TypeError(f"{value!r:.60} is not a text")
     if not value.strip():
         raise ValueError("a text is empty")
+    if len(value) > MAX_TEXT:
+        raise ValueError(f"a text has {len(value):,} characters, more than {MAX_TEXT:,}")
     return restore_backslashes(value)
+
+
+def _option(value: Any) -> str:
+    text = str(value)
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"an option has {len(text):,} characters, more than {MAX_TEXT:,}")
+    return text
+
+
+def _id(value: Any) -> str:
+    text = str(value)
+    if len(text) > MAX_ID:
+        raise ValueError(f"an id has {len(text):,} characters, more than {MAX_ID}")
+    return text
 
 
 def restore_backslashes(text: str) -> str:
@@ -98,10 +123,10 @@ def _gold_and_choices(fields: Fields, row: Mapping[str, Any], problem: str) -> t
     options = row.get(fields.choices) if fields.choices else None
     if options and not isinstance(options, list):
         raise TypeError(f"{fields.choices} is {type(options).__name__}, not a list of options")
-    choices = tuple(str(option) for option in options) if options else ()  # an option may be a picture that the data lacks
+    if options and len(options) > MAX_OPTIONS:
+        raise ValueError(f"{len(options)} options; at most {MAX_OPTIONS} are supported")
+    choices = tuple(_option(option) for option in options) if options else ()  # an option may be a picture that the data lacks
     answer = row[fields.answer]
-    if len(choices) > MAX_OPTIONS:
-        raise ValueError(f"{len(choices)} options; at most {MAX_OPTIONS} are supported")
     if fields.form == "index":
         return LETTERS[range(len(choices))[int(answer)]], choices
     if isinstance(answer, (int, float)) and not isinstance(answer, bool):

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from passus.grading.grade import Grade, grade_all
+from passus.grading.grade import BOXED, Extract, Grade, grade_all
 from passus.tasks.item import Item
 from passus.tasks.llm_judge import Judge, judge_answers
 
 
 def grade_items(
-    judge: Judge | None, items: Sequence[Item], answers: Sequence[str], truncated: Sequence[bool]
+    judge: Judge | None, items: Sequence[Item], answers: Sequence[str], truncated: Sequence[bool], extract: Extract = BOXED
 ) -> tuple[list[Grade], Counter[str]]:
     """Returns a grade per answer, and how often the judge failed for which reason."""
     by_rule = [n for n, item in enumerate(items) if item.rule.kind != "judge"]
@@ -19,6 +19,7 @@ def grade_items(
         [items[n].gold for n in by_rule],
         [items[n].rule for n in by_rule],
         [truncated[n] for n in by_rule],
+        extract,
     )
     judged = judge_answers(
         judge, [items[n] for n in by_judge], [answers[n] for n in by_judge], [truncated[n] for n in by_judge]

@@ -15,9 +15,11 @@ UNIT = r"(?:(?!的)[\u4e00-\u9fff](?:(?![的是])[\u4e00-\u9fff]){0,3}|cm|km|m|k
 CONCLUSION = re.compile(rf"(?:是|为[:：]?|得到|得|等于|共有|=)\s*({VALUE})\s*{UNIT}$")
 BARE_ANSWER = re.compile(rf"(?:答案\s*(?:是|为|：|:)?\s*)?({VALUE})\s*{UNIT}")
 OPTION_LETTER = re.compile(r"(?:答案|选择?|选项)(?:应?该?)?\s*(?:是|为|：|:)?\s*\(?([A-D])\)?(?:选?项)?$")
-OPTIONS = re.compile(r"A\s*[.．、:：)）].*B\s*[.．、:：)）]", re.S)
+OPTIONS = (r"A\s*[.．、:：)）]", r"B\s*[.．、:：)）]")
+SEVERAL_PARTS = ((r"[(（][1１][)）]", r"[(（][2２][)）]"), ("①", "②"), ("[?？]", "(?s:.)[?？]"))
+"""Two patterns each, of which the second follows the first in a problem with several parts."""
 NOT_ONE_VALUE = re.compile(
-    r"[(（][1１][)）].*[(（][2２][)）]|①.*②|[?？].+[?？]|[a-z]\s*[,，]\s*[a-z]\s*的值|比是|:c|"
+    r"[a-z]\s*[,，]\s*[a-z]\s*的值|比是|:c|"
     r"分别|哪些|各|方程[组式为]|(?:标准|一般)方程|一般形式|证明|解释|密度函数|条件|是否|怎么|如何|星期|展开|算出|保留|继续",
     re.S,
 )
@@ -28,10 +30,10 @@ CONCLUDING_WORD = re.compile(r"所以|因此|故|综上|答案|即|则|总共|�
 def short_answer(problem: str, reference: str) -> tuple[str, bool] | None:
     """Returns the answer, and whether it is the letter of an option; None where only a judge can compare."""
     text = _plain(reference)
-    if NOT_ONE_VALUE.search(problem):
+    if NOT_ONE_VALUE.search(problem) or any(_follow(problem, *patterns) for patterns in SEVERAL_PARTS):
         return None
     last_clause = re.split(r"[。；\n]|[,，](?=所以|因此|故|答案|选)", text)[-1].strip(" .")
-    if OPTIONS.search(problem):
+    if _follow(problem, *OPTIONS):
         letter = OPTION_LETTER.search(last_clause) or re.fullmatch(r"([A-D])", text)
         return (letter[1], True) if letter else None
     if bare := BARE_ANSWER.fullmatch(text):
@@ -42,6 +44,12 @@ def short_answer(problem: str, reference: str) -> tuple[str, bool] | None:
     if _is_contradicted(text, last_clause, conclusion[1]):
         return None
     return _as_gold(conclusion[1]), False
+
+
+def _follow(text: str, first: str, second: str) -> bool:
+    """Returns whether a match of the second pattern stands after one of the first. Takes time linear in the text."""
+    start = re.search(first, text)
+    return start is not None and re.compile(second).search(text, start.end()) is not None
 
 
 def _is_contradicted(text: str, last_clause: str, value: str) -> bool:

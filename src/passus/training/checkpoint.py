@@ -4,7 +4,6 @@ A checkpoint is written under a temporary name and renamed when it is complete, 
 holds the size and SHA-256 of every file, so that a changed byte is found before training continues from it.
 """
 
-import errno
 import hashlib
 import json
 import os
@@ -17,7 +16,7 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from passus.atomic_io import fault, fsync, is_disk_full, write_text
+from passus.atomic_io import fault, fsync, no_space_errno, write_text
 from passus.errors import PassusError
 from passus.models.policy import Policy
 from passus.runs.run_folder import saved_checkpoints
@@ -66,8 +65,8 @@ def save(
         fsync(checkpoints)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        if is_disk_full(error):  # safetensors reports it with a class of its own
-            raise OSError(errno.ENOSPC, str(error)) from error
+        if number := no_space_errno(error):  # safetensors reports it with a class of its own
+            raise OSError(number, str(error)) from error
         raise
     fault("save:renamed")
     _prune(checkpoints, keep, keep_steps)

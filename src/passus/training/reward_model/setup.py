@@ -87,7 +87,7 @@ def encode_problems(policy: Policy, name: str, problem_set: ProblemSet, pools: S
     texts += [(pool.items_Q[0], pool.completions_QN[0][0]) for pool in pools]
     reward_head.check_readable(policy, name, [item for item, _ in texts], [text for _, text in texts])
     problems = [
-        EncodedProblem([reward_head.encode_pair(policy, p.item, text) for text in p.completions], p.right)
+        EncodedProblem(reward_head.encode_pairs(policy, [(p.item, text) for text in p.completions]), p.right)
         for p in problem_set.problems
     ]
     reward_head.check_length(policy, name, max(len(row) for problem in problems for row in problem.sequences))

@@ -1,0 +1,203 @@
+"""Announced answers: every place in the end of an output that says which its answer is."""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from passus.grading import announcement_patterns as patterns
+from passus.grading.answer_parser import parse_answer
+from passus.grading.answer_types import Unsupported, Words
+from passus.grading.closing_text import SENTENCE_BREAK, last_sentence_start
+
+MAX_UNBOXED = 400
+"""Characters of an answer outside a box."""
+MAX_ANNOUNCEMENTS = 32
+"""Announcements of one form that are read, from the end."""
+CONTEXT = 120
+"""Characters before an announcement that can say that it is none."""
+MARKS = " \t\r\n*_`\"“”'"
+TRAILING_MARKS = MARKS + ".,;:!。，；：！"
+Source = Literal["box", "hashes", "tag", "phrase", "heading", "last line", "closing sentence", "choice", "bare"]
+
+
+@dataclass(frozen=True)
+class Announcement:
+    at: int
+    """Where it stands in the text."""
+    text: str
+    """The answer, without the words around it."""
+    source: Source
+    sentence: str = ""
+    """The announced text with its words."""
+
+
+def announcements(text: str) -> list[Announcement]:
+    """Returns the announcements of a text in order. The text must be short, and without long runs of white space."""
+    found = [*_hashes(text), *_tags(text), *_phrases(text), *_headings(text), *_label(text)]
+    return sorted((a for a in found if a.text and len(a.text) <= MAX_UNBOXED), key=lambda a: a.at)
+
+
+def is_mathematics(text: str) -> bool:
+    return not isinstance(parse_answer(text), Words | Unsupported)
+
+
+def _last_matches(pattern: re.Pattern[str], text: str) -> deque[re.Match[str]]:
+    return deque(pattern.finditer(text), maxlen=MAX_ANNOUNCEMENTS)
+
+
+def _announce(at: int, rest: str, source: Source) -> Announcement:
+    sentence = statement(rest)
+    return Announcement(at, answer_in(sentence), source, sentence)
+
+
+def _hashes(text: str) -> Iterator[Announcement]:
+    """Yields the answers after ####. A heading in Markdown begins with the same marks, so prose counts only at the end."""
+    for match in _last_matches(patterns.HASHES, text):
+        content = match[1].strip(MARKS)
+        if is_mathematics(content) or match.end() == len(text):
+            yield Announcement(match.start(), content, "hashes", content)
+
+
+def _tags(text: str) -> Iterator[Announcement]:
+    for match in _last_matches(patterns.TAG, text):
+        yield _announce(match.start(), match[2], "tag")
+    for match in _last_matches(patterns.JSON_ANSWER, text):
+        yield _announce(match.start(), match[1], "tag")
+
+
+def _phrases(text: str) -> Iterator[Announcement]:
+    for match in _last_matches(patterns.ANNOUNCEMENT, text):
+        if _commits(text, match):
+            yield _announce(match.start(), text[match.end() : match.end() + 2 * MAX_UNBOXED], "phrase")
+    for match in _last_matches(patterns.UNVERBED, text):
+        yield _announce(match.start(), text[match.end() : match.end() + 2 * MAX_UNBOXED], "phrase")
+
+
+def _commits(text: str, match: re.Match[str]) -> bool:
+    """Returns whether the words before and inside a phrase leave it an announcement of the answer."""
+    before = sentence_before(text, match.start())
+    line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()][-MAX_UNBOXED:]
+    if line.count('"') % 2 or line.rfind("“") > line.rfind("”"):
+        return False  # a quotation
+    if patterns.NOT_COMMITTED.search(before) or patterns.PARTIAL.search(match["about"] or ""):
+        return False
+    return not (patterns.CONDITION.search(before) and patterns.HYPOTHETICAL.search(match[0]))
+
+
+def sentence_before(text: str, at: int) -> str:
+    """Returns the part of a sentence that stands before a place in it."""
+    before = text[max(0, at - CONTEXT) : at]
+    breaks = [match.end() for match in SENTENCE_BREAK.finditer(before)]
+    return before[breaks[-1] :] if breaks else before
+
+
+def _headings(text: str) -> Iterator[Announcement]:
+    for match in _last_matches(patterns.HEADING, text):
+        yield _announce(match.start(), text[match.end() - 1 : match.end() + 2 * MAX_UNBOXED], "heading")
+
+
+def _label(text: str) -> Iterator[Announcement]:
+    """Yields the answer of a last line such as `A: 288`."""
+    start = text.rfind("\n") + 1
+    line = text[start:].lstrip(MARKS + "#>-")
+    if match := patterns.LABEL.match(line):
+        yield _announce(start, line[match.end() :], "last line")
+
+
+def statement(rest: str) -> str:
+    """Returns the text to the end of its sentence; nothing if it hedges."""
+    rest = patterns.BULLET.sub("", rest).lstrip(MARKS + ":：")
+    span = patterns.MATH_SPAN.match(rest)
+    end = patterns.SENTENCE_END.search(rest, span.end() if span else 0)  # not inside a formula at the beginning
+    sentence = (rest[: end.start()] if end else rest).strip(TRAILING_MARKS)
+    hedged = patterns.HEDGED_STATEMENT.search(sentence) or (end and patterns.HEDGE_AFTER.match(rest, end.start()))
+    return "" if hedged else sentence
+
+
+def answer_in(sentence: str) -> str:
+    """Returns the formula or the number of an announced text, if it has exactly one, else the whole text."""
+    span = patterns.MATH_SPAN.match(sentence)
+    if span and not sentence[span.end() :].strip(TRAILING_MARKS + ")"):
+        return _content(span)
+    if not sentence or len(sentence) > MAX_UNBOXED or patterns.OPTION_LABEL.match(sentence) or is_mathematics(sentence):
+        return sentence
+    return stated_value(sentence) or only_value(sentence) or sentence
+
+
+def stated_value(sentence: str) -> str | None:
+    """Returns the mathematics after the only verb of a sentence: `the area is 16*pi`."""
+    words = patterns.MATH_SPAN.sub(lambda span: "_" * len(span[0]), sentence)
+    verbs = list(patterns.STATED.finditer(words))
+    if len(verbs) != 1 or patterns.DENYING.search(words):
+        return None
+    value = sentence[verbs[0].end() :].strip(TRAILING_MARKS)
+    return value if value and is_mathematics(value) else None
+
+
+def _content(span: re.Match[str]) -> str:
+    return next(group for group in span.groups() if group is not None).strip().rstrip(".,")
+
+
+def only_value(sentence: str) -> str | None:
+    """Returns the only formula of a sentence, or its only number; None if there are several or words change their meaning."""
+    spans = list(patterns.MATH_SPAN.finditer(sentence))
+    words = patterns.ORDINAL.sub("", patterns.UNIT_POWER.sub("", patterns.MATH_SPAN.sub(" ", sentence)))
+    if patterns.QUALIFIED.search(words):
+        return None
+    numbers = patterns.NUMBER_RUN.findall(words)
+    if len(spans) == 1 and not numbers:
+        return _content(spans[0])
+    if spans or len(numbers) != 1 or len(re.findall(r"\d+", words)) != len(re.findall(r"\d+", numbers[0])):
+        return None
+    return str(numbers[0]).strip(" $£€¥")
+
+
+def closing_answer(text: str, start: int = 0) -> Announcement | None:
+    """Returns the answer of the last line or of the last sentence after `start`; None if it states none."""
+    at = max(start, last_sentence_start(text))
+    rest = patterns.LEAD.sub("", text[at:]) if at == start > 0 else text[at:]
+    sentence = patterns.LABELLED.sub("", patterns.DASH.sub("", rest).strip(TRAILING_MARKS))
+    if not sentence or len(sentence) > MAX_UNBOXED or text.rstrip(MARKS).endswith(("?", "？")):
+        return None
+    if patterns.HEDGED_STATEMENT.search(sentence) or _is_other_statement(sentence):
+        return None
+    value = _final_formula(sentence)
+    bare = patterns.CONCLUSION_LEAD.sub("", sentence)
+    if value is None and not patterns.DENYING.search(bare) and is_mathematics(bare):
+        return Announcement(at, bare, "last line", sentence)
+    if value is None and (patterns.CONCLUSION.match(sentence) or patterns.STATES_VALUE.search(sentence)):
+        value = stated_value(sentence) or only_value(sentence) or _stated_words(sentence)
+    return Announcement(at, value, "closing sentence", sentence) if value else None
+
+
+def _is_other_statement(sentence: str) -> bool:
+    """Returns whether a sentence is hypothetical, or an announcement of another answer than the question's."""
+    if patterns.CONDITION.search(sentence) and patterns.HYPOTHETICAL.search(sentence):
+        return True
+    return patterns.ANNOUNCEMENT.search(sentence) is not None
+
+
+def _stated_words(sentence: str) -> str | None:
+    """Returns the Thursday of `It follows that the day is Thursday`."""
+    match = patterns.CONCLUDED_WORDS.fullmatch(sentence)
+    return match["words"] if match and not patterns.QUALIFIED.search(sentence) else None
+
+
+def _final_formula(sentence: str) -> str | None:
+    """Returns the formula that ends a sentence: its only one, or what `the value of $x$ is` says."""
+    spans = list(patterns.MATH_SPAN.finditer(sentence))
+    if not spans or len(sentence[spans[-1].end() :].split()) > 4:
+        return None
+    words = patterns.ORDINAL.sub("", patterns.UNIT_POWER.sub("", patterns.MATH_SPAN.sub(" ", sentence)))
+    if re.search(r"\d", words) or patterns.QUALIFIED.search(words):
+        return None
+    if len(spans) == 1:
+        return _content(spans[0])
+    before = sentence[: spans[-1].start()]
+    verbs = re.findall(r"\b(?:is|are|equals|equal to|be)\b|是|为|等于", patterns.MATH_SPAN.sub(" ", sentence))
+    stated = re.search(r"(?:\b(?:is|are|equals|equal to|be)|是|为|等于)[\s*_:：]{0,4}$", before)
+    if not stated or len(verbs) != 1 or any("=" in span[0] for span in spans[:-1]):
+        return None
+    return _content(spans[-1])

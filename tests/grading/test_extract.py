@@ -1,0 +1,168 @@
+"""Extraction in its two modes: boxes alone, and announced answers."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from passus.grading.closing_text import answer_turn, strip_courtesy
+from passus.grading.commitment import NoAnswer
+from passus.grading.extract import ANY, BOXED, extract_answer
+from passus.grading.grade import MATH, Rule, Verdict, grade, grade_all
+from passus.grading.multiple_choice import ChoiceReading
+
+HERE = Path(__file__).parent
+
+
+def is_correct(output: str, gold: str, rule: Rule = MATH) -> bool:
+    return grade(output, gold, truncated=False, rule=rule).verdict is Verdict.CORRECT
+
+
+def score(name: str) -> tuple[int, float, list[str], list[str]]:
+    """Returns the number of pairs of a file, the share that is graded as labelled, and the ids of both kinds of errors."""
+    rows = [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+    rules = [Rule("choice", tuple(row.get("choices") or ())) if row["kind"] == "choice" else MATH for row in rows]
+    grades = grade_all([row["output"] for row in rows], [row["gold"] for row in rows], rules, [False] * len(rows))
+    graded = [(row, result.verdict is Verdict.CORRECT) for row, result in zip(rows, grades, strict=True)]
+    accepted = [row["id"] for row, correct in graded if correct and not row["correct"]]
+    rejected = [row["id"] for row, correct in graded if not correct and row["correct"]]
+    return len(rows), 1 - (len(accepted) + len(rejected)) / len(rows), accepted, rejected
+
+
+def test_announced_answers_of_the_development_half():
+    """The rules were developed on these pairs. The other half was set aside and scored once (docs/grading.md)."""
+    count, agreement, accepted, _ = score("announced_dev.jsonl")
+    assert count >= 800 and agreement >= 0.985 and accepted == []
+
+
+@pytest.mark.skipif(not (HERE / "announced_heldout.jsonl").exists(), reason="the half that was set aside is not here")
+def test_announced_answers_of_the_other_half():
+    count, agreement, accepted, _ = score("announced_heldout.jsonl")
+    assert count >= 700 and agreement >= 0.985 and len(accepted) <= count / 1000
+
+
+ANNOUNCED = [
+    ("blah\nA: 288", "288"), ("x\nAnswer $9$", "9"), ("**Final Answer**\n\n$\\frac{1}{2}$\n\nI hope this helps!", "1/2"),
+    ("We add. Thus the sum is $12$.", "12"), ("Thus the value of $x$ is $12$ cm.", "12"), ("#### 72", "72"),
+    ("The answer is 5<|im_end|>", "5"), ("The final answer is: $5$</s>", "5"), ("所以答案是5。希望对你有帮助！", "5"),
+    ("答：小明有5个苹果。", "5"), ("So she sold 48 + 24 = 72 clips.", "72"), ("<answer> $5$ </answer>", "5"),
+    ('{"answer": 5}', "5"),
+    ("Final Answer: The final answer is $42$. I hope it is correct.", "42"), ("The answer is not 7 but 8.", "8"),
+    ("x\n\\[\nx=5.\n\\]", "5"), ("Therefore, x = 3 or x = -2.", "x=3,-2"), ("The area is 7 cm².", "7"), ("-8", "-8"),
+    ("The answer is 42. Let me double-check: 6*7=42. Yes, it's correct.", "42"), ("| **Final answer** | **12 years** |", "12"),
+    ("The answer is 7. Wait, no, it is 8.", "8"), ("The answer is 7. I change my answer to 8.", "8"),
+    ("Final answer:\n- -7", "-7"),
+    ("Previous attempt: \"... so the answer is 43.\"\n\nAnswer: 42", "42"),
+    ("If it were so, the answer would be 6. It is not. Answer: 7", "7"),
+    ("Write \\boxed{} around it.\n\nAnswer: 7", "7"), ("It follows that the day of the week is Thursday.", "Thursday"),
+    ("<think>maybe 3</think>The answer is 7.", "7"), ("The answer is $\\frac12$, not $\\frac13$.", "1/2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("output", "gold"), ANNOUNCED)
+def test_an_announced_answer_is_read_by_any_and_not_by_boxed(output, gold):
+    assert is_correct(output, gold)
+    assert grade(output, gold, truncated=False, extract=BOXED).verdict in (Verdict.UNPARSEABLE, Verdict.WRONG)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "The answer is 7. I withdraw this.", "The answer is 7. I change my answer.", "The answer is 7. Wait, no, it is 8.",
+        "The answer is 7. Actually it's 8.", "The answer is 7... or 8.", "The answer is 7 or 8.",
+        "The answer is either 7 or 8.",
+        "The answer might be 7.", "Perhaps the answer is 7.", "The answer is 7?", "Is the answer 7?", "The answer is not 7.",
+        "The answer isn't 7.", "The answer cannot be $x = 7$.", "If the answer is 7 we are done.",
+        "A student says the answer is 7.",
+        "One might think that the answer is 7.", "The answer is 7. The answer is 8.", "Answer: 7\n\nAnswer: 8",
+        "The answer is 7. Correction: 8.", "The answer is 7. Edit: it should be 8.", "The answer is 7, but I am not sure.",
+        "答案是7。不对，应该是8。", "答案是7还是8？", "答案可能是7。", "答案不是7。",
+        "The answer to part (a) is 7. Part (b) is open.",
+        "Format example: 'The answer is 7.' I will use it later.", "The answer is at least 7.", "The answer is 7 times larger",
+        "Had it been even, the answer would be 7.", "Therefore it is not $7$.",
+        "Final answer: 7 (but see below)\n\nOn reflection, 8.",
+        "\\boxed{7} Wait, this is wrong. I withdraw it.", "\\boxed{7}\nI made a mistake, the answer is 8.", "so \\boxed{7",
+        "The answer is 7 increased by 3.",
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_taken_back_hedged_or_not_announced_is_none(output):
+    assert not is_correct(output, "7")
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "The correct answer is **B**.", "Therefore, option B is correct.", "I'd go with (B).", "故选：B",
+        "B选项正确", "x\n(B) 5 m/s",
+        "The answer is B. Option A is incorrect because of C.", "A is wrong. C is wrong. So the answer is B.",
+        "The answer is B, not C.",
+        "Answer: C\n\nOn second thought I change my answer to B.", "The statement that is true is B.", "Then divide by 3. (B)",
+    ],
+)  # fmt: skip
+def test_a_letter_among_options(output):
+    assert is_correct(output, "B", Rule("choice"))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "The answer is (B) or (C).", "B or C", "Either B or C", "The answer is not B.", "B is incorrect.", "Could be B.", "B?",
+        "The answer is B. Wait, it is C.", "All except B", "Everything but B is right", "None of A, B is correct.", "不选B",
+        "B/C",
+        "Had it asked for the opposite, (B) would be the answer.", "The answer is B and C",
+    ],
+)  # fmt: skip
+def test_no_letter(output):
+    assert not is_correct(output, "B", Rule("choice"))
+
+
+def test_boxed_reads_a_box_alone():
+    read = [extract_answer(output, BOXED) for output in (r"\boxed{7}", r"\fbox{7}", r"\boxed 7", "7", "The answer is 7.")]
+    assert [isinstance(answer, NoAnswer) for answer in read] == [False, False, False, True, True]
+    choice = Rule("choice")
+    assert grade("The answer is B.", "B", truncated=False, rule=choice, extract=BOXED).verdict is Verdict.UNPARSEABLE
+    assert grade(r"\boxed{B}", "B", truncated=False, rule=choice, extract=BOXED).verdict is Verdict.CORRECT
+
+
+def test_the_reason_says_why_there_is_no_answer():
+    outputs = ["so it goes\non", r"\boxed{7", "The answer is 7. The answer is 8.", "The answer is 7. I withdraw this."]
+    reasons = [grade(output, "7", truncated=False).reason for output in outputs]
+    assert (
+        len(Counter(reasons)) == 4 and "never closed" in reasons[1] and "different" in reasons[2] and "taken back" in reasons[3]
+    )
+
+
+def test_markers_and_courtesy_are_cut_off():
+    assert answer_turn("<think>7</think> 8<|im_end|>\n<|im_start|>user\n9") == "8"
+    assert answer_turn("<｜Assistant｜>8<｜end▁of▁sentence｜>") == "8" and answer_turn("x < 3") == "x < 3"
+    assert strip_courtesy("It is 5. I hope this helps! Let me know if you have any questions. 😊") == "It is 5."
+
+
+SIGNS = [
+    "\\boxed", "\\boxed ", "\\boxed{", "\\boxed{}", " ", "\n", " \n", "the answer is ", "the answer is 8. ", "Answer: ",
+    "**", "#### ",
+    "$", "$$", "\\[", "\\(", "答案是", "故选", "B. ", "(", "1 ", "1+", "=", ". ", "<", "<|", "</think>", "wait ", "no, ",
+    "I change my answer ",
+    '"', "- ", "so the ", "{", "of the answer to ", "Final Answer\n", "hope ", "Option A is ", "| ",
+    "if the answer is not 7 but ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_the_text_that_patterns_search_does_not_grow_with_the_output(monkeypatch, sign):
+    """Only scans for boxes and markers see the whole output, each of them once; every other pattern sees its end."""
+    from passus.grading import extract
+
+    seen: list[int] = []
+    committed = extract.committed_answer
+    monkeypatch.setattr(extract, "committed_answer", lambda text, reading: seen.append(len(text)) or committed(text, reading))
+    for reading in (extract.MATH_READING, ChoiceReading(("one", "two"))):
+        extract_answer(sign * (1_000_000 // len(sign)), ANY, reading)
+    assert all(length <= extract.TAIL for length in seen)
+
+
+def test_boxes_are_found_in_one_pass():
+    """32,000 boxes without a brace took 5.5 s when every one of them was searched for from the beginning."""
+    for text in ("\\boxed" * 150_000, "\\boxed" + " " * 1_000_000, "\\boxed{" * 150_000, "\\fbox{{" * 150_000):
+        assert isinstance(extract_answer(text, BOXED), NoAnswer) and isinstance(extract_answer(text, ANY), NoAnswer)
