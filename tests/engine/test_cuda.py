@@ -210,15 +210,13 @@ def test_the_memory_plan_predicts_the_activations_of_a_compiled_layer(tuning):
     """Compares the activations kept by two layers of Qwen3-0.6B's shape with the prediction."""
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
-    from passus.bench.workloads import QWEN3_SHAPES
+    from passus.bench.workloads import SHAPES
     from passus.config.tables import ModelTable
     from passus.engine import compile
     from passus.models import lora
     from passus.training.saved_activations import saved_per_token
 
-    settings = Qwen3Config(
-        **QWEN3_SHAPES["shape:qwen3-0.6b"] | {"num_hidden_layers": 2}, num_key_value_heads=8, head_dim=128, vocab_size=500
-    )
+    settings = Qwen3Config(**SHAPES["shape:qwen3-0.6b"][1] | {"num_hidden_layers": 2}, vocab_size=500)
     table = ModelTable(base="x", tuning="frozen") if tuning == "frozen" else None
     model = with_passus(Qwen3ForCausalLM(settings).to(CUDA, torch.bfloat16))
     if table:
@@ -292,7 +290,7 @@ def test_sampler_and_trainer_agree_and_nothing_is_compiled_after_the_first_steps
 def test_captured_passes_give_the_gradients_of_plain_ones(tmp_path):
     """Several micro-batches of both shapes, so that gradients accumulate."""
     run, _ = run_on_cuda(tmp_path / "run", train={"prompts": 16, "micro_tokens": 512})
-    drawn = sample_groups(run, 1, Times())
+    drawn, _ = sample_groups(run, 1, Times())
     seen = training_rows(run, drawn)
     seen.advantage = torch.linspace(-1, 1, len(seen.counts_N), device=CUDA)
     rows = list(range(len(seen.counts_N)))
@@ -377,7 +375,7 @@ def test_a_reference_policy_beside_captured_passes(tmp_path, tuning):
 
 def test_captured_passes_with_an_adapter_give_the_gradients_of_plain_ones(tmp_path):
     run, _ = run_on_cuda(tmp_path / "run", model={"base": "nano/qwen3", "tuning": "frozen"})
-    seen = training_rows(run, sample_groups(run, 1, Times()))
+    seen = training_rows(run, sample_groups(run, 1, Times())[0])
     seen.advantage = torch.linspace(-1, 1, len(seen.counts_N), device=CUDA)
     captured = dict(run.cuda.graphs)
     found = []

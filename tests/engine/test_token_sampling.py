@@ -67,3 +67,14 @@ def test_truncation():
     assert truncate_probs(probs, 0.6, 0).nonzero()[:, 1].tolist() == [1, 3]  # .4 does not reach .6, .4 + .3 does
     assert truncate_probs(probs, 0.3, 0).nonzero()[:, 1].tolist() == [1]  # the most likely token always stays
     assert torch.equal(truncate_probs(probs, 1.0, 0), probs)
+
+
+@pytest.mark.parametrize(("top_k", "top_p"), [(3, 0.7), (5, 0.5), (2, 0.95), (50, 0.9), (0, 0.8), (4, 1.0)])
+def test_top_k_and_top_p_together_keep_the_tokens_that_transformers_keeps(top_k, top_p):
+    from transformers import LogitsProcessorList, TopKLogitsWarper, TopPLogitsWarper
+
+    logits = torch.randn(40, 60, generator=torch.Generator().manual_seed(0)) * 2
+    warpers = LogitsProcessorList([*([TopKLogitsWarper(top_k)] if top_k else []), TopPLogitsWarper(top_p)])
+    expected = warpers(torch.zeros(40, 1, dtype=torch.long), logits.clone()).softmax(-1)
+    kept = truncate_probs(logits.softmax(-1), top_p, top_k)
+    torch.testing.assert_close(kept / kept.sum(-1, keepdim=True), expected, atol=1e-6, rtol=1e-5)

@@ -138,7 +138,7 @@ def test_the_readers_answer_is_rewarded_and_the_policys_own_is_recorded(whole):
 
 def test_only_the_reasoning_is_trained(tmp_path):
     run = prepare(small_config(**TABLES), RunFolder(tmp_path), lambda: None)
-    batch = sample_groups(run, 1, Times())
+    batch, _ = sample_groups(run, 1, Times())
     rows = training_rows(run, batch)
     trained = run.policy.chat.batch_decode(rows.completions_N)
     assert any(text.endswith(BOX) for text in trained)

@@ -20,9 +20,13 @@ def random_batch(seed: int):
     return lengths, mask, old, new, torch.randn(ROWS, generator=g)
 
 
-def passus_loss(new, old, lengths, counts, advantage, rows, method=GRPO, ref=None, entropies=None, sampled=None):
-    """Computes the loss of passus, in packed form, over some rows of the batch."""
-    weights = token_weights(lengths, counts, method, LONGEST)
+def passus_loss(
+    new, old, lengths, counts, advantage, rows, method=GRPO, ref=None, entropies=None, sampled=None, mask=None
+):  # fmt: skip
+    """Computes the loss of passus, in packed form, over some rows of the batch. `mask` is 0 for tokens that are not trained."""
+    mask = torch.ones(len(lengths), LONGEST) if mask is None else mask
+    trained = (mask * (torch.arange(LONGEST) < lengths[:, None])).sum(1)
+    weights = token_weights(trained, counts, method, LONGEST)
     row_C = torch.cat([torch.full((int(lengths[r]),), r) for r in rows])
     offset_C = torch.cat([torch.arange(int(lengths[r])) for r in rows])
 
@@ -31,7 +35,8 @@ def passus_loss(new, old, lengths, counts, advantage, rows, method=GRPO, ref=Non
 
     entropy_C = torch.zeros(len(row_C)) if entropies is None else pick(entropies)
     tokens = LossTokens(
-        pick(new), entropy_C, pick(old), advantage[row_C], weights[row_C], row_C, len(lengths), (lengths * counts).sum(),
+        pick(new), entropy_C, pick(old), advantage[row_C], weights[row_C] * pick(mask), row_C, len(lengths),
+        (trained * counts).sum(),
         pick(ref), pick(sampled),
     )  # fmt: skip
     return nll_loss(tokens) if method.loss == "likelihood" else policy_loss(tokens, method)

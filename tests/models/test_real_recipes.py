@@ -80,7 +80,8 @@ def test_missing_data_names_the_possible_locations(data, monkeypatch):
 
 def test_a_dry_run_needs_no_data():
     text = describe_experiment(load_experiment("real/gsm8k", ["model.base=nano/qwen3"]), Path("runs/gsm8k"))
-    assert "16 prompts x 8 samples = 128 completions of up to 512 tokens" in text and "200 items x 2 samples" in text
+    assert "256 prompts x 8 samples = 2048 completions of up to 512 tokens" in text
+    assert "1319 items x (1 sample at temperature 0)" in text and "1740 updates" in text
 
 
 @pytest.mark.parametrize("tuning", ["live", "frozen"])
@@ -88,7 +89,8 @@ def test_train_resume_export_and_evaluate(data, tmp_path, tuning):
     dataset._load_items.cache_clear()
     folder = chat_folder(tmp_path / "Qwen3-made", "qwen3", CHATS["qwen3"].tokenizer("qwen3"), CHATS["qwen3"].ends)
     small = [
-        f"model.base={folder}", f"model.tuning={tuning}", "train.steps=4", "train.prompts=2", "train.samples=2",
+        f"model.base={folder}", f"model.tuning={tuning}", "train.steps=4", "train.prompts=2", "train.samples=2", "train.updates=1",
+        "model.thinking=off",
         "train.max_tokens=24", "eval.every=2", "eval.limit=3", "run.save_every=2", "run.device=cpu", "run.dtype=float32",
         "method.entropy_coef=0.01", "train.learning_rate=1e-3",
     ]  # fmt: skip

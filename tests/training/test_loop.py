@@ -222,7 +222,8 @@ def test_the_toy_task_is_learned(tmp_path):
 
 METHODS = {
     "dr_grpo": {}, "dapo": {}, "rloo": {}, "gspo": {}, "cispo": {}, "kimi": {}, "sft": {},
-    "grpo": {"kl_coef": 0.05, "kl_estimator": "k1"}, "kl in the loss": {"name": "grpo", "kl_coef": 0.05, "entropy_coef": 0.01},
+    "grpo": {}, "kl in the reward": {"name": "dr_grpo", "kl_coef": 0.05, "kl_estimator": "k1"},
+    "kl in the loss": {"name": "grpo", "kl_coef": 0.05, "entropy_coef": 0.01},
     "corrected": {"name": "grpo", "tis_cap": 2.0},
     "reinforce_pp": {"name": "reinforce_pp"},
     "reinforce_pp_baseline": {"name": "reinforce_pp_baseline"},
@@ -271,6 +272,51 @@ def test_dynamic_sampling_ends_after_its_rounds(tmp_path):
     assert len(places) == 2 * 3 * 4  # each round has new prompts
 
 
+def test_groups_that_fill_up_carry_no_advantage(tmp_path):
+    """All answers are cut off at different lengths before they end, so the overlong penalty is all that differs."""
+    method = {"name": "dapo", "dynamic_sampling_rounds": 2, "soft_overlong": 1.0}
+    folder = run_small(tmp_path / "arm", method=method, train={"max_tokens": 14, "steps": 2, "prompts": 6})
+    fillers = 0
+    for step in (1, 2):
+        rows = folder.read_rows("samples", step)
+        for group in [rows[i : i + 4] for i in range(0, len(rows), 4)]:
+            is_mixed = len({row["verdict"] == "correct" for row in group}) == 2
+            if not is_mixed and group[0]["used"]:
+                fillers += len({row["reward"] for row in group}) > 1
+                assert all(row["advantage"] == 0 for row in group)
+    assert fillers > 0
+
+
+def test_where_no_verdict_is_paid_dynamic_sampling_follows_the_reward(tmp_path, monkeypatch):
+    """All answers are cut off and none is right, but the function pays them differently, so nothing is sampled again."""
+    (tmp_path / "token_pay.py").write_text("def pay(completion_ids, **kwargs): return [sum(i) % 7.0 for i in completion_ids]")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    folder = run_small(
+        tmp_path / "arm", reward={"function": "token_pay:pay", "values": {"correct": 0.0}},
+        method={"dynamic_sampling_rounds": 4}, train={"steps": 2, "max_tokens": 4},
+    )  # fmt: skip
+    for row in folder.metrics():
+        rows = folder.read_rows("samples", row["step"])
+        groups = [rows[i : i + 4] for i in range(0, len(rows), 4)]
+        differing = [group for group in groups if len({r["reward"] for r in group}) > 1]
+        assert len(differing) >= 4 and row["train/oversampling"] < 4
+        assert all(r["verdict"] != "correct" for r in rows) and any(r["advantage"] for r in rows)
+
+
+def test_a_graders_error_is_not_in_the_baseline(tmp_path, monkeypatch):
+    """One error per group; without it all answers are right, so no answer is better than another."""
+    right, failed = Grade(Verdict.CORRECT, "1"), Grade(Verdict.ERROR, None)
+    monkeypatch.setattr(
+        grade_rollout, "grade_items", lambda judge, items, *_: ([right if n % 4 else failed for n in range(len(items))], {})
+    )
+    folder = run_small(tmp_path / "arm", train={"steps": 1})
+    rows = folder.read_rows("samples", 1)
+    assert all(row["advantage"] == 0 for row in rows) and [row["reward"] for row in rows[:4]] == [None, 1, 1, 1]
+    metrics = folder.metrics()[0]
+    assert metrics["train/reward"] == 1 and metrics["train/frac_reward_zero_std"] == 1 and metrics["train/grad_norm"] == 0
+
+
 @pytest.mark.slow
 def test_a_kl_penalty_keeps_the_policy_nearer_to_the_base(tmp_path):
     tables = {"train": {"steps": 6, "learning_rate": 2e-3}, "eval": {"every": 6, "limit": 2}}
@@ -297,6 +343,12 @@ def test_sft_learns_from_worked_solutions(tmp_path):
     assert len(shown) == 16 and all(row["verdict"] == "correct" for row in shown)
 
 
+def test_a_kl_in_the_reward_is_refused_where_the_group_scales_it_up():
+    with pytest.raises(UsageError, match="k1"):
+        small_config(method={"kl_estimator": "k1", "kl_coef": 0.1})
+    small_config(method={"name": "reinforce_pp", "kl_estimator": "k1", "kl_coef": 0.1})
+
+
 def test_a_sequence_ratio_refuses_the_samplers_log_probs_in_bf16(tmp_path):
     config = small_config(method={"name": "gspo", "old_logprobs": "sampler"})
     check_old_logprobs(config)
@@ -311,7 +363,7 @@ def test_the_k1_penalty_is_the_log_ratio_to_the_base(tmp_path, tuning, nano):
     folder = run_small(
         tmp_path / "arm",
         model={"tuning": tuning},
-        method={"kl_estimator": "k1", "kl_coef": 0.1},
+        method={"kl_estimator": "k1", "kl_coef": 0.1, "advantage_scale": "none"},
         train={"steps": 3, "learning_rate": rate},
         eval={"every": 3, "limit": 2},
     )

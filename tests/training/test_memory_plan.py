@@ -11,7 +11,7 @@ from passus.config.experiment import load_experiment
 from passus.errors import UsageError
 from passus.launch.dry_run import describe_experiment
 from passus.models import loader
-from passus.training import memory_plan
+from passus.training import mel, memory_plan
 
 
 def test_the_dry_run_prints_the_plan(tmp_path):
@@ -44,7 +44,8 @@ def test_the_terms_of_a_plan(tmp_path):
 
 ESTIMATE = memory_plan.MemoryEstimate(
     weights=2_000, optimizer=12_000, reference=0, gradients=2_000, float32_gradients=4_000, saved_per_token=2,
-    input_per_token=1, layers=10, logits=1_000, sampling=0, row_cache=10, rows=100, longest=50, is_compiled=True,
+    input_per_token=1, layers=10, logits=1_000, sampling=0, row_cache=10, rows=100, lesson_cache=0, lesson_rows=0,
+    longest=50, is_compiled=True,
 )  # fmt: skip
 
 
@@ -108,3 +109,26 @@ def test_a_float32_adapter_needs_merged_weights_for_the_sampler(tmp_path):
     adapted = sum(p.numel() for n, p in loader.load(str(base), "cpu", "float32").model.named_parameters() if "_proj" in n)
     half, full = (memory_plan.predict_memory(config, 10, dtype) for dtype in (torch.bfloat16, torch.float32))
     assert full.weights - 2 * half.weights + 4 * half.optimizer // 8 == pytest.approx(4 * adapted, rel=0.01)
+
+
+def test_the_plan_has_room_for_lessons(tmp_path):
+    """A lesson follows the problem and two solutions, so its row is longer than that of a completion."""
+    base = nano_folder(tmp_path / "model", small_model("qwen3"))
+
+    def plan(**method):
+        config = small_config(model={"base": str(base)}, method=method, train={"max_tokens": 32})
+        return memory_plan.predict_memory(config, 10, torch.bfloat16)
+
+    context = loader.read_text_config(str(base)).max_position_embeddings
+    plain, lessons, critique = plan(), plan(name="mel"), plan(name="mel_critique")
+    instructions = memory_plan.LESSON_INSTRUCTION_TOKENS
+    assert plain.longest == 42 and plain.lesson_cache == 0
+    assert lessons.longest == min(10 + instructions + 3 * 32, context)
+    assert critique.longest == min(10 + instructions + 2 * 32, context)
+    assert lessons.lesson_cache > lessons.row_cache == plain.row_cache
+    assert lessons.longest_row_cache == lessons.lesson_cache
+
+
+def test_the_instructions_of_a_lesson_fit_the_tokens_that_are_planned_for_them():
+    """English has about four letters per token."""
+    assert max(len(mel.PAIR), len(mel.CRITIQUE)) / 4 < memory_plan.LESSON_INSTRUCTION_TOKENS

@@ -4,12 +4,15 @@ import collections
 
 import pytest
 
-from helpers.small_run import assert_same, run_small, small_config, stop_in_step
+from helpers.small_run import EXPERIMENT, assert_same, run_small, small_config, stop_in_step, write_experiment
 from helpers.tiers import slow_cases
+from passus.config.experiment import load_experiment
 from passus.config.tables import TaskTable
 from passus.engine.interface import SamplingParams
 from passus.errors import Stop, UsageError
+from passus.launch.dry_run import describe_experiment
 from passus.runs.run_folder import RunFolder
+from passus.training import difficulty
 from passus.training.checkpoint import Progress
 from passus.training.difficulty import base_success_rates
 from passus.training.prompt_order import PrioritisedPrompts
@@ -90,3 +93,32 @@ def test_difficulty_is_the_success_rate_of_ten_samples_of_the_base(tmp_path):
     for n, item in enumerate(run.prompts.items):
         right = [f"\\boxed{{{item.gold}}}" in text for text in texts[10 * n : 10 * n + 10]]
         assert rates[n] == sum(right) / 10
+
+
+def test_the_difficulty_pass_is_saved_and_continues_where_it_was_stopped(tmp_path, monkeypatch):
+    """Stopped after two of five items, it measures the other three only, and the run equals an uninterrupted one."""
+    monkeypatch.setattr(difficulty, "ITEMS_AT_ONCE", 2)
+    tables = {"task": {"limit": 5, "order": "prioritised"}, "train": {"steps": 2, "prompts": 2}, "eval": {"limit": 2}}
+    whole = run_small(tmp_path / "whole", **tables)
+    measured, measure = [], difficulty._measure
+
+    def stop_after_two(run, items, first):
+        if measured == [0, 1] and not (tmp_path / "go").exists():
+            raise Stop
+        measured.extend(range(first, first + len(items)))
+        return measure(run, items, first)
+
+    monkeypatch.setattr(difficulty, "_measure", stop_after_two)
+    with pytest.raises(Stop):
+        run_small(tmp_path / "cut", **tables)
+    assert len(RunFolder(tmp_path / "cut").difficulty()) == 2
+    (tmp_path / "go").touch()
+    assert_same(run_small(tmp_path / "cut", **tables).path, whole.path)
+    assert measured == [0, 1, 2, 3, 4]
+
+
+def test_the_dry_run_announces_the_difficulty_pass(tmp_path):
+    task = 'name = "abacus/add2"\nlimit = 50\norder = "prioritised"'
+    path = write_experiment(tmp_path, EXPERIMENT.replace('name = "abacus/add2"', task))
+    text = describe_experiment(load_experiment(path), tmp_path)
+    assert "before the first step: 50 items x 10 samples of the base model = 500 completions" in text

@@ -1,5 +1,8 @@
 """The regression alarm of a training run: when it goes off, its three reactions, and no effect otherwise."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -11,7 +14,7 @@ from passus.figures import kinds
 from passus.launch import arm_process
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 from passus.stats import falls
-from passus.training import regression_alarm
+from passus.training import regression_alarm, setup
 from passus.training.regression_alarm import Regression
 
 EVALS = {"eval": {"every": 1, "limit": 4, "samples": 1}, "train": {"steps": 9, "prompts": 2, "samples": 2}}
@@ -132,3 +135,19 @@ def test_the_live_reader_returns_with_the_policy(tmp_path, goes_off):
         run_small(tmp_path / "cut", check_stop=stop_in_step(tmp_path / "cut", 8), **watched)
     run_small(tmp_path / "cut", **watched)
     assert_same(tmp_path / "cut", whole.path)
+
+
+def test_a_return_holds_one_optimizer_at_a_time(tmp_path, goes_off, monkeypatch):
+    """When the optimizer of the earlier checkpoint is made, the one from before is gone, and so are its weights."""
+    made, alive = [], []
+
+    class Watched(setup.Optimizer):
+        def __init__(self, model, *args):
+            gc.collect()
+            alive.append(sum(reference() is not None for reference in made))
+            super().__init__(model, *args)
+            made.extend([weakref.ref(self), weakref.ref(model)])
+
+    monkeypatch.setattr(setup, "Optimizer", Watched)
+    run_small(tmp_path / "arm", **tables("return"))
+    assert alive == [0, 0]

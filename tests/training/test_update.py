@@ -20,7 +20,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rows(run):
-    batch = sample_groups(run, 1, Times())
+    batch, _ = sample_groups(run, 1, Times())
     rows = training_rows(run, batch)
     rewards_PG = torch.rand(4, 4, generator=torch.Generator().manual_seed(0))
     rows.advantage = row_advantages(run, rows, rewards_PG).flatten()
@@ -64,6 +64,18 @@ def test_an_advantage_of_one_token_is_the_gradient_of_its_log_prob(run, rows):
     (-weight * logp).backward()
     theirs = torch.cat([p.grad.flatten() for p in run.optimizer.weights if p.grad is not None])
     run.optimizer.zero_grad()
+    torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-3)
+
+
+def test_masked_tokens_leave_the_average(run, rows):
+    """Masking the ends of all completions equals training on completions that end there."""
+    from dataclasses import replace
+
+    kept = torch.arange(rows.longest) < 3
+    masked = replace(rows, mask_NL=kept.float().expand(len(rows.completions_N), -1).contiguous())
+    cut = replace(rows, completions_N=[tokens[:3] for tokens in rows.completions_N], sampled_NL=rows.sampled_NL[:, :3])
+    (mine, mine_loss), (theirs, their_loss) = gradients(run, masked), gradients(run, cut)
+    assert mine_loss == pytest.approx(their_loss, abs=1e-6) and torch.count_nonzero(theirs)
     torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-3)
 
 

@@ -28,12 +28,26 @@ from passus.training.setup import prepare
 from passus.training.state import PolicyRun
 from passus.training.step import take_step
 
-QWEN3_SHAPES = {
-    "shape:qwen3-0.6b": dict(hidden_size=1024, intermediate_size=3072, num_hidden_layers=28, num_attention_heads=16),
-    "shape:qwen3-1.7b": dict(hidden_size=2048, intermediate_size=6144, num_hidden_layers=28, num_attention_heads=16),
-    "shape:qwen3-4b": dict(hidden_size=2560, intermediate_size=9728, num_hidden_layers=36, num_attention_heads=32),
-}
-"""Released sizes, built with random weights."""
+QWEN3 = dict(num_key_value_heads=8, head_dim=128, max_position_embeddings=40960)
+QWEN2 = dict(num_key_value_heads=2, max_position_embeddings=32768)
+SHAPES: dict[str, tuple[str, dict[str, int]]] = {
+    "shape:qwen2.5-0.5b": (
+        "qwen2", QWEN2 | dict(hidden_size=896, intermediate_size=4864, num_hidden_layers=24, num_attention_heads=14)
+    ),
+    "shape:qwen2.5-1.5b": (
+        "qwen2", QWEN2 | dict(hidden_size=1536, intermediate_size=8960, num_hidden_layers=28, num_attention_heads=12)
+    ),
+    "shape:qwen3-0.6b": (
+        "qwen3", QWEN3 | dict(hidden_size=1024, intermediate_size=3072, num_hidden_layers=28, num_attention_heads=16)
+    ),
+    "shape:qwen3-1.7b": (
+        "qwen3", QWEN3 | dict(hidden_size=2048, intermediate_size=6144, num_hidden_layers=28, num_attention_heads=16)
+    ),
+    "shape:qwen3-4b": (
+        "qwen3", QWEN3 | dict(hidden_size=2560, intermediate_size=9728, num_hidden_layers=36, num_attention_heads=32)
+    ),
+}  # fmt: skip
+"""Released sizes with their model types, built with random weights."""
 WARM_UP = 3
 """Repetitions before the first measured one."""
 LONG_WARM_UP = 20.0
@@ -214,15 +228,15 @@ def random_model(work: Workload, folder: Path) -> str:
     name = work.model
     if not name.startswith("shape:"):
         return name
-    if name not in QWEN3_SHAPES:
-        raise UsageError(f"--model {name}", expected=", ".join(QWEN3_SHAPES), write=nearest(name, QWEN3_SHAPES))
-    from transformers import AutoModelForCausalLM, Qwen3Config
+    if name not in SHAPES:
+        raise UsageError(f"--model {name}", expected=", ".join(SHAPES), write=nearest(name, SHAPES))
+    from transformers import AutoConfig, AutoModelForCausalLM
 
     torch.manual_seed(0)
-    settings = Qwen3Config(
-        **QWEN3_SHAPES[name], num_key_value_heads=8, head_dim=128, vocab_size=151936, max_position_embeddings=40960,
-        tie_word_embeddings=True, pad_token_id=0, eos_token_id=1, bos_token_id=None,
-    )  # fmt: skip
+    model_type, sizes = SHAPES[name]
+    settings = AutoConfig.for_model(
+        model_type, **sizes, vocab_size=151936, tie_word_embeddings=True, pad_token_id=0, eos_token_id=1, bos_token_id=None
+    )
     with torch.device(work.device):
         AutoModelForCausalLM.from_config(settings, dtype=torch.bfloat16).save_pretrained(folder / "model")
     loader.load("nano/qwen3", "cpu", "float32").chat.tokenizer.save_pretrained(folder / "model")

@@ -20,7 +20,8 @@ def bench(
     workload
         rollout, train (one update on a rollout), or step (rollout, grading and update).
     model
-        A shipped model, a model folder, or random weights of a released shape: shape:qwen3-0.6b, -1.7b or -4b.
+        A shipped model, a model folder, or random weights of a released shape: shape:qwen3-0.6b, -1.7b, -4b,
+        shape:qwen2.5-0.5b or -1.5b.
     prompts
         Number of prompts per step (P).
     samples

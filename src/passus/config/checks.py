@@ -82,6 +82,17 @@ def _check_method(config: Config) -> None:
             f'method.baseline = "none" with advantage_scale = "{method.advantage_scale}": equal rewards would be '
             'divided by a standard deviation of 0; write advantage_scale = "whiten" or "none"'
         )
+    if method.kl_coef and method.kl_estimator == "k1" and method.advantage_scale == "group":
+        raise ValueError(
+            'method.kl_estimator = "k1" with advantage_scale = "group": where the rewards of a group are equal, the noise of '
+            'the KL alone would be scaled up to advantages of 1; write kl_estimator = "k3", or advantage_scale = "batch", '
+            '"whiten" or "none"'
+        )
+    if method.dual_clip and method.dual_clip <= 1 + method.clip_high:
+        raise ValueError(
+            f"method.dual_clip = {method.dual_clip:g} is not above 1 + clip_high = {1 + method.clip_high:g}: write a larger "
+            "number (3 is usual), or 0 to turn it off"
+        )
     if method.loss == "squared" and (method.ratio != "sequence_sum" or method.loss_average != "sum"):
         raise ValueError(
             f'method.loss = "squared" is defined over whole sequences, not with ratio = "{method.ratio}" and loss_average = '

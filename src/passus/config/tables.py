@@ -26,6 +26,8 @@ CONTROLS = (NOTHING, ANOTHER)
 """Control readers: the frozen policy given no reasoning, and given the reasoning of another item."""
 
 DEFAULT_CANDIDATE_PROBLEMS = 1000
+BASE_RATE_SAMPLES = 10
+"""Samples of the base model per training item for its first success rate, where task.order needs one (as in Kimi k1.5)."""
 
 Kind = Literal["rl", "sft", "reward_model", "candidates"]
 
@@ -141,6 +143,11 @@ class RewardValues(Section):
     model: float = Field(1.0, ge=-1e6, le=1e6)
     """Multiplies the score of reward.model."""
 
+    @property
+    def pays_verdicts(self) -> bool:
+        """Whether the reward depends on the verdict."""
+        return len({self.correct, self.wrong, self.unparseable, self.truncated}) > 1
+
 
 class RewardTable(Section):
     values: RewardValues = RewardValues()
@@ -202,7 +209,7 @@ class EvalTable(Section):
     suite: list[str] = Field(["abacus/add2"], min_length=1)
     """Benchmarks, suites of them (`kimi12`, `acemath7`, `mel5`, `abacus`), or files (`mine.jsonl`)."""
     samples: int = Field(4, ge=1)
-    """K: completions per item."""
+    """K: completions per item. Greedy decoding (temperature 0) takes one, because all would be equal."""
     temperature: float | list[float] = 1.0
     """Sampling temperature; 0 is greedy, and a list evaluates each."""
     top_p: float = Field(1.0, gt=0, le=1)
@@ -232,6 +239,10 @@ class EvalTable(Section):
     @property
     def temperatures(self) -> list[float]:
         return self.temperature if isinstance(self.temperature, list) else [self.temperature]
+
+    def samples_at(self, temperature: float) -> int:
+        """Completions per item at one of the temperatures."""
+        return self.samples if temperature > 0 else 1
 
     @field_validator("temperature")
     @classmethod

@@ -47,11 +47,15 @@ def invert_cdf(weights_BV: Tensor, uniform_B: Tensor) -> Tensor:
 
 
 def truncate_probs(probs_BV: Tensor, top_p: float, top_k: int) -> Tensor:
-    """Sets all but the top_k most likely tokens to zero, and all beyond the most likely ones that together reach top_p."""
+    """Sets all but the top_k most likely tokens to zero, then all beyond the most likely ones that together reach top_p.
+
+    As in transformers, top_p is a share of what top_k has left, not of the whole distribution.
+    """
     if top_p >= 1.0 and top_k <= 0:
         return probs_BV
     sorted_BV, order_BV = probs_BV.sort(dim=-1, descending=True, stable=True)
-    drop_BV = (sorted_BV.double().cumsum(-1) - sorted_BV) >= top_p
     if top_k > 0:
-        drop_BV[:, top_k:] = True
+        sorted_BV[:, top_k:] = 0.0
+    cumulative_BV = sorted_BV.double().cumsum(-1)
+    drop_BV = (cumulative_BV - sorted_BV) >= top_p * cumulative_BV[:, -1:]
     return torch.zeros_like(probs_BV).scatter(-1, order_BV, sorted_BV.masked_fill(drop_BV, 0.0))

@@ -39,7 +39,7 @@ def evaluate(
         for benchmark, items in suite.items.items():
             started = time.monotonic()
             params = SamplingParams(
-                table.samples, max_tokens, seed, f"eval/{items[0].benchmark}",
+                table.samples_at(temperature), max_tokens, seed, f"eval/{items[0].benchmark}",
                 temperature=temperature, top_p=table.top_p, top_k=table.top_k,
             )  # fmt: skip
             rows, judge_failures = _item_rows(policy, sampler, items, params, judge, table.extract)

@@ -4,7 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from passus.config.experiment import Experiment
-from passus.config.tables import Config
+from passus.config.tables import BASE_RATE_SAMPLES, Config
 from passus.errors import UsageError
 from passus.tasks.lookup import benchmark_size, task_parts, training_size
 
@@ -37,12 +37,13 @@ def _arm_rows(config: Config) -> list[tuple[str, str]]:
 def _policy_rows(config: Config) -> list[tuple[str, str]]:
     train, table = config.train, config.eval
     samples = 1 if config.kind == "sft" else train.samples
-    rows, items, temperatures = train.prompts * samples, _eval_items(config), len(table.temperatures)
+    rows, items = train.prompts * samples, _eval_items(config)
     rounds = config.method.dynamic_sampling_rounds
     return [
         ("model", f"{config.model.base}, {_tuning(config)}, on {config.run.device}, {config.run.dtype}"),
         ("method", ", ".join(f"{key} {value}" for key, value in config.method)),
         ("task", f"{config.task.name}, {_training_data(config)}"),
+        *_difficulty_rows(config),
         ("step", f"{train.prompts} prompts x {samples} samples = {rows} completions of up to {train.max_tokens} tokens"
             + (f", resampled up to {rounds} rounds" if rounds > 1 else "")
             + (" (worked solutions)" if config.kind == "sft" else "")),
@@ -50,8 +51,8 @@ def _policy_rows(config: Config) -> list[tuple[str, str]]:
             f"per step, micro-batches of at most {train.micro_tokens} tokens"),
         ("training", f"{train.steps} steps = {train.steps * rows} completions, {train.steps * train.updates} updates, "
             f"{_learning_rate(config)}"),
-        ("eval", f"{', '.join(table.suite)}: {items} items x {table.samples} samples x {temperatures} temperatures = "
-            f"{items * table.samples * temperatures} completions per point, {_eval_points(config)} points"),
+        ("eval", f"{', '.join(table.suite)}: {items} items x {_eval_samples(config)} = "
+            f"{items * sum(map(table.samples_at, table.temperatures))} completions per point, {_eval_points(config)} points"),
         *_reward_and_reader_rows(config),
         *_memory_rows(config),
         _checkpoint_row(config),
@@ -95,8 +96,25 @@ def _training_data(config: Config) -> str:
     return data
 
 
+def _difficulty_rows(config: Config) -> list[tuple[str, str]]:
+    """Describes the pass over the training items that comes before the first step, where the order needs it."""
+    if not config.task.is_tracked:
+        return []
+    completions = config.task.limit * BASE_RATE_SAMPLES
+    return [
+        ("difficulty", f"before the first step: {config.task.limit} items x {BASE_RATE_SAMPLES} samples of the base model = "
+            f"{completions} completions"),
+    ]  # fmt: skip
+
+
 def _eval_items(config: Config) -> int:
     return sum(benchmark_size(name, config.eval.limit) for name in config.eval.benchmarks)
+
+
+def _eval_samples(config: Config) -> str:
+    """Describes the samples per item at every temperature: `(4 samples at 1, 1 sample at 0)`."""
+    counts = [(t, config.eval.samples_at(t)) for t in config.eval.temperatures]
+    return "(" + ", ".join(f"{n} sample{'s' * (n > 1)} at temperature {t:g}" for t, n in counts) + ")"
 
 
 def _eval_points(config: Config) -> int:

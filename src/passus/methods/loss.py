@@ -18,6 +18,10 @@ if TYPE_CHECKING:  # experiment files are read without loading torch, so this fi
     from torch import Tensor
 
 
+MAX_LOG_RATIO = 20.0
+"""Bound of a log-ratio before its exponential is taken, as in verl: the exponential and its gradient stay finite."""
+
+
 @dataclass
 class LossTokens:
     """One micro-batch as the loss takes it, with one entry per completion token. No row is split between micro-batches."""
@@ -42,7 +46,7 @@ class LossTokens:
 
 
 def token_weights(lengths_N: Tensor, counts_N: Tensor, method: Method, max_tokens: int) -> Tensor:
-    """Returns the weight of one token of each row in the loss of the whole update.
+    """Returns the weight of one token of each row in the loss of the whole update. `lengths_N` counts trained tokens.
 
     counts_N is 0 for rows left out of the loss and 1 for the others. Rows left out leave the denominator of the mean over
     tokens, and stay in the denominator of the means over sequences, as in TRL.
@@ -58,18 +62,20 @@ def token_weights(lengths_N: Tensor, counts_N: Tensor, method: Method, max_token
 def policy_loss(t: LossTokens, method: Method) -> tuple[Tensor, dict[str, Tensor]]:
     """Computes the policy-gradient loss of one micro-batch, and sums for metrics."""
     log_ratio_C = _log_ratio(t, method)
-    ratio_C = log_ratio_C.exp()
+    ratio_C = _bounded_exp(log_ratio_C)
     low, high = 1 - method.clip_low, 1 + method.clip_high
     if method.loss == "squared":
         # (A - tau s)^2 / 2 tau per sequence, minus the part that does not depend on the policy; the mean reward of the
         # group stands for tau log Z.
-        gain_C = (t.advantage_C * log_ratio_C - method.tau / 2 * log_ratio_C**2) / _tokens_of_row(t)
+        gain_C = (t.advantage_C * log_ratio_C - method.tau / 2 * log_ratio_C**2) / _tokens_per_row(t).clamp(min=1)[t.row_C]
         low, high = 0.0, float("inf")
     elif method.loss == "cap":
         gain_C = ratio_C.detach().clamp(max=method.ratio_cap) * t.advantage_C * t.logp_C
         low, high = 0.0, method.ratio_cap
     else:
         gain_C = (ratio_C * t.advantage_C).minimum(ratio_C.clamp(low, high) * t.advantage_C)
+        if method.dual_clip:
+            gain_C = gain_C.where(t.advantage_C >= 0, gain_C.maximum(method.dual_clip * t.advantage_C))
     if method.tis_cap and t.sampled_C is not None:
         gain_C = gain_C * (t.old_logp_C - t.sampled_C).exp().clamp(max=method.tis_cap)
     loss = -(t.weight_C * gain_C).sum()
@@ -100,18 +106,24 @@ def _token_sums(t: LossTokens, counted_C: Tensor) -> dict[str, Tensor]:
 
 
 def _log_ratio(t: LossTokens, method: Method) -> Tensor:
+    """Returns the log-ratio of each token to the old policy, or that of its sequence, over the tokens that count."""
     log_ratio_C = t.logp_C - t.old_logp_C
     if method.ratio == "token":
         return log_ratio_C
-    sum_N = log_ratio_C.new_zeros(t.rows).index_add(0, t.row_C, log_ratio_C)
+    sum_N = log_ratio_C.new_zeros(t.rows).index_add(0, t.row_C, log_ratio_C.where(t.weight_C > 0, 0.0))
     if method.ratio == "sequence_mean":
-        sum_N = sum_N / t.row_C.bincount(minlength=t.rows).clamp(min=1)
+        sum_N = sum_N / _tokens_per_row(t).clamp(min=1)
     return sum_N.index_select(0, t.row_C)
 
 
-def _tokens_of_row(t: LossTokens) -> Tensor:
-    """Returns the number of tokens in the row of each token."""
-    return t.row_C.bincount(minlength=t.rows).index_select(0, t.row_C)
+def _tokens_per_row(t: LossTokens) -> Tensor:
+    """Returns the number of tokens of each row that count."""
+    counted_C = (t.weight_C > 0).to(t.weight_C.dtype)
+    return counted_C.new_zeros(t.rows).index_add(0, t.row_C, counted_C)
+
+
+def _bounded_exp(log_ratio_C: Tensor) -> Tensor:
+    return log_ratio_C.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO).exp()
 
 
 def _k2(logp_C: Tensor, other_C: Tensor) -> Tensor:
@@ -119,4 +131,5 @@ def _k2(logp_C: Tensor, other_C: Tensor) -> Tensor:
 
 
 def _k3(logp_C: Tensor, other_C: Tensor) -> Tensor:
-    return (other_C - logp_C).exp() - 1 - (other_C - logp_C)
+    log_ratio_C = (other_C - logp_C).clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
+    return log_ratio_C.exp() - 1 - log_ratio_C

@@ -9,6 +9,7 @@ Where published methods or their implementations disagree:
 - the standard deviation of a group has G - 1 degrees of freedom, as in TRL;
 - `rloo` clips a ratio summed over the sequence, as in TRL; the paper has plain REINFORCE, which the first update equals;
 - `kimi` is the squared loss of the k1.5 report, with the group's mean reward for tau log Z; the report does not state its tau;
+- `dual_clip` bounds the loss of tokens with a negative advantage, as verl does by default and TRL with `delta`;
 - `ratio_cap` is the cap itself, as TRL's epsilon_high is for CISPO: 5 means 5;
 - `reinforce_pp` whitens advantages over the tokens of a step, as OpenRLHF and verl do, and leaves out the KL in the reward.
 """
@@ -40,6 +41,9 @@ class Method(Section):
     """The gain is clipped where the ratio is below 1 - clip_low."""
     clip_high: float = Field(0.2, ge=0)
     """The gain is clipped where the ratio is above 1 + clip_high."""
+    dual_clip: float = Field(3.0, ge=0)
+    """Largest ratio that counts where the advantage is negative, with loss = "clip"; 0 is off. Without it one token that has
+    become much more likely can dominate an update."""
     ratio_cap: float = Field(5.0, gt=0)
     """Largest weight of a token with loss = "cap"."""
     tau: float = Field(0.0, ge=0)

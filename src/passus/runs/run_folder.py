@@ -153,6 +153,13 @@ class RunFolder:
     def append_event(self, row: Row) -> None:
         append_lines(self.path / "events.jsonl", [row])
 
+    def difficulty(self) -> list[Row]:
+        """Returns the base model's success rate on each training item that was measured, in order."""
+        return read_lines(self.path / "difficulty.jsonl")
+
+    def write_difficulty(self, rows: Sequence[Row]) -> None:
+        write_text(self.path / "difficulty.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
     def phases(self) -> dict[str, float]:
         """Returns the seconds spent in each phase, including evaluation."""
         metrics = self.metrics()

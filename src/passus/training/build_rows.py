@@ -19,13 +19,16 @@ from passus.training.state import PolicyRun
 from passus.training.update import logprobs
 
 
-def training_rows(run: PolicyRun, batch: RolloutBatch) -> TrainingRows:
-    """Makes rows of a batch, with the log-probs of the old and the reference policy where the method needs them."""
+def training_rows(run: PolicyRun, batch: RolloutBatch, valid_N: Sequence[bool] | None = None) -> TrainingRows:
+    """Makes rows of a batch, with the log-probs of the old and the reference policy where the method needs them.
+
+    Completions that are not valid have no reward and are left out of the loss.
+    """
     method, device, lengths_N = run.config.method, run.policy.model.device, batch.lengths_N
     completions_N = [tokens[:length] for tokens, length in zip(batch.rollout.tokens, lengths_N, strict=True)]
     left_out_N = [
-        rewarded.verdict is Verdict.ERROR or (method.mask_truncated and own.verdict is Verdict.TRUNCATED)
-        for rewarded, own in zip(batch.rewarded_grades_N, batch.grades_N, strict=True)
+        not is_valid or (method.mask_truncated and grade.verdict is Verdict.TRUNCATED)
+        for is_valid, grade in zip(valid_N or [True] * len(batch.grades_N), batch.grades_N, strict=True)
     ]
     counts_N = to_device(1 - np.array(left_out_N, dtype=np.float32), device)
     rows = TrainingRows(
@@ -66,7 +69,7 @@ def kl_penalty(run: PolicyRun, rows: TrainingRows) -> Tensor:
     return method.kl_coef * (rows.old_NL - rows.reference_NL).sum(1).cpu()
 
 
-def row_advantages(run: PolicyRun, rows: TrainingRows, rewards_PG: Tensor) -> Tensor:
+def row_advantages(run: PolicyRun, rows: TrainingRows, rewards_PG: Tensor, valid_PG: Tensor | None = None) -> Tensor:
     """Returns the advantage of every completion. Rows of given text all have 1."""
     if rows.objective == "nll":
         return torch.ones_like(rewards_PG)
@@ -74,7 +77,7 @@ def row_advantages(run: PolicyRun, rows: TrainingRows, rewards_PG: Tensor) -> Te
     if run.config.method.advantage_scale == "whiten":
         lengths_N = torch.tensor([len(tokens) for tokens in rows.completions_N])
         tokens_PG = (lengths_N * rows.counts_N.cpu()).view(rewards_PG.shape)
-    return advantages(rewards_PG, run.config.method, tokens_PG)
+    return advantages(rewards_PG, run.config.method, tokens_PG, valid_PG)
 
 
 def lesson_rows(run: PolicyRun, lessons: LessonBatch | None) -> list[TrainingRows]:

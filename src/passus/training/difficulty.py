@@ -2,25 +2,41 @@
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
+from passus.config.tables import BASE_RATE_SAMPLES
 from passus.engine.interface import SamplingParams
-from passus.grading.grade import Verdict
 from passus.tasks.item import Item
-from passus.training.prompt_order import BASE_RATE_SAMPLES
+from passus.training.prompt_order import success_rate
 from passus.training.rollout_batch import RolloutBatch
 from passus.training.state import PolicyRun
 from passus.training.step_metrics import Times
 
+ITEMS_AT_ONCE = 64
+"""Items that are measured before their rates are saved. A run that is stopped continues after them."""
+
 
 def base_success_rates(run: PolicyRun, items: Sequence[Item], say: Callable[[str], None]) -> list[float]:
     """Returns the success rate of the current policy on every item, graded as rewards are."""
-    config = run.config
-    params = SamplingParams(BASE_RATE_SAMPLES, config.train.max_tokens, config.seed, "difficulty")
     run.policy.refresh_sampling_model()
-    prompts = run.policy.prompts(list(enumerate(items)))
+    rows = run.folder.difficulty()
+    if rows:
+        say(f"difficulty: {len(rows)} of {len(items)} items were measured before")
+    for first in range(len(rows), len(items), ITEMS_AT_ONCE):
+        part = items[first : first + ITEMS_AT_ONCE]
+        rates = _measure(run, part, first)
+        rows += [
+            {"step": 0, "benchmark": i.benchmark, "item": i.index, "rate": rate} for i, rate in zip(part, rates, strict=True)
+        ]
+        run.folder.write_difficulty(rows)
+    rates = [float(row["rate"]) for row in rows]
+    say(f"difficulty: {len(items)} items x {BASE_RATE_SAMPLES} samples, success rate {sum(rates) / len(rates):.2f}")
+    return rates
+
+
+def _measure(run: PolicyRun, items: Sequence[Item], first: int) -> list[float]:
+    """Measures some items. `first` is the place of the first one in the set, which selects its random numbers."""
+    params = SamplingParams(BASE_RATE_SAMPLES, run.config.train.max_tokens, run.config.seed, "difficulty")
+    prompts = run.policy.prompts(list(enumerate(items, first)))
     batch = RolloutBatch(BASE_RATE_SAMPLES, list(items), prompts, run.sampler.generate(prompts, params))
-    batch = run.verify(batch, Times())
-    rate_Q = np.array([g.verdict is Verdict.CORRECT for g in batch.rewarded_grades_N]).reshape(len(items), -1).mean(1)
-    say(f"difficulty: {len(items)} items x {BASE_RATE_SAMPLES} samples, success rate {rate_Q.mean():.2f}")
-    return [float(rate) for rate in rate_Q]
+    grades_N = run.verify(batch, Times()).rewarded_grades_N
+    groups = [grades_N[n : n + BASE_RATE_SAMPLES] for n in range(0, len(grades_N), BASE_RATE_SAMPLES)]
+    return [success_rate(group) or 0.0 for group in groups]

@@ -30,6 +30,8 @@ USABLE = 0.92
 """Part of the free memory that a plan uses; the rest is lost to fragmentation."""
 GRAPH_ACTIVATION_BYTES = 8 << 30
 """Activations below which the passes of a model are captured as CUDA graphs. Larger models keep the GPU busy without."""
+LESSON_INSTRUCTION_TOKENS = 256
+"""Tokens that the instructions of a lesson take beside the problem and its solutions; the texts in mel.py have fewer."""
 SMALL_MICRO_BATCH = 4096
 """Tokens. Down to this size, halving a micro-batch costs less time than recomputing layers; below, it costs more."""
 
@@ -57,6 +59,10 @@ class MemoryEstimate:
     """KV cache of one row of the greatest length."""
     rows: int
     """Number of rows of a rollout."""
+    lesson_cache: int
+    """KV cache of one row in which a lesson is written; 0 without lessons."""
+    lesson_rows: int
+    """Number of lessons that are written at the same time."""
     longest: int
     """Tokens of the longest sequence, prompt and completion."""
     is_compiled: bool
@@ -69,8 +75,13 @@ class MemoryEstimate:
 
     @property
     def cache(self) -> int:
-        """KV cache of all rows that are sampled at the same time."""
-        return min(self.rows, MAX_ROWS) * self.row_cache
+        """KV cache of all rows that are sampled at the same time, completions or lessons."""
+        return max(min(self.rows, MAX_ROWS) * self.row_cache, min(self.lesson_rows, MAX_ROWS) * self.lesson_cache)
+
+    @property
+    def longest_row_cache(self) -> int:
+        """KV cache of one row: the least that sampling needs."""
+        return max(self.row_cache, self.lesson_cache)
 
     def activations(self, tokens: int, recomputed: int) -> int:
         """Returns the activations of a micro-batch; one recomputed layer at a time is there in full."""
@@ -118,7 +129,7 @@ def fastest_layout(estimate: MemoryEstimate, free: int, micro_tokens: int) -> Me
     for tokens, recomputed, releases in _layouts_by_speed(estimate, micro_tokens):
         training = estimate.training_peak(tokens, recomputed)
         cache = usable - estimate.sampling - (estimate.fixed if releases else training)
-        needed = estimate.row_cache if releases else estimate.cache
+        needed = estimate.longest_row_cache if releases else estimate.cache
         if training <= usable and cache >= needed:
             sampling = min(cache, estimate.cache) + estimate.sampling
             peak = max(training, estimate.fixed + sampling) if releases else training + sampling
@@ -158,14 +169,13 @@ def choose_layout(config: Config, estimate: MemoryEstimate, free: int) -> Memory
     layout = fastest_layout(estimate, free, config.train.micro_tokens)
     if layout:
         return layout
-    prompt = estimate.longest - config.train.max_tokens
 
     def is_too_long(completion: int) -> bool:
-        return fastest_layout(_with_longest(estimate, prompt + completion), free, 1) is None
+        return fastest_layout(_with_completions(estimate, config, completion), free, 1) is None
 
     # All lengths that fit come before those that do not.
     longest = bisect_left(range(1, config.train.max_tokens + 1), True, key=is_too_long)
-    sampling = estimate.fixed + estimate.sampling + estimate.row_cache
+    sampling = estimate.fixed + estimate.sampling + estimate.longest_row_cache
     training = estimate.training_peak(estimate.longest, estimate.layers if estimate.is_compiled else 0)
     needed = max(training, sampling) / USABLE
     is_frozen = config.model.tuning == "frozen"
@@ -177,8 +187,18 @@ def choose_layout(config: Config, estimate: MemoryEstimate, free: int) -> Memory
     )
 
 
-def _with_longest(estimate: MemoryEstimate, longest: int) -> MemoryEstimate:
-    return replace(estimate, longest=longest, row_cache=estimate.row_cache * longest // estimate.longest)
+def _with_completions(estimate: MemoryEstimate, config: Config, completion: int) -> MemoryEstimate:
+    """Returns the estimate for completions of another length than train.max_tokens."""
+    shorter = estimate.longest - (config.train.max_tokens - completion) * solutions_per_row(config)
+    return replace(
+        estimate, longest=shorter, row_cache=estimate.row_cache * shorter // estimate.longest,
+        lesson_cache=estimate.lesson_cache * shorter // estimate.longest,
+    )  # fmt: skip
+
+
+def solutions_per_row(config: Config) -> int:
+    """Returns how many completions the longest row holds: a lesson follows a wrong solution and mostly a right one."""
+    return {"off": 1, "critique": 2}.get(config.method.lessons, 3)
 
 
 def predict_memory(config: Config, prompt_tokens: int, dtype: torch.dtype) -> MemoryEstimate:
@@ -202,6 +222,13 @@ def predict_memory(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Me
     sampled_logits = min(rows, MAX_ROWS) * shape.vocab_size * (TRUNCATED_BYTES if truncates else SAMPLED_BYTES)
     prefill = size * PREFILL_SIZES[-1][0] * (2 * shape.intermediate_size + 6 * shape.hidden_size)
     cache_length = round_up_length(prompt_tokens) + round_up_length(config.train.max_tokens)
+    lesson_context = 0
+    if config.method.lessons != "off":
+        lesson_context = prompt_tokens + LESSON_INSTRUCTION_TOKENS + (solutions_per_row(config) - 1) * config.train.max_tokens
+        lesson_context = min(
+            lesson_context, shape.max_position_embeddings - config.train.max_tokens
+        )  # longer ones are left out
+    lesson_length = round_up_length(lesson_context) + round_up_length(config.train.max_tokens)
     return MemoryEstimate(
         weights=size * (parameters + merged) + (4 * trained if is_frozen else 0),
         optimizer=8 * trained + masters,
@@ -215,6 +242,8 @@ def predict_memory(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Me
         sampling=sampled_logits + prefill,
         row_cache=attention.KeyValueCache.row_bytes(shape, cache_length, dtype),
         rows=rows,
-        longest=prompt_tokens + config.train.max_tokens,
+        lesson_cache=attention.KeyValueCache.row_bytes(shape, lesson_length, dtype) if lesson_context else 0,
+        lesson_rows=config.train.prompts,
+        longest=max(prompt_tokens, lesson_context) + config.train.max_tokens,
         is_compiled=is_half and shape.model_type in FAMILIES,
     )

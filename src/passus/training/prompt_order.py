@@ -13,14 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from passus.config.tables import TaskTable
-from passus.grading.grade import Verdict
+from passus.grading.grade import Grade, Verdict
 from passus.tasks.item import Item
 from passus.training.checkpoint import Progress
 from passus.training.rollout_batch import RolloutBatch
 
 HARD_SHARE = 0.5
-BASE_RATE_SAMPLES = 10
-"""Samples of the base model per item for its first success rate, as in the k1.5 report."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +85,19 @@ class PrioritisedPrompts:
         """Moves the success rates of a batch's items halfway to those of its groups."""
         rates = list(self.progress.rates)
         for d, item in enumerate(batch.items_D):
-            grades = batch.rewarded_grades_N[d * batch.samples : (d + 1) * batch.samples]
+            rate = success_rate(batch.rewarded_grades_N[d * batch.samples : (d + 1) * batch.samples])
             n = self.index_of[item.benchmark, item.index]
-            rates[n] = (rates[n] + sum(g.verdict is Verdict.CORRECT for g in grades) / len(grades)) / 2
+            rates[n] = rates[n] if rate is None else (rates[n] + rate) / 2
         self.progress.rates = rates
 
     def metrics(self) -> dict[str, float]:
         return {"train/solved_rate": float(np.mean(self.progress.rates))}
+
+
+def success_rate(grades: Sequence[Grade]) -> float | None:
+    """Returns the share of right answers among those that the grader did not fail on."""
+    right = [grade.verdict is Verdict.CORRECT for grade in grades if grade.verdict is not Verdict.ERROR]
+    return sum(right) / len(right) if right else None
 
 
 def _without_replacement(indices: Sequence[int], weights: Sequence[float], count: int, name: str) -> list[int]:

@@ -42,9 +42,37 @@ RewardFunction = Callable[..., Sequence[float | None]]
 
 @dataclass
 class Scored:
+    """Rewards of N completions, and the values that metrics are made from."""
+
     rewards_N: Tensor
-    metrics: dict[str, float] = field(default_factory=dict)
-    """Metrics of the reward function and the reward model."""
+    outcomes_N: Tensor
+    """Rewards without the terms that depend on length."""
+    valid_N: Tensor
+    """False where the grader failed and verdicts are paid: such a completion has no reward."""
+    model_scores_N: list[float] = field(default_factory=list)
+    function_values_N: list[float | None] = field(default_factory=list)
+    logged: dict[str, list[float]] = field(default_factory=dict)
+    """Values that the reward function logged, by name."""
+
+    def __add__(self, other: Scored) -> Scored:
+        names = {*self.logged, *other.logged}
+        return Scored(
+            torch.cat([self.rewards_N, other.rewards_N]), torch.cat([self.outcomes_N, other.outcomes_N]),
+            torch.cat([self.valid_N, other.valid_N]), self.model_scores_N + other.model_scores_N,
+            self.function_values_N + other.function_values_N,
+            {name: self.logged.get(name, []) + other.logged.get(name, []) for name in sorted(names)},
+        )  # fmt: skip
+
+    def metrics(self) -> dict[str, float]:
+        """Metrics of the reward model and the reward function."""
+        metrics: dict[str, float] = {f"reward/{name}": sum(values) / len(values) for name, values in self.logged.items()}
+        if self.model_scores_N:
+            metrics["train/reward_model"] = float(torch.tensor(self.model_scores_N).mean())
+        if self.function_values_N:
+            numbers = [value for value in self.function_values_N if value is not None]
+            metrics["train/reward_function"] = sum(numbers) / len(numbers) if numbers else 0.0
+            metrics["train/reward_function_none"] = 1 - len(numbers) / len(self.function_values_N)
+        return metrics
 
 
 def load_function(name: str) -> RewardFunction | None:
@@ -77,25 +105,27 @@ def load_function(name: str) -> RewardFunction | None:
 def score(run: PolicyRun, batch: RolloutBatch, step: int) -> Scored:
     """Computes the reward of every completion."""
     config, values = run.config, run.config.reward.values
-    # A grader's error counts as wrong here, and its row is left out of the loss.
     reward_of = {verdict: getattr(values, verdict, values.wrong) for verdict in Verdict}
     grades = zip(batch.rewarded_grades_N, batch.grades_N, strict=True)
-    rewards_N = torch.tensor([reward_of[rewarded.verdict] + values.format * own.well_formed for rewarded, own in grades])
-    rewards_N = rewards_N + length_terms(config, batch, step)
-    metrics: dict[str, float] = {}
+    outcomes_N = torch.tensor([reward_of[rewarded.verdict] + values.format * own.well_formed for rewarded, own in grades])
+    scored = Scored(outcomes_N + length_terms(config, batch, step), outcomes_N, valid_rewards(config, batch))
     if run.reward_model is not None:
-        scores_N = torch.tensor(model_scores(run.reward_model, batch, config.train.micro_tokens))
-        rewards_N = rewards_N + values.model * scores_N
-        metrics["train/reward_model"] = float(scores_N.mean())
-    if run.reward_function is None:
-        return Scored(rewards_N, metrics)
-    logged: dict[str, list[float]] = {}
-    returned = _call(config, run.reward_function, run.policy, batch, step, logged)
-    numbers = [value for value in returned if value is not None]
-    metrics |= {f"reward/{name}": sum(logged_values) / len(logged_values) for name, logged_values in logged.items()}
-    metrics["train/reward_function"] = sum(numbers) / len(numbers) if numbers else 0.0
-    metrics["train/reward_function_none"] = 1 - len(numbers) / len(returned)
-    return Scored(rewards_N + values.function * torch.tensor([0.0 if v is None else v for v in returned]), metrics)
+        scored.model_scores_N = model_scores(run.reward_model, batch, config.train.micro_tokens)
+        _add(scored, values.model * torch.tensor(scored.model_scores_N))
+    if run.reward_function is not None:
+        scored.function_values_N = _call(config, run.reward_function, run.policy, batch, step, scored.logged)
+        _add(scored, values.function * torch.tensor([0.0 if v is None else v for v in scored.function_values_N]))
+    return scored
+
+
+def _add(scored: Scored, term_N: Tensor) -> None:
+    scored.rewards_N, scored.outcomes_N = scored.rewards_N + term_N, scored.outcomes_N + term_N
+
+
+def valid_rewards(config: Config, batch: RolloutBatch) -> Tensor:
+    """Returns which completions have a reward. A grader's error matters only where verdicts are paid."""
+    failed_N = torch.tensor([grade.verdict is Verdict.ERROR for grade in batch.rewarded_grades_N])
+    return ~failed_N | (not config.reward.values.pays_verdicts)
 
 
 def length_terms(config: Config, batch: RolloutBatch, step: int) -> Tensor:

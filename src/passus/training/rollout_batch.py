@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from passus.engine.interface import Prompt, Rollout
-from passus.grading.grade import Grade, Verdict
+from passus.grading.grade import Grade
 from passus.tasks.item import Item
 
 
@@ -45,18 +45,6 @@ class RolloutBatch:
     def token_count(self) -> int:
         """Prompt tokens, counted once per completion, and completion tokens."""
         return sum(len(p.tokens) for p in self.prompts_D) * self.samples + sum(map(len, self.rollout.tokens))
-
-    def mixed_groups(self) -> list[int]:
-        """Returns the groups with right and other answers: those that a comparison can learn from."""
-        right_N = [g.verdict is Verdict.CORRECT for g in self.rewarded_grades_N]
-        right_D = [sum(right_N[d * self.samples : (d + 1) * self.samples]) for d in range(len(self.items_D))]
-        return [d for d, right in enumerate(right_D) if 0 < right < self.samples]
-
-    def choose_groups(self, prompts: int) -> list[int]:
-        """Returns the groups that the updates use: mixed ones first, then others to fill up, in the order they were sampled."""
-        mixed = self.mixed_groups()
-        others = sorted(set(range(len(self.items_D))) - set(mixed))
-        return sorted((mixed + others)[:prompts])
 
     def select(self, groups: Sequence[int]) -> "RolloutBatch":
         """Returns a batch of only these groups."""

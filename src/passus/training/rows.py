@@ -28,6 +28,8 @@ class TrainingRows:
     """Log-probs of the old policy. None with one update per step: then the old policy is the one being updated."""
     reference_NL: Tensor | None = None
     """Log-probs of the reference policy, where the method needs a KL."""
+    mask_NL: Tensor | None = None
+    """0 for tokens that a method leaves out of the loss, 1 for the others; None trains all tokens."""
     weight_N: Tensor | None = None
     """Weight per token of each row; None for the average that the method defines."""
     loss_name: str = "loss"

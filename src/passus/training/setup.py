@@ -159,9 +159,11 @@ def return_to_checkpoint(run: PolicyRun, step: int) -> None:
     run.make_room()
     run.progress.slower *= regression_alarm.SLOWER
     config = run.config
+    cache_bytes, max_rows = run.sampler.cache_bytes, run.sampler.max_rows
+    run.readers.pop(LIVE, None)  # it holds the weights from before
+    del run.policy, run.optimizer, run.sampler  # two sets of weights and moments may not fit the memory
     run.policy = loader.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
     run.optimizer = Optimizer(run.policy.model, config.train, run.progress.slower)
     checkpoint.restore(saved, run.optimizer)
-    sampler, run.sampler = run.sampler, run.policy.sampler(run.check_stop)
-    run.sampler.cache_bytes, run.sampler.max_rows = sampler.cache_bytes, sampler.max_rows
-    run.readers.pop(LIVE, None)  # it holds the weights from before
+    run.sampler = run.policy.sampler(run.check_stop)
+    run.sampler.cache_bytes, run.sampler.max_rows = cache_bytes, max_rows

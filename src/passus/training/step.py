@@ -15,6 +15,7 @@ from torch import Tensor
 
 from passus.training import mel, rewards, step_metrics
 from passus.training.build_rows import kl_penalty, lesson_rows, row_advantages, training_rows
+from passus.training.dynamic_sampling import choose_groups, groups_with_signal
 from passus.training.mel import LessonBatch
 from passus.training.rewards import Scored
 from passus.training.rollout import sampling_params
@@ -27,11 +28,11 @@ def take_step(run: PolicyRun) -> None:
     """Takes one step and records it."""
     config, step, times = run.config, run.progress.step + 1, Times()
     with times("step"):
-        sampled = sample_groups(run, step, times)  # prompts, rollout, verify
-        chosen = sampled.choose_groups(config.train.prompts)
+        sampled, scored = sample_groups(run, step, times)  # prompts, rollout, verify, reward
+        with_signal = groups_with_signal(config, sampled, scored)
+        chosen = choose_groups(with_signal, len(sampled.items_D), config.train.prompts)
         batch = sampled.select(chosen)
-        with times("grade"):
-            scored = rewards.score(run, sampled, step)
+        valid_PG = scored.valid_N.view(-1, batch.samples)[chosen]
         lessons = None
         if config.method.lessons != "off":
             with times("lessons"):
@@ -39,36 +40,41 @@ def take_step(run: PolicyRun) -> None:
         with times("update"):
             if run.cuda.releases_caches:
                 run.sampler.release()
-            rows = training_rows(run, batch)
+            rows = training_rows(run, batch, valid_PG.flatten().tolist())
             if config.method.reset_optimizer:
                 run.optimizer.reset_moments()
             rewards_PG = scored.rewards_N.view(-1, batch.samples)[chosen] - kl_penalty(run, rows).view(-1, batch.samples)
-            advantages_PG = row_advantages(run, rows, rewards_PG)
+            advantages_PG = row_advantages(run, rows, rewards_PG, valid_PG)
+            if config.method.dynamic_sampling_rounds > 1:  # fillers complete the batch and teach nothing
+                advantages_PG[[p for p, d in enumerate(chosen) if d not in with_signal]] = 0.0
             rows.advantage = advantages_PG.flatten().to(rows.counts_N.device)
             updates = run.update([rows, *lesson_rows(run, lessons)], step)
 
     run.prompts.observe(sampled)
     advance(run, step, sampled, lessons)
-    record(run, sampled, chosen, scored, rewards_PG, advantages_PG, lessons, updates, times)
+    record(run, sampled, scored, chosen, rewards_PG, advantages_PG, lessons, updates, times)
 
 
-def sample_groups(run: PolicyRun, step: int, times: Times) -> RolloutBatch:
-    """Samples until enough groups have right and wrong answers, or the method's rounds of dynamic sampling are used up."""
-    batch = sample_round(run, step, run.progress.drawn, run.config.train.prompts, times)
+def sample_groups(run: PolicyRun, step: int, times: Times) -> tuple[RolloutBatch, Scored]:
+    """Samples until enough groups have signal, or the method's rounds of dynamic sampling are used up."""
+    batch, scored = sample_round(run, step, run.progress.drawn, run.config.train.prompts, times)
     for _ in range(run.config.method.dynamic_sampling_rounds - 1):
-        missing = run.config.train.prompts - len(batch.mixed_groups())
+        missing = run.config.train.prompts - len(groups_with_signal(run.config, batch, scored))
         if missing <= 0:
             break
-        batch += sample_round(run, step, run.progress.drawn + len(batch.items_D), missing, times)
-    return batch
+        more, more_scored = sample_round(run, step, run.progress.drawn + len(batch.items_D), missing, times)
+        batch, scored = batch + more, scored + more_scored
+    return batch, scored
 
 
-def sample_round(run: PolicyRun, step: int, first: int, count: int, times: Times) -> RolloutBatch:
-    """Prompts, rollout and grades; `first` is the place in the training stream."""
+def sample_round(run: PolicyRun, step: int, first: int, count: int, times: Times) -> tuple[RolloutBatch, Scored]:
+    """Prompts, rollout, grades and rewards; `first` is the place in the training stream."""
     drawn = run.prompts.draw(step, first, count)
     with times("rollout"):
         batch = run.rollout(drawn, step)
-    return run.verify(batch, times)
+    batch = run.verify(batch, times)
+    with times("grade"):
+        return batch, rewards.score(run, batch, step)
 
 
 def advance(run: PolicyRun, step: int, sampled: RolloutBatch, lessons: LessonBatch | None) -> None:
@@ -81,23 +87,24 @@ def advance(run: PolicyRun, step: int, sampled: RolloutBatch, lessons: LessonBat
 
 
 def record(
-    run: PolicyRun, sampled: RolloutBatch, chosen: list[int], scored: Scored, rewards_PG: Tensor, advantages_PG: Tensor,
+    run: PolicyRun, sampled: RolloutBatch, scored: Scored, chosen: list[int], rewards_PG: Tensor, advantages_PG: Tensor,
     lessons: LessonBatch | None, updates: list[UpdateStats], times: Times,
 ) -> None:  # fmt: skip
     """Writes the step's samples and its row of metrics."""
     config, progress = run.config, run.progress
-    columns = step_metrics.sample_columns(run.policy, sampled, scored.rewards_N, chosen, rewards_PG, advantages_PG)
+    columns = step_metrics.sample_columns(run.policy, sampled, scored, chosen, rewards_PG, advantages_PG)
+    valid_PG = scored.valid_N.view(-1, sampled.samples)[chosen]
     write = run.folder.write_behind if run.policy.model.device.type == "cuda" else run.folder.write_rows
     write("samples", progress.step, columns)
     run.folder.append_metrics(
         {
             "step": progress.step, "progress": progress.step / config.train.steps, "train/num_tokens": progress.num_tokens,
         }
-        | ({} if config.kind == "sft" else step_metrics.rollout_metrics(sampled, rewards_PG, config.train.prompts))
+        | ({} if config.kind == "sft" else step_metrics.rollout_metrics(sampled, rewards_PG, valid_PG, config.train.prompts))
         | step_metrics.reader_metrics(sampled)
         | step_metrics.repetition_metrics(sampled, config.method.max_repeats)
         | run.prompts.metrics()
-        | scored.metrics
+        | scored.metrics()
         | (lessons.metrics() if lessons else {})
         | step_metrics.update_metrics(updates)
         | {

@@ -13,8 +13,9 @@ from torch import Tensor
 from passus.engine.interface import ends_in_repetition
 from passus.evaluation.cot_readers import reasoning
 from passus.grading.grade import Verdict
-from passus.methods.advantages import has_signal
+from passus.methods.advantages import group_std, has_signal
 from passus.models.policy import Policy
+from passus.training.rewards import Scored
 from passus.training.rollout_batch import RolloutBatch
 
 
@@ -57,19 +58,20 @@ class Times:
         return {f"time/{phase}": seconds for phase, seconds in self.seconds.items()}
 
 
-def rollout_metrics(batch: RolloutBatch, rewards_PG: Tensor, prompts: int) -> dict[str, float | None]:
-    """Metrics over all sampled completions; those of rewards only over the groups that the updates use."""
+def rollout_metrics(batch: RolloutBatch, rewards_PG: Tensor, valid_PG: Tensor, prompts: int) -> dict[str, float | None]:
+    """Metrics over all sampled completions; those of rewards only over valid ones in the groups that the updates use."""
     lengths = np.array([len(tokens) for tokens in batch.rollout.tokens])
     is_group = rewards_PG.shape[1] > 1  # a single sample has no spread
+    std_P1 = group_std(rewards_PG, valid_PG)[valid_PG.sum(1) > 1]
 
     def share(verdict: Verdict) -> float:
         return sum(g.verdict is verdict for g in batch.grades_N) / len(batch.grades_N)
 
     return {
         "train/accuracy": share(Verdict.CORRECT),
-        "train/reward": float(rewards_PG.mean()),
-        "train/reward_std": float(rewards_PG.std(1).mean()) if is_group else None,
-        "train/frac_reward_zero_std": float((~has_signal(rewards_PG)).float().mean()) if is_group else None,
+        "train/reward": number(float(rewards_PG[valid_PG].mean())),
+        "train/reward_std": number(float(std_P1.mean())) if is_group else None,
+        "train/frac_reward_zero_std": float((~has_signal(rewards_PG, valid_PG)).float().mean()) if is_group else None,
         "train/oversampling": len(batch.items_D) / prompts,
         "train/truncated": share(Verdict.TRUNCATED),
         "train/unparseable": share(Verdict.UNPARSEABLE),
@@ -169,13 +171,14 @@ def number(value: float) -> float | None:
 
 
 def sample_columns(
-    policy: Policy, batch: RolloutBatch, rewards_N: Tensor, chosen: Sequence[int], rewards_PG: Tensor, advantages_PG: Tensor
+    policy: Policy, batch: RolloutBatch, scored: Scored, chosen: Sequence[int], rewards_PG: Tensor, advantages_PG: Tensor
 ) -> dict[str, list]:
     """Returns all sampled completions as columns of samples/step-*.parquet. Groups that no update used have advantage 0."""
     samples, rows = batch.samples, range(len(batch.texts_N))
-    rewards_DG = rewards_N.view(-1, samples).clone()
+    rewards_DG = scored.rewards_N.view(-1, samples).clone()
     advantages_DG = torch.zeros_like(rewards_DG)
     rewards_DG[chosen], advantages_DG[chosen] = rewards_PG, advantages_PG
+    rewards_N = rewards_DG.flatten().tolist()
     shown = policy.chat.batch_decode([prompt.tokens for prompt in batch.prompts_D], special=True)
     items, used = batch.items_N, set(chosen)
     return {
@@ -189,7 +192,7 @@ def sample_columns(
         "gold": [item.gold for item in items],
         "verdict": [str(g.verdict) for g in batch.grades_N],
         "extracted": [g.extracted for g in batch.grades_N],
-        "reward": rewards_DG.flatten().tolist(),
+        "reward": [reward if valid else None for reward, valid in zip(rewards_N, scored.valid_N.tolist(), strict=True)],
         "advantage": advantages_DG.flatten().tolist(),
         "used": [n // samples in used for n in rows],
         "logp": [sum(logps) for logps in batch.rollout.logps],

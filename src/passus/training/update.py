@@ -74,6 +74,8 @@ def _weights(run: PolicyRun, rows: TrainingRows, indices: list[int]) -> tuple[Te
     """Returns the weight per token of each row in this update, and the number of tokens that count."""
     lengths = [len(rows.completions_N[n]) for n in indices]
     row_n, lengths_n = to_device(np.array([indices, lengths]), rows.counts_N.device)
+    if rows.mask_NL is not None:
+        lengths_n = rows.mask_NL[row_n].sum(1)
     counts_n = rows.counts_N[row_n]
     tokens = (lengths_n * counts_n).sum().clamp(min=1)
     if rows.weight_N is not None:
@@ -115,10 +117,12 @@ def _loss_tokens(run: PolicyRun, rows: TrainingRows, packed: PackedBatch, weight
     # With one update per step the old policy is this very pass: the ratio is 1, and only its gradient counts.
     old_C = pick(rows.old_NL)
     per_row = rows.advantage.ndim == 1
+    weight_C, mask_C = weight_N[packed.row_C], pick(rows.mask_NL)
     return LossTokens(
         logp_C, entropy_C, logp_C.detach() if old_C is None else old_C,
         rows.advantage[packed.row_C] if per_row else rows.advantage[packed.row_C, packed.offset_C],
-        weight_N[packed.row_C], packed.row_C, len(weight_N), tokens, pick(rows.reference_NL), pick(rows.sampled_NL),
+        weight_C if mask_C is None else weight_C * mask_C, packed.row_C, len(weight_N), tokens,
+        pick(rows.reference_NL), pick(rows.sampled_NL),
     )  # fmt: skip
 
 
