@@ -89,8 +89,8 @@ def test_train_resume_export_and_evaluate(data, tmp_path, tuning):
     dataset._load_items.cache_clear()
     folder = chat_folder(tmp_path / "Qwen3-made", "qwen3", CHATS["qwen3"].tokenizer("qwen3"), CHATS["qwen3"].ends)
     small = [
-        f"model.base={folder}", f"model.tuning={tuning}", "train.steps=4", "train.prompts=2", "train.samples=2", "train.updates=1",
-        "model.thinking=off",
+        f"model.base={folder}", f"model.tuning={tuning}", "train.steps=4", "train.prompts=2", "train.samples=2",
+        "train.updates=1", "model.thinking=off",
         "train.max_tokens=24", "eval.every=2", "eval.limit=3", "run.save_every=2", "run.device=cpu", "run.dtype=float32",
         "method.entropy_coef=0.01", "train.learning_rate=1e-3",
     ]  # fmt: skip
