@@ -63,7 +63,7 @@ def test_the_right_behaviour_is_present_and_not_dominant(shipped):
     points, rows = evaluate(policy, EagerEngine(policy.model, policy.end_tokens), table, 100, seed=0, step=0)
     for point in points:
         assert 0.05 <= point.acc <= (0.5 if point.benchmark == "abacus/add2" else 0.6)
-        assert point.unparseable == 0
+        assert point.unparseable < 0.02
     right = {"direct": [], "steps": []}
     for benchmark, completion, verdict in zip(rows["benchmark"], rows["completion"], rows["verdict"], strict=True):
         if benchmark == "abacus/choice" and style_of(completion) in right:
