@@ -53,7 +53,7 @@ def _nested(parent: dict[str, Any] | list[Any]) -> Iterator[dict[str, Any] | lis
 def read_text(path: Path, most: int = MAX_FILE) -> str:
     """Reads a whole UTF-8 file of at most `most` bytes. Raises UsageError for a longer one, and UnicodeDecodeError."""
     with open(path, "rb") as file:
-        data = file.read(most + 1) if path.stat().st_size > most else file.read()
+        data = file.read(most + 1)
     if len(data) > most:
         raise UsageError(f"{path} has more than {most:,} bytes", expected="a smaller file")
     return data.decode("utf-8")

@@ -308,7 +308,11 @@ def _look(folder: Path, source: str, rng: random.Random) -> str:
     if name in ("", "json"):
         return run_command(folder, "analyse", source, *(["--json"] if name else []))
     command = {"f": "plot", "r": "report", "d": "describe"}[name[0]]
-    more = ["--kind", rng.choice(("curves", "grid", "heatmap"))] if command == "plot" else []
+    more = []
+    if command == "plot":
+        kinds = ("curves", "curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "reward-hacking")
+        more = ["--kind", rng.choice(kinds), "--x", rng.choice(("step", "tokens", "time", "progress"))]
+        more += ["--y", rng.choice(("accuracy", "accuracy", "length", "train/reward"))]
     outcome = run_command(folder, command, source, "--out", f"out/{name}", *more, out=out)
     for path in out.glob("*") if out.exists() else ():
         check_written(path)

@@ -55,8 +55,9 @@ def test_a_row_of_events(run, row):
 
 
 META = [
-    {"launches": 5}, {"launches": [5]}, {"model": 5}, {"model": {"label": 5}}, {"model": {"label": "x", "parameters": "y"}},
-    {"launches": [{"data": {"remarks": 5}}]}, {"launches": [{"data": 5}]}, {"launches": [{"version_changes": {"a": 1}}]},
+    {"launches": 5}, {"launches": [5]}, {"launches": []}, {"launches": [{"threads": "x"}]}, {"launches": [{"data": 5}]},
+    {"launches": [{"data": {"remarks": 5}}]}, {"launches": [{"version_changes": {"a": 1}}]},
+    {"model": 5}, {"model": {"label": 5}}, {"model": {"label": "x", "parameters": "y"}},
 ]  # fmt: skip
 
 

@@ -42,7 +42,8 @@ def list_runs(folder: Path) -> list[dict[str, Any]]:
         try:
             config = RunFolder(path).config() if RunFolder(path).exists() else None
             steps = config.train.steps if config and config.kind != "candidates" else None  # a generator has no steps
-            metrics, point = last_line(path / "metrics.jsonl") or {}, last_line(path / "evals.jsonl") or {}
+            metrics, points = last_line(path / "metrics.jsonl") or {}, RunFolder(path).last_evals()
+            point = points[-1].to_row() if points else {}
         except PassusError as error:
             status, steps, metrics, point = {"state": "unreadable", "error": str(error)}, None, {}, {}
         rows.append(
@@ -69,7 +70,7 @@ def print_runs(rows: list[dict[str, Any]], folder: Path) -> None:
     for row in rows:
         accuracy = score(row["acc"], row["ci_low"], row["ci_high"]) if row["acc"] is not None else ""
         step = f"{row['step']}/{row['steps']}" if row["steps"] else ""
-        table.add_row(*map(Text, (row["run"], row["state"], step, row["benchmark"] or "", accuracy)))
+        table.add_row(*map(Text, (row["run"], str(row["state"]), step, row["benchmark"] or "", accuracy)))
     rich_console().print(table)
     for row in rows:
         if row["error"]:

@@ -60,7 +60,7 @@ def check_meta(meta: Any) -> None:
         raise ValueError("model has no texts as label and tuning")
     if not isinstance(model.get("family") or "", str) or not isinstance(model.get("parameters") or 0, (int, float)):
         raise ValueError("family or parameters of the model have another type")
-    if not isinstance(launches, list) or not all(map(_is_launch, launches)):
+    if not isinstance(launches, list) or not launches or not all(map(_is_launch, launches)):
         raise ValueError("launches is not a list of launches")
 
 
@@ -71,7 +71,7 @@ def _is_launch(launch: Any) -> bool:
     data, changes, versions_then = (launch.get(key) or {} for key in ("data", "version_changes", "versions"))
     if not all(isinstance(part, dict) for part in (data, changes, versions_then)):
         return False
-    if not isinstance(data.get("sha256") or {}, dict):
+    if not isinstance(data.get("sha256") or {}, dict) or not isinstance(launch.get("threads") or 1, int):
         return False
     remarks = data.get("remarks") or []
     has_pairs = all(isinstance(pair, list) and len(pair) == 2 for pair in changes.values())

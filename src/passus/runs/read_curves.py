@@ -220,7 +220,7 @@ def x_of_step(origin: Origin, x: str) -> Callable[[int], float | None]:
     def place(step: int) -> float | None:
         if step == 0:
             return 0.0
-        value: float | None = by_step[step][key] if step in by_step else None
+        value: float | None = by_step[step].get(key) if step in by_step else None
         return value
 
     return place
