@@ -96,7 +96,7 @@ def mutate_folder(folder: Path, rng: random.Random) -> None:
 def _mutate_json_file(path: Path, rng: random.Random) -> None:
     try:
         value = json.loads(path.read_bytes())
-    except ValueError:  # mutated before
+    except (ValueError, RecursionError):  # mutated before
         return
     if isinstance(value, dict) and rng.randrange(2) and value:
         value[rng.choice(sorted(value))] = hostile_value(rng)

@@ -135,6 +135,13 @@ def test_json_files_are_bounded_objects(folder, name, text):
     assert name in refused(folder, "model.base")
 
 
+def test_names_with_control_characters_are_refused(folder, capfd):
+    """The tokenizers library prints names that it does not know, and not through Python."""
+    edit_json(folder / "tokenizer_config.json", eos_token={"content": "<eos>", "\x1b[2J": 1})
+    refused(folder, r"the name '\\x1b\[2J' has control characters")
+    assert "\x1b" not in "".join(capfd.readouterr())
+
+
 def test_json_files_are_bounded_in_size(folder):
     with open(folder / "config.json", "ab") as file:
         file.truncate(1 << 40)  # a sparse file, which takes no room on the disk

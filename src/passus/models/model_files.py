@@ -93,7 +93,19 @@ def _read_object(name: str, path: Path) -> dict[str, Any]:
         table = parse_json(read_text(path))
         if not isinstance(table, dict):
             raise TypeError(f"it holds a {type(table).__name__}, and not an object")
+        if key := next((key for key in _keys(table) if not key.isprintable()), None):
+            raise ValueError(
+                f"the name {shown(key)} has control characters"
+            )  # native libraries print unknown names as they are
     return table
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """Yields every name in a JSON value. Nesting was bounded when it was parsed."""
+    if isinstance(value, dict):
+        yield from value
+    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _keys(child)
 
 
 def _odd_numbers(value: Any, path: str = "", key: str = "") -> Iterator[str]:
