@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from helpers.tiny_models import FAMILIES, tiny_model
+from passus.grading import math_verify_pool
 
 
 @pytest.fixture(params=FAMILIES)
@@ -44,6 +45,19 @@ def real_data(monkeypatch):
         pytest.skip(f"no benchmark data at {DATA}: set PASSUS_DATA to a folder with it")
     monkeypatch.setenv("PASSUS_DATA", str(DATA.resolve()))
     return DATA
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _patient_grading():
+    """Gives math-verify ten minutes per answer and to start: on a busy machine, seconds may not be enough for an easy one.
+
+    Tests of formulas that never end set a shorter limit, and expect no verdict from it.
+    """
+    pool = math_verify_pool.shared_pool()
+    before = pool.seconds, math_verify_pool.START_SECONDS
+    pool.seconds, math_verify_pool.START_SECONDS = 600.0, 600.0
+    yield
+    pool.seconds, math_verify_pool.START_SECONDS = before
 
 
 @pytest.fixture(autouse=True)

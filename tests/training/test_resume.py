@@ -192,10 +192,11 @@ def test_two_runners_on_one_folder(tmp_path):
         first.wait()
 
 
-def test_disk_full_while_saving(halfway, reference, tmp_path):
+@pytest.mark.parametrize(("fault", "reason"), [("enospc", "the disk is full"), ("efbig", "limit on the size of files")])
+def test_no_space_while_saving(halfway, reference, tmp_path, fault, reason):
     run, arguments = copy_of(halfway, tmp_path)
-    done = passus_in_process(*arguments, cwd=tmp_path, env={"PASSUS_FAULT": "enospc@save:optimizer:1"})
-    assert done.returncode == 1 and "is full" in done.stderr and "Traceback" not in done.stderr
+    done = passus_in_process(*arguments, cwd=tmp_path, env={"PASSUS_FAULT": f"{fault}@save:optimizer:1"})
+    assert done.returncode == 1 and reason in done.stderr and "Traceback" not in done.stderr
     assert not list((run / "checkpoints").glob(".step*"))
     assert passus_in_process(*arguments, cwd=tmp_path).returncode == 0
     assert_same(run, reference)
