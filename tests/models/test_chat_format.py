@@ -1,6 +1,7 @@
 """Prompts of released chat templates, and the answers in completions."""
 
 import pytest
+from tokenizers import Regex, pre_tokenizers
 
 from helpers.model_folders import CHATS, THINK, byte_tokenizer, chat_folder, trl_template
 from passus.engine.eager import EagerEngine
@@ -160,3 +161,12 @@ def test_answers_with_each_thinking_switch(name):
         done, cut = (tokenizer(t, add_special_tokens=False)["input_ids"] for t in ("7<|im_end|>", "<think>7"))
         assert chat.answers([done, cut], chat.batch_decode([done, cut])) == ["7", ""]
         assert chat.batch_decode([done]) == ["7"]
+
+
+def test_a_tokenizer_that_gives_up_on_a_text_is_an_error_of_usage():
+    """The tokenizers library panics where a regular expression takes too many steps."""
+    tokenizer = byte_tokenizer(["<e>"], eos="<e>")
+    hostile = pre_tokenizers.Split(Regex(r"(?:\d|\d\d)+[xy]$"), "isolated")
+    tokenizer.backend_tokenizer.pre_tokenizer = hostile
+    with pytest.raises(UsageError, match=r"the tokenizer of .* fails: .*retry-limit"):
+        ChatFormat(tokenizer).encode(["1" * 60 + "! x"])

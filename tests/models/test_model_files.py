@@ -246,6 +246,14 @@ def test_weights_that_are_not_finite_are_refused_by_name(folder, stored, value):
         refused(folder, KEY, lambda folder, dtype=dtype: loader.load(str(folder), "cpu", dtype))
 
 
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int64, torch.bool, torch.complex64])
+def test_weights_that_are_not_real_numbers_are_refused_by_name(folder, dtype):
+    tensors = load_file(folder / WEIGHTS)
+    tensors[KEY] = tensors[KEY].to(dtype)
+    save_file(tensors, folder / WEIGHTS, {"format": "pt"})
+    refused(folder, f"{KEY} is stored as")
+
+
 def test_weights_that_overflow_in_the_chosen_precision_are_refused(folder):
     spoil_tensor(folder / WEIGHTS, KEY, 1e300, torch.float64)
     refused(folder, KEY)
@@ -397,12 +405,20 @@ from passus.errors import UsageError
 from passus.models import loader
 
 print(loader.load("owner/tiny", "cpu", "float32").text_config.model_type)
-Path(sys.argv[1], "model.safetensors.index.json").write_text('{"weight_map": {"a": "pytorch_model.bin"}}')
+index = Path(sys.argv[1], "model.safetensors.index.json")
+index.write_text('{"weight_map": {"a": "pytorch_model.bin"}}')
 for name in ("owner/tiny", "owner/never-downloaded"):
     try:
         loader.load(name, "cpu", "float32")
     except UsageError as error:
         print(error)
+index.unlink()
+Path(sys.argv[1], "adapter_config.json").write_text('{"base_model_name_or_path": "nano/qwen3", "peft_type": "LORA"}')
+Path(sys.argv[1], "adapter_model.bin").write_bytes(b"")
+try:
+    loader.load("owner/tiny", "cpu", "float32")
+except UsageError as error:
+    print(error)
 """
 
 
@@ -423,3 +439,4 @@ def test_a_model_of_the_hub_is_checked_too(tmp_path):
     assert lines[0] == "qwen3"
     assert lines[1].startswith("model.base = 'owner/tiny' cannot be loaded") and "pytorch_model.bin" in lines[1]
     assert any(line.startswith("model.base = 'owner/never-downloaded' cannot be loaded") for line in lines[2:])
+    assert any("has no adapter_model.safetensors" in line for line in lines)

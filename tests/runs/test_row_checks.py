@@ -39,7 +39,7 @@ def test_a_row_of_evals(run, key, value):
 
 
 @pytest.mark.parametrize("line", ["[" * 100_000, '{"step": 1, "a": ' + "[" * 900 + "]" * 900 + "}", '{"step": 1, "x": NaN}',
-                                  '{"step": 1, "x": "text"}', '{"step": 1, "x": [1]}', '{"step": 1' + "0" * 5000 + "}",
+                                  '{"step": 1, "x": "text"}', '{"step": 1, "x": [1]}', '{"step": 1, "x": 1e999}', '{"step": 1' + "0" * 5000 + "}",
                                   '{"step": 1, "x": "' + "y" * MAX_LINE + '"}', "5", "{}"])  # fmt: skip
 def test_a_row_of_metrics(run, line):
     (run.path / "metrics.jsonl").write_text(f'{{"step": 1, "x": 0.5}}\n{line}\n')

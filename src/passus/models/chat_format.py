@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import TemplateError
 
 from passus.grading.grade import BOX
+from passus.models.model_files import refusing_bad_files
 from passus.models.template_process import Messages, TemplateFailedError, shared_renderer
 from passus.tasks import prompt
 from passus.tasks.item import Item
@@ -196,9 +197,10 @@ class ChatFormat:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Tokenizes texts, adding no special tokens to those that are written in them."""
-        if self._fast_tokenizer is None:
-            return self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
-        return [encoding.ids for encoding in self._fast_tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+        with refusing_bad_files(f"the tokenizer of {self._name} fails", "a tokenizer that can encode any text"):
+            if self._fast_tokenizer is None:
+                return self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
+            return [encoding.ids for encoding in self._fast_tokenizer.encode_batch(list(texts), add_special_tokens=False)]
 
     def decode(self, tokens: Sequence[int], *, special: bool = False) -> str:
         """Returns the text of tokens, with special tokens only if `special` is set."""

@@ -32,10 +32,10 @@ def load(
     base: str, device: str, dtype: str, question_template: str = "{question}", thinking: str = "default", system: str = ""
 ) -> Policy:
     """Loads a model, or an adapter on its base, ready to sample."""
-    folder = locate_model(base)
+    folder = model_files.local_folder(f"model.base = {base!r}", locate_model(base))
     if is_adapter(Path(folder)):
         return _load_adapter(Path(folder), device, dtype, question_template, thinking, system)
-    folder = _checked_folder(base, folder)
+    model_files.check_files(f"model.base = {base!r}", Path(folder))
     config = _load_config(base, folder)
     tokenizer = load_tokenizer(f"model.base = {base!r}", folder)
     model = _load_weights(base, folder, config, dtype)
@@ -55,13 +55,6 @@ def load(
     return policy
 
 
-def _checked_folder(base: str, folder: str, *, weights: bool = True) -> str:
-    """Returns the local folder of a model, after a check of its files."""
-    folder = model_files.local_folder(f"model.base = {base!r}", folder, weights=weights)
-    model_files.check_files(f"model.base = {base!r}", Path(folder))
-    return folder
-
-
 def check_weights(name: str, model: Any) -> None:
     """Refuses a model whose weights, or constants computed from its configuration, are not finite."""
     model_files.check_finite(name, model.named_parameters())
@@ -70,18 +63,19 @@ def check_weights(name: str, model: Any) -> None:
 
 def load_chat_format(base: str, question_template: str, thinking: str, system: str) -> ChatFormat:
     """Loads the tokenizer and chat template of a model without its weights."""
-    folder = locate_model(base)
+    name = f"model.base = {base!r}"
+    folder = model_files.local_folder(name, locate_model(base), weights=False)
     if is_adapter(Path(folder)):
-        folder = locate_model(lora.adapter_base(Path(folder))[0])
-    folder = _checked_folder(base, folder, weights=False)
-    chat = ChatFormat(load_tokenizer(f"model.base = {base!r}", folder), question_template, thinking, system)
+        folder = model_files.local_folder(name, locate_model(lora.adapter_base(Path(folder))[0]), weights=False)
+    model_files.check_files(name, Path(folder))
+    chat = ChatFormat(load_tokenizer(name, folder), question_template, thinking, system)
     load_checks.check_template(base, chat)
     return chat
 
 
 def _load_adapter(folder: Path, device: str, dtype: str, question_template: str, thinking: str, system: str) -> Policy:
     base, _ = lora.adapter_base(folder)
-    if is_adapter(Path(locate_model(base))):
+    if is_adapter(Path(model_files.local_folder(f"the base of adapter {folder}", locate_model(base)))):
         raise UsageError(f"the base of adapter {folder} is itself an adapter, {base}", expected="a base with its own weights")
     policy = load(base, device, dtype, question_template, thinking, system)
     policy.adapter = lora.load(policy.model, folder)

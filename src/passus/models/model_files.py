@@ -68,7 +68,7 @@ def local_folder(name: str, folder: str, *, weights: bool = True) -> str:
     """Returns the folder of a model; that of a hub id is downloaded first, unless it is on this machine already."""
     if Path(folder).is_dir():
         return folder
-    patterns = [*HUB_FILES, *(["model*.safetensors"] if weights else [])]
+    patterns = [*HUB_FILES, *(["model*.safetensors", "adapter_model.safetensors"] if weights else [])]
     expected = "a folder, or the id of a model on the hub (owner/name) that this machine can reach or has downloaded"
     with refusing_bad_files(f"{name} cannot be loaded", expected):
         return snapshot_download(folder, allow_patterns=patterns)
@@ -180,9 +180,18 @@ def stored_weights(folder: Path) -> StoredWeights:
 
 
 def stored_shapes(path: Path) -> dict[str, list[int]]:
-    """Returns the shape of every tensor in a safetensors file."""
+    """Returns the shape of every tensor in a safetensors file. Raises TypeError for weights that are not real numbers.
+
+    transformers would convert them, and they would mean something else: integers of a quantised model lack their scales.
+    """
+    shapes = {}
     with safe_open(path, "pt") as file:
-        return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 (it is no dictionary)
+        for name in file.keys():  # noqa: SIM118 (it is no dictionary)
+            stored = file.get_slice(name)
+            if name.endswith("weight") and not stored.get_dtype().startswith(("F", "BF")):
+                raise TypeError(f"{name} is stored as {stored.get_dtype()}, and not as floating-point numbers")
+            shapes[name] = stored.get_shape()
+    return shapes
 
 
 def check_finite(name: str, tensors: Iterable[tuple[str, Tensor]]) -> None:

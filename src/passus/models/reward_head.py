@@ -83,7 +83,7 @@ def resume(table: ModelTable, checkpoint: Path, device: str, dtype: str, seed: i
 
 def load(name: str, device: str, dtype: str) -> Policy:
     """Loads a trained reward model from a run (or RUN@step), a folder, or a hub id."""
-    folder = locate_model(name)
+    folder = model_files.local_folder(name, locate_model(name))
     if is_adapter(Path(folder)):
         lora.check_head(Path(folder), HEAD)
         base, _ = lora.adapter_base(Path(folder))
@@ -102,7 +102,6 @@ def _model_table(checkpoint: str) -> ModelTable:
 
 def _load_folder(name: str, folder: str, device: str, dtype: str, table: ModelTable) -> Policy:
     expected = "a reward model: sequence classification with one label, in Hugging Face layout with safetensors weights"
-    folder = model_files.local_folder(name, folder)
     model_files.check_files(name, Path(folder))
     with refusing_bad_files(f"{name} cannot be loaded", expected):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
