@@ -1,7 +1,8 @@
 """From curves to findings: every question of docs/analysis.md that these curves can answer, with one conclusion each.
 
-The tests of one report are one family: conclusions that rest on a p-value use it after Benjamini and Hochberg (q < .05). Dips
-are corrected within their curve and tiers by Holm; early dips and best checkpoints have no p-value. Intervals are not adjusted.
+The tests of one report are one family: conclusions that rest on a p-value use it after Holm's correction, so that a report
+without any effect has a false finding in at most one case of twenty. Dips are corrected within their curve; early dips and best
+checkpoints have no p-value. Intervals are not adjusted.
 """
 
 from collections import Counter
@@ -15,7 +16,7 @@ from passus.runs.curve import Curves
 from passus.stats import multiplicity
 
 MAX_Q = 0.05
-"""False discovery rate of one report."""
+"""Probability of any false positive among the tests of one report."""
 
 
 def analyse(curves: Curves) -> list[Finding]:
@@ -27,6 +28,7 @@ def analyse(curves: Curves) -> list[Finding]:
     findings += legibility.findings(comparable_lines(readers))
     findings += curve_comparison.findings(lines) + model_size.findings(lines) + sensitivity.findings(lines)
     adjust_for_multiplicity(findings)
+    findings += curve_comparison.tiers(findings, lines)
     findings += drop_diagnosis.findings(policies, findings)
     return findings + claim_check.findings(curves)
 
@@ -50,8 +52,10 @@ def measure_curves(curves: Curves) -> list[MeasuredCurve]:
 def adjust_for_multiplicity(findings: Sequence[Finding]) -> None:
     """Sets q of all tests as one family; a supported claim whose q is too large becomes not supported."""
     tested = [(finding, finding.p) for finding in findings if finding.p is not None]
-    for (finding, _), q in zip(tested, multiplicity.benjamini_hochberg([p for _, p in tested]), strict=True):
+    for (finding, _), q in zip(tested, multiplicity.holm([p for _, p in tested]), strict=True):
         finding.q = float(q)
         if finding.verdict is Conclusion.SUPPORTED and q >= MAX_Q:
             finding.verdict = Conclusion.NOT_SUPPORTED
-            finding.sentence += f" Not supported after correction for the {len(tested)} tests of this report (q = {q:.2f})."
+            finding.sentence += (
+                f" Not supported after correction for the {len(tested)} tests of this report (adjusted p = {q:.2f})."
+            )

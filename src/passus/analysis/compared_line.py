@@ -50,6 +50,14 @@ class ComparedLine:
         at = [int(x) for x in steps]
         return np.asarray(np.mean([outcomes.at(sorted(items[0].item_Q), at).means_TQ for outcomes in items], axis=0))
 
+    def run_means_SQ(self) -> np.ndarray | None:
+        """Returns the item means of every run over the compared eval points; None where runs have other items."""
+        runs = [ComparedLine(self.name, self.benchmark, [m], self.steps).means_SQ(self.steps) for m in self.curves]
+        known = [means_SQ.mean(0) for means_SQ in runs if means_SQ is not None]
+        first = self.curves[0].items
+        is_same = first is not None and all(m.items is not None and m.items.same_as(first) for m in self.curves)
+        return np.array(known) if len(known) == len(runs) and is_same else None
+
 
 def same_items(a: ComparedLine, b: ComparedLine) -> bool:
     """Returns whether two lines can be compared item by item."""

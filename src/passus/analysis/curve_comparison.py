@@ -1,16 +1,16 @@
 """Lines against each other: which finishes higher, per benchmark and overall (A6), tiers (A7), and common start (A9).
 
-Shapes: M lines, R resamples, Q items.
+Shapes: M lines.
 """
 
 from collections.abc import Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 
-from passus.analysis.compared_line import ComparedLine, common_points, final_item_means, same_items
-from passus.analysis.end_difference import Difference, end_difference, overall_difference
-from passus.analysis.finding import OVERALL, Conclusion, Finding, conclude
+from passus.analysis.compared_line import ComparedLine, common_points, same_items
+from passus.analysis.end_difference import Difference, Pair, end_differences, overall_differences
+from passus.analysis.finding import OVERALL, Conclusion, Finding, Scope, conclude
 from passus.analysis.wording import amount, ci, supported_if
 from passus.formatting import p_value, points, share
 from passus.stats import multiplicity, paired_tests, ranking, unpaired_tests
@@ -27,20 +27,19 @@ def findings(benchmarks: Sequence[list[ComparedLine]]) -> list[Finding]:
             sentence = "The lines have no eval point in common."
             results.append(Finding("A6", names, lines[0].benchmark, claim, Conclusion.UNTESTABLE, "L0", sentence))
             continue
-        differences = {(a.name, b.name): end_difference(a, b) for a, b in combinations(lines, 2)}
+        differences = end_differences(lines)
         results += [comparison(a, b, differences[a.name, b.name]) for a, b in combinations(lines, 2)]
-        results += [tiers(lines, differences), common_start(lines)]
+        results.append(common_start(lines))
     return results + overall_comparisons(benchmarks)
 
 
 def comparison(a: ComparedLine, b: ComparedLine, difference: Difference) -> Finding:
     """Compares two lines on one benchmark (A6)."""
-    names, claim = f"{a.name} and {b.name}", f"“{a.name}” and “{b.name}” end at different accuracies"
-    numbers = {"difference": difference.mean}
+    names, claim = pair_name(a.name, b.name), f"“{a.name}” and “{b.name}” end at different accuracies"
     if difference.p != difference.p:
-        reason = "Their noise is unknown." if difference.level == "L0" else "Seeds that all end alike leave no spread to test."
+        reason = "Their noise is unknown." if difference.level == "L0" else "Runs that all end alike leave no spread to test."
         sentence = f"{_finish(a.name, b.name, difference, difference.basis)} {reason}"
-        return Finding("A6", names, a.benchmark, claim, Conclusion.UNTESTABLE, difference.level, sentence, numbers)
+        return _pair_finding(names, a.benchmark, claim, Conclusion.UNTESTABLE, sentence, difference)
     verdict = supported_if(difference.p < 0.05)
     if difference.detectable is not None:
         verdict = conclude(difference.p, abs(difference.mean), difference.detectable)
@@ -48,9 +47,13 @@ def comparison(a: ComparedLine, b: ComparedLine, difference: Difference) -> Find
     sentence += f" {a.name} is above at {_count_above(a, b)}."
     if verdict is Conclusion.UNDERPOWERED and difference.detectable is not None:
         sentence += f" Less than {100 * difference.detectable:.0f} points could not be detected."
+    return _pair_finding(names, a.benchmark, claim, verdict, f"{sentence} {difference.caveat}", difference)
+
+
+def _pair_finding(names: str, benchmark: str, claim: str, verdict: Conclusion, sentence: str, d: Difference) -> Finding:
     return Finding(
-        "A6", names, a.benchmark, claim, verdict, difference.level, f"{sentence} {difference.scope}", numbers, difference.low,
-        difference.high, difference.p,
+        "A6", names, benchmark, claim, verdict, d.level, sentence, {"difference": d.mean}, d.low, d.high,
+        None if d.p != d.p else d.p, scope=d.scope, items=d.items, seeds=d.seeds,
     )  # fmt: skip
 
 
@@ -77,50 +80,42 @@ def _count_above(a: ComparedLine, b: ComparedLine) -> str:
     return words if p != p else f"{words} ({p_value(p)}, neighbouring points flipped together)"
 
 
-def tiers(lines: list[ComparedLine], differences: dict[tuple[str, str], Difference]) -> Finding:
-    """Groups lines into tiers: a line that is not distinguishable from a tier's best, after Holm, belongs to it (A7)."""
-    benchmark, claim = lines[0].benchmark, "the lines fall into tiers"
-    level = next(iter(differences.values())).level
-    ps = [difference.p for difference in differences.values()]
-    if all(p != p for p in ps):
-        ordered = sorted(lines, key=lambda line: -line.end)
-        gaps = sorted(((a.end - b.end, a.name, b.name) for a, b in pairwise(ordered)), reverse=True)[:2]
-        largest = ", then ".join(f"{points(gap)} between {a} and {b}" for gap, a, b in gaps)
-        sentence = f"The largest gap at the end is {largest}. Their noise is unknown."
-        return Finding("A7", "all", benchmark, claim, Conclusion.UNTESTABLE, level, sentence)
-    names = [line.name for line in lines]
-    separated_MM = np.zeros((len(lines), len(lines)), dtype=bool)
-    for (a, b), p in zip(differences, multiplicity.holm(ps), strict=True):
-        i, j = names.index(a), names.index(b)
-        separated_MM[i, j] = separated_MM[j, i] = p < 0.05
-    groups = ranking.tiers(np.array([line.end for line in lines]), separated_MM)
-    ranks = _rank_words(lines, groups) if level == "L2" else [""] * len(lines)
-    listed = " | ".join(", ".join(f"{names[i]} {share(lines[i].end)}{ranks[i]}" for i in group) for group in groups)
-    sentence = f"{len(groups)} tier{'s' * (len(groups) > 1)} after Holm's correction: {listed}. Lines of one tier are not "
-    sentence += "distinguishable from its best."
-    if any(ranks):
-        sentence += (
-            " Brackets, with the items resampled: ranks in 95 % of resamples, and how often the rank is one of its tier's."
+def tiers(findings: Sequence[Finding], benchmarks: Sequence[list[ComparedLine]]) -> list[Finding]:
+    """Groups the lines of each benchmark into tiers, from the comparisons of configurations after their correction (A7)."""
+    return [_tiers(findings, lines) for lines in benchmarks if len(lines) > 1 and lines[0].steps]
+
+
+def _tiers(findings: Sequence[Finding], lines: list[ComparedLine]) -> Finding:
+    """A line that is not distinguishable from a tier's best belongs to it. A ranking of single runs would rank their luck."""
+    benchmark, claim, names = lines[0].benchmark, "the lines fall into tiers", [line.name for line in lines]
+    pairs = {f.series: f for f in findings if f.id == "A6" and f.benchmark == benchmark}
+    ordered = ", ".join(f"{line.name} {share(line.end)}" for line in sorted(lines, key=lambda line: -line.end))
+    runs = min(len(line.curves) for line in lines)
+    tested = [f for f in pairs.values() if f.scope is Scope.CONFIGURATION and f.p is not None]
+    if len(tested) < len(pairs):
+        sentence = f"Final accuracies are {ordered}. "
+        sentence += "Runs that all end alike leave no spread to test." if runs > 1 else (
+            "A ranking needs two or more runs of every line: one run cannot separate a line from the luck of its seed."
+        )  # fmt: skip
+        return Finding(
+            "A7", "all", benchmark, claim, Conclusion.UNTESTABLE, lines[0].curves[0].curve.level, sentence, seeds=runs
         )
+    separated_MM = np.zeros((len(lines), len(lines)), dtype=bool)
+    for i, j in combinations(range(len(lines)), 2):
+        finding = pairs[pair_name(names[i], names[j])]
+        separated_MM[i, j] = separated_MM[j, i] = finding.verdict is Conclusion.SUPPORTED
+    groups = ranking.tiers(np.array([line.end for line in lines]), separated_MM)
+    listed = " | ".join(", ".join(f"{names[i]} {share(lines[i].end)}" for i in group) for group in groups)
+    sentence = f"{len(groups)} tier{'s' * (len(groups) > 1)} ({runs} or more runs per line): {listed}. "
+    sentence += "Lines of one tier are not distinguishable from its best."
     return Finding(
-        "A7", "all", benchmark, claim, supported_if(len(groups) > 1), level, sentence, numbers={"tiers": len(groups)}
+        "A7", "all", benchmark, claim, supported_if(len(groups) > 1), "L3", sentence, numbers={"tiers": len(groups)},
+        scope=Scope.CONFIGURATION, items=tested[0].items, seeds=runs,
     )  # fmt: skip
 
 
-def _rank_words(lines: list[ComparedLine], groups: list[list[int]]) -> list[str]:
-    """Returns the ranks of each line under resampling of the items; empty where lines have other items."""
-    means = final_item_means(lines)
-    words = [""] * len(lines)
-    if means is None:
-        return words
-    ranks_RM, first = ranking.resampled_ranks(np.array(means)), 1
-    for group in groups:
-        for i in group:
-            low, high = np.quantile(ranks_RM[:, i], [0.025, 0.975])
-            inside = np.mean((ranks_RM[:, i] >= first) & (ranks_RM[:, i] < first + len(group)))
-            words[i] = f" [{f'{low:g}' if low == high else f'{low:g} to {high:g}'}; {inside:.0%}]"
-        first += len(group)
-    return words
+def pair_name(a: str, b: str) -> str:
+    return f"{a} and {b}"
 
 
 def common_start(lines: list[ComparedLine]) -> Finding:
@@ -163,23 +158,15 @@ def overall_comparisons(benchmarks: Sequence[list[ComparedLine]]) -> list[Findin
     results = []
     for temperature in dict.fromkeys(lines[0].curves[0].curve.temperature for lines in benchmarks):
         here = [lines for lines in benchmarks if lines[0].curves[0].curve.temperature == temperature and lines[0].steps]
-        by_name = [{line.name: line for line in lines} for lines in here]
-        for a, b in combinations(dict.fromkeys(name for lines in by_name for name in lines), 2):
-            pairs = [(lines[a], lines[b]) for lines in by_name if a in lines and b in lines]
-            difference = overall_difference(pairs) if len(pairs) > 1 else None
-            if difference is not None:
-                benchmark = OVERALL + (f", temperature {temperature:g}" if temperature is not None else "")
-                results.append(_overall_comparison(a, b, benchmark, difference))
+        benchmark = OVERALL + (f", temperature {temperature:g}" if temperature is not None else "")
+        results += [_overall_comparison(pair, benchmark, difference) for pair, difference in overall_differences(here).items()]
     return results
 
 
-def _overall_comparison(a: str, b: str, benchmark: str, difference: Difference) -> Finding:
+def _overall_comparison(pair: Pair, benchmark: str, difference: Difference) -> Finding:
+    a, b = pair
     claim = f"“{a}” and “{b}” end at different accuracies over all benchmarks"
     assert difference.detectable is not None
-    sentence = f"{_finish(a, b, difference, f'{p_value(difference.p)}, {difference.basis}')} {difference.scope}"
+    sentence = f"{_finish(a, b, difference, f'{p_value(difference.p)}, {difference.basis}')} {difference.caveat}"
     verdict = conclude(difference.p, abs(difference.mean), difference.detectable)
-    numbers = {"difference": difference.mean}
-    return Finding(
-        "A6", f"{a} and {b}", benchmark, claim, verdict, difference.level, sentence, numbers, difference.low, difference.high,
-        difference.p,
-    )  # fmt: skip
+    return _pair_finding(pair_name(a, b), benchmark, claim, verdict, sentence, difference)

@@ -1,20 +1,25 @@
 """The difference of two lines at their end, on one benchmark or over several, by the best evidence that there is.
 
-Where two runs have the same items, differences are taken item by item: an item's difficulty is the same for both and cancels.
+With two runs or more per line, runs are the unit and the difference is one of configurations; the spread between runs is pooled
+over all lines. Otherwise items are the unit and the difference is one of checkpoints: where two runs have the same items,
+differences are taken item by item, because an item's difficulty is the same for both and cancels.
 
-Shapes: S eval points, Q items.
+Shapes: S runs or eval points, Q items.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from passus.analysis.compared_line import ComparedLine, same_items
+from passus.analysis.finding import Scope
 from passus.stats import intervals, paired_tests, power, resampling, unpaired_tests
+from passus.stats.run_spread import RunSpread, item_variance, run_difference, run_spread
 
-MIN_SEEDS = 3
-"""Seeds per line from which a difference is a statement about what was varied."""
+MIN_RUNS = 2
+"""Runs per line from which a difference can be a statement about what was varied."""
 
 
 @dataclass(frozen=True)
@@ -31,34 +36,55 @@ class Difference:
     level: str
     basis: str
     """The data behind it, in words."""
-    scope: str = ""
+    scope: Scope = Scope.CHECKPOINT
+    caveat: str = ""
     """A sentence on how far it generalises."""
+    items: int | None = None
+    seeds: int | None = None
 
 
-def end_difference(a: ComparedLine, b: ComparedLine) -> Difference:
-    """Compares two lines of one benchmark: over seeds, else paired over items, else by counts, else by points only."""
-    if min(len(a.curves), len(b.curves)) >= MIN_SEEDS:
-        return _over_seeds(a, b)
+Pair = tuple[str, str]
+
+
+def end_differences(lines: Sequence[ComparedLine]) -> dict[Pair, Difference]:
+    """Compares all pairs of lines of one benchmark: over runs, else paired over items, else by counts, else by points only."""
+    ends = [line.ends for line in lines]
+    spread = run_spread(ends)
+    differences = {}
+    for i, j in combinations(range(len(lines)), 2):
+        a, b = lines[i], lines[j]
+        has_runs = min(len(a.curves), len(b.curves)) >= MIN_RUNS
+        differences[a.name, b.name] = _over_runs(a, b, spread, ends, i, j) if has_runs else _checkpoints(a, b)
+    return differences
+
+
+def _checkpoints(a: ComparedLine, b: ComparedLine) -> Difference:
+    """Compares what two lines have, with items as the unit."""
     mine, theirs = a.means_SQ(a.steps), b.means_SQ(b.steps)
     if mine is not None and theirs is not None and same_items(a, b):
         differences_QS = (mine - theirs).T
         basis = f"paired over {len(differences_QS)} items x {_samples(a, b)} samples, {a.compared_at}"
-        return _paired([differences_QS], basis, _scope(a, b))
+        return _paired([differences_QS], basis, a, b)
     n_a, n_b = a.curves[0].curve.n, b.curves[0].curve.n
     gap = a.end - b.end
     if n_a and n_b:
         test = unpaired_tests.fisher_test(round(a.end * n_a), n_a, round(b.end * n_b), n_b)
         detectable = power.detectable_difference(min(n_a, n_b), min(a.end, b.end))
         basis = f"unpaired, {n_a} and {n_b} items, {a.compared_at}"
-        return Difference(gap, None, None, test.p, detectable, "L1", basis, _scope(a, b))
+        return Difference(
+            gap, None, None, test.p, detectable, "L1", basis, caveat=_caveat(a, b), items=min(n_a, n_b), seeds=_runs(a, b)
+        )
     return Difference(gap, None, None, float("nan"), None, "L0", f"points only, {a.compared_at}")
 
 
-def _paired(differences: Sequence[np.ndarray], basis: str, scope: str) -> Difference:
+def _paired(differences: Sequence[np.ndarray], basis: str, a: ComparedLine, b: ComparedLine) -> Difference:
     """Tests item differences [Q] or [Q, S] of each benchmark; benchmarks count the same."""
     means = [values.mean(1) if values.ndim == 2 else values for values in differences]
     interval, p, detectable = macro_difference(means)
-    return Difference(interval.mean, interval.low, interval.high, p, detectable, "L2", basis, scope)
+    return Difference(
+        interval.mean, interval.low, interval.high, p, detectable, "L2", basis, caveat=_caveat(a, b),
+        items=sum(map(len, means)), seeds=_runs(a, b),
+    )  # fmt: skip
 
 
 def macro_difference(differences: Sequence[np.ndarray]) -> tuple[intervals.Interval, float, float]:
@@ -74,34 +100,75 @@ def _samples(a: ComparedLine, b: ComparedLine) -> str:
     return str(sizes[0]) if len(set(sizes)) == 1 else " and ".join(map(str, sizes))
 
 
-def _scope(a: ComparedLine, b: ComparedLine) -> str:
+def _runs(a: ComparedLine, b: ComparedLine) -> int:
+    """Returns the runs per line, the smaller number where they differ."""
+    return min(len(a.curves), len(b.curves))
+
+
+def _caveat(a: ComparedLine, b: ComparedLine) -> str:
     if len(a.curves) == len(b.curves) == 1:
-        return "One run each: this compares two checkpoints, not two methods."
-    return "Means of too few seeds: this compares checkpoints, not methods."
+        return "One run each: this compares two checkpoints. Two or more seeds per arm would compare what was varied."
+    return (
+        "One of the lines is a single run: this compares checkpoints. Two or more seeds per arm would compare what was varied."
+    )
 
 
-OVER_SEEDS = "Three seeds or more each: this compares what was varied, on these items."
+def _over_runs(
+    a: ComparedLine, b: ComparedLine, spread: RunSpread, ends: Sequence[Sequence[float]], i: int, j: int
+) -> Difference:
+    """Compares lines i and j with runs as the unit."""
+    mine, theirs = a.run_means_SQ(), b.run_means_SQ()
+    paired = mine is not None and theirs is not None and same_items(a, b)
+    added = item_variance(mine, theirs) if mine is not None and theirs is not None and paired else 0.0
+    basis = f"{_spread_words(spread, len(ends[i]), len(ends[j]))}, {a.compared_at}"
+    items = mine.shape[1] if mine is not None else None
+    return _run_level(spread, ends, i, j, added, basis, items)
 
 
-def _over_seeds(a: ComparedLine, b: ComparedLine) -> Difference:
-    interval, test = unpaired_tests.welch_test(a.ends, b.ends)
-    basis = f"Welch's test over {len(a.curves)} and {len(b.curves)} seeds, {a.compared_at}"
-    gap = a.end - b.end
-    if test.p != test.p:  # seeds that end alike have no spread to test against
-        return Difference(gap, None, None, test.p, None, "L3", basis)
-    return Difference(gap, interval.low, interval.high, test.p, _detectable_over_seeds(interval), "L3", basis, OVER_SEEDS)
+def _run_level(
+    spread: RunSpread, ends: Sequence[Sequence[float]], i: int, j: int, added: float, basis: str, items: int | None
+) -> Difference:
+    difference, seeds = run_difference(spread, ends, i, j, added), min(len(ends[i]), len(ends[j]))
+    if difference.se <= 1e-12:  # runs that end alike have no spread to test against
+        return Difference(
+            difference.mean, None, None, float("nan"), None, "L3", basis, Scope.CONFIGURATION, items=items, seeds=seeds
+        )
+    low, high = difference.interval()
+    caveat = f"Runs are the unit ({len(ends[i])} and {len(ends[j])}): this compares what was varied."
+    return Difference(
+        difference.mean,
+        low,
+        high,
+        difference.p,
+        difference.detectable(),
+        "L3",
+        basis,
+        Scope.CONFIGURATION,
+        caveat,
+        items,
+        seeds,
+    )
 
 
-def _detectable_over_seeds(interval: intervals.Interval) -> float:
-    """Estimates the detectable difference in proportion to half the interval, as for many seeds: 1.96 and .842 SE."""
-    return (interval.high - interval.low) / 2 * (1 + 0.842 / 1.96)
+def _spread_words(spread: RunSpread, runs_a: int, runs_b: int) -> str:
+    if not spread.is_pooled:
+        return f"Welch's test over {runs_a} and {runs_b} runs, because the arms differ in spread"
+    arms = int((spread.sizes_A > 1).sum())
+    return f"t-test over {runs_a} and {runs_b} runs, spread pooled over {arms} arms ({spread.pooled[1]} degrees of freedom)"
 
 
-def overall_difference(pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -> Difference | None:
-    """Compares two lines over several benchmarks, each counting the same: over seeds, else over items; None without either."""
-    enough_seeds = min(len(line.curves) for pair in pairs for line in pair) >= MIN_SEEDS
-    over_seeds = _overall_over_seeds(pairs) if enough_seeds else None
-    return over_seeds or _overall_over_items(pairs)
+def overall_differences(benchmarks: Sequence[Sequence[ComparedLine]]) -> dict[Pair, Difference]:
+    """Compares all pairs of lines over the benchmarks that both have, each counting the same; two benchmarks at least."""
+    by_name = [{line.name: line for line in lines} for lines in benchmarks]
+    names = list(dict.fromkeys(name for lines in by_name for name in lines))
+    over_runs = _overall_over_runs(by_name, names)
+    differences = {}
+    for a, b in combinations(names, 2):
+        pairs = [(lines[a], lines[b]) for lines in by_name if a in lines and b in lines]
+        difference = over_runs.get((a, b)) or (_overall_over_items(pairs) if len(pairs) > 1 else None)
+        if difference is not None:
+            differences[a, b] = difference
+    return differences
 
 
 def _overall_over_items(pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -> Difference | None:
@@ -113,20 +180,31 @@ def _overall_over_items(pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -> D
             return None
         differences.append((mine - theirs).mean(0))
     basis = f"mean of {len(pairs)} benchmarks, paired over {sum(map(len, differences))} items"
-    return _paired(differences, basis, _scope(*pairs[0]))
+    return _paired(differences, basis, *pairs[0])
 
 
-def _overall_over_seeds(pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -> Difference | None:
-    """Applies Welch's test to each seed's mean over the benchmarks; None where a seed lacks one of them."""
-    ends: list[list[float]] = []
-    for side in (0, 1):
-        by_run = [{m.curve.origin: end for m, end in zip(p[side].curves, p[side].ends, strict=True)} for p in pairs]
-        if any(benchmark.keys() != by_run[0].keys() for benchmark in by_run):
-            return None
-        ends.append(np.array([[benchmark[run] for run in by_run[0]] for benchmark in by_run]).mean(0).tolist())
-    interval, test = unpaired_tests.welch_test(ends[0], ends[1])
-    if test.p != test.p:
-        return None
-    basis = f"mean of {len(pairs)} benchmarks, Welch's test over {len(ends[0])} and {len(ends[1])} seeds"
-    detectable = _detectable_over_seeds(interval)
-    return Difference(interval.mean, interval.low, interval.high, test.p, detectable, "L3", basis, OVER_SEEDS)
+def _overall_over_runs(by_name: Sequence[dict[str, ComparedLine]], names: Sequence[str]) -> dict[Pair, Difference]:
+    """Compares each run's mean over the benchmarks, for the lines whose runs all have every benchmark."""
+    if len(by_name) < 2:
+        return {}
+    ends_by_name = {name: means for name in names if (means := _mean_ends(by_name, name))}
+    ends, known = list(ends_by_name.values()), list(ends_by_name)
+    spread, differences = run_spread(ends), {}
+    for i, j in combinations(range(len(known)), 2):
+        if min(len(ends[i]), len(ends[j])) >= MIN_RUNS:
+            basis = f"mean of {len(by_name)} benchmarks, {_spread_words(spread, len(ends[i]), len(ends[j]))}"
+            difference = _run_level(spread, ends, i, j, 0.0, basis, None)
+            if difference.p == difference.p:
+                differences[known[i], known[j]] = difference
+    return differences
+
+
+def _mean_ends(by_name: Sequence[dict[str, ComparedLine]], name: str) -> list[float]:
+    """Returns the mean over benchmarks of each run of a line; empty where a run lacks one of them."""
+    if any(name not in lines for lines in by_name):
+        return []
+    by_run = [{m.curve.origin: end for m, end in zip(lines[name].curves, lines[name].ends, strict=True)} for lines in by_name]
+    if any(benchmark.keys() != by_run[0].keys() for benchmark in by_run):
+        return []
+    means: list[float] = np.array([[benchmark[run] for run in by_run[0]] for benchmark in by_run]).mean(0).tolist()
+    return means

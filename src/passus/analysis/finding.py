@@ -1,11 +1,11 @@
-"""A finding: a claim about curves with its numbers, its evidence and a conclusion.
+"""A finding: a claim about curves with its numbers, its evidence, its scope and a conclusion.
 
 Evidence levels: L0 has points only, L1 also the number of items and samples behind a point, L2 every item and sample, L3
-several seeds. One run per arm compares checkpoints; only L3 compares methods.
+several runs per arm. Only with several runs per arm has a claim the scope of a configuration.
 """
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +22,13 @@ QUESTIONS = {
     "A20": "legibility",
 }  # fmt: skip
 EVIDENCE = {"L0": "points only", "L1": "counts", "L2": "items + samples", "L3": "several seeds"}
+
+
+class Scope(StrEnum):
+    CHECKPOINT = "checkpoint"
+    """About these weights, on items like these. Items are the unit, and other seeds may give another result."""
+    CONFIGURATION = "configuration"
+    """About a method, family, size or setting. Runs are the unit."""
 
 
 class Conclusion(StrEnum):
@@ -53,9 +60,16 @@ class Finding:
     """95 % CI of the effect, not adjusted for multiplicity."""
     p: float | None = None
     q: float | None = None
-    """p after Benjamini and Hochberg over all tests of the report."""
+    """p after Holm's correction over all tests of the report."""
     line: int | None = None
     """Line of the chart description that makes the claim."""
+    scope: Scope = Scope.CHECKPOINT
+    items: int | None = None
+    """Items behind it."""
+    seeds: int | None = None
+    """Runs per arm, the smallest number where arms differ."""
+    margin: float | None = None
+    """Margin that the claim was tested against, where there is one."""
 
     @property
     def name(self) -> str:
@@ -67,9 +81,15 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the finding without missing and non-finite values."""
-        fields = {"said" if name == "sentence" else name: value for name, value in asdict(self).items()}
-        fields |= {"question": self.name, "verdict": str(self.verdict)}
-        fields["numbers"] = {key: value for key, value in self.numbers.items() if math.isfinite(value)}
+        numbers = {key: value for key, value in self.numbers.items() if math.isfinite(value)}
+        has_interval = self.low is not None and self.high is not None
+        fields = {
+            "id": self.id, "name": self.name, "series": self.series, "benchmark": self.benchmark, "claim": self.claim,
+            "scope": str(self.scope), "verdict": str(self.verdict), "level": self.level, "evidence": self.evidence,
+            "estimate": next(iter(numbers.values()), None), "interval": [self.low, self.high] if has_interval else None,
+            "p": self.p, "q": self.q, "items": self.items, "seeds": self.seeds, "margin": self.margin, "numbers": numbers,
+            "line": self.line, "text": self.sentence,
+        }  # fmt: skip
         return {key: v for key, v in fields.items() if v is not None and not (isinstance(v, float) and not math.isfinite(v))}
 
 

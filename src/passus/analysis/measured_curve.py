@@ -75,7 +75,10 @@ class MeasuredCurve:
         p: float | None = None,
     ) -> Finding:
         level = "L2" if self.items is not None else "L1" if self.se_T is not None else "L0"
-        return Finding(id, self.name, self.curve.benchmark, claim, verdict, level, sentence, numbers or {}, low, high, p)
+        return Finding(
+            id, self.name, self.curve.benchmark, claim, verdict, level, sentence, numbers or {}, low, high, p,
+            items=len(self.items.item_Q) if self.items is not None else self.curve.n, seeds=1 if self.curve.origin else None,
+        )  # fmt: skip
 
     def at(self, x: float) -> str:
         return x_at(self.x_label, x)

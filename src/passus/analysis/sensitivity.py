@@ -12,13 +12,14 @@ import numpy as np
 from scipy.special import fdtrc
 
 from passus.analysis.compared_line import ComparedLine, same_items
-from passus.analysis.end_difference import MIN_SEEDS
 from passus.analysis.finding import Conclusion, Finding
 from passus.analysis.wording import supported_if
 from passus.formatting import p_value
 from passus.stats import resampling, variance
 
 RESAMPLES = 1000
+MIN_SEEDS = 3
+"""Runs per setting that an analysis of variance needs here."""
 MAX_NAMED_KEYS = 3
 """Keys of one factor that are listed by name."""
 CLAIM = "settings change the final accuracy beyond the spread of seeds"

@@ -15,7 +15,7 @@ from scipy.special import stdtr, stdtrit
 from scipy.stats import bartlett
 
 UNLIKE_LEVEL = 0.1
-"""Level of the test for unlike spreads. It is generous, because a missed difference costs coverage and a false one only width."""
+"""Level of the test for unlike spreads. It is generous: a missed difference costs coverage, a false one only width."""
 
 
 @dataclass(frozen=True)
