@@ -74,5 +74,7 @@ def test_sentences_are_sentences_without_codes():
 def test_json_keeps_the_codes_and_its_keys():
     (finding, *_) = findings_of([curve(np.random.default_rng(51), RISE_T)])
     fields = finding.to_json()
-    assert fields["id"] == "A1" and fields["level"] == "L2" and fields["question"] == "improvement"
-    assert fields["verdict"] == "supported" and fields["said"] == finding.sentence and "sentence" not in fields
+    assert fields["id"] == "A1" and fields["level"] == "L2" and fields["name"] == "improvement"
+    assert fields["verdict"] == "supported" and fields["text"] == finding.sentence and fields["scope"] == "checkpoint"
+    assert fields["estimate"] == finding.numbers["gain"] and fields["interval"] == [finding.low, finding.high]
+    assert fields["items"] == 200 and fields["p"] <= fields["q"]

@@ -33,7 +33,7 @@ def test_whether_larger_ones_gain_more_is_an_interaction():
     # Two doublings lie between neighbours, which gain .1 more each: .05 per doubling.
     assert more[-1].low < 0.05 < more[-1].high and more[-1].numbers["per_doubling"] == pytest.approx(0.05, abs=0.015)
     (higher,) = [finding for finding in findings if "end higher" in finding.claim and finding.benchmark == OVERALL]
-    assert higher.verdict is Conclusion.SUPPORTED and "3 of 3 benchmarks" in higher.sentence
+    assert "3 of 3 benchmarks" in higher.sentence and higher.p < 0.05  # three blocks of three: too few after the correction
 
 
 @pytest.mark.parametrize(

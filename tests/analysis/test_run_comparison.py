@@ -1,4 +1,4 @@
-"""Two runs on the same items."""
+"""Two runs, or two groups of runs, on the same items."""
 
 import json
 
@@ -7,6 +7,7 @@ import pytest
 
 from helpers.synthetic_runs import ITEMS, STEPS, make_run
 from passus.analysis import finding, run_comparison
+from passus.analysis.run_groups import compared_runs
 from passus.cli.compare import compare as passus_compare
 from passus.errors import UsageError
 
@@ -14,7 +15,7 @@ from passus.errors import UsageError
 def test_a_difference_is_found_on_each_benchmark_and_over_all(tmp_path):
     make_run(tmp_path / "a", {"x": 0.15, "y": 0.15}, seed=1)
     make_run(tmp_path / "b", {"x": 0.0, "y": 0.0}, seed=2)
-    x, y, both = run_comparison.compare(tmp_path / "a", tmp_path / "b")
+    x, y, both = run_comparison.compare(compared_runs([tmp_path / "a", tmp_path / "b"]))
     assert (x.benchmark, y.benchmark, both.benchmark) == ("x", "y", finding.OVERALL)
     assert x.steps == [30, 40, 50] and both.items == 2 * ITEMS
     for comparison in (x, y, both):
@@ -29,18 +30,18 @@ def test_the_terminal_shows_the_difference_and_the_items_behind_it(tmp_path, cap
     make_run(tmp_path / "a", {"x": 0.15}, seed=1)
     make_run(tmp_path / "b", {"x": 0.0}, seed=2)
     monkeypatch.chdir(tmp_path)
-    assert passus_compare(tmp_path / "a", tmp_path / "b", fail_on_regression=True) == 0
+    assert passus_compare([tmp_path / "a", tmp_path / "b"], fail_on_regression=True) == 0
     output = capsys.readouterr().out
     assert "A minus B is +1" in output and "paired over 60 items x 4 samples" in output and "items that only A solves" in output
     assert "\x1b[31m" not in output and "\\x1b[31mred" in output
-    assert passus_compare(tmp_path / "b", tmp_path / "a", fail_on_regression=True, json_=True) == 3
+    assert passus_compare([tmp_path / "b", tmp_path / "a"], fail_on_regression=True, json_=True) == 3
     assert json.loads(capsys.readouterr().out)["difference"] < 0
 
 
 def test_equal_runs_do_not_differ(tmp_path):
     make_run(tmp_path / "a", {"x": 0.0})
     make_run(tmp_path / "b", {"x": 0.0})
-    (comparison,) = run_comparison.compare(tmp_path / "a", tmp_path / "b", summary="area")
+    (comparison,) = run_comparison.compare(compared_runs([tmp_path / "a", tmp_path / "b"]), summary="area")
     assert (comparison.difference, comparison.p, comparison.gained, comparison.lost) == (0.0, 1.0, [], [])
     assert comparison.steps == list(STEPS)
 
@@ -54,7 +55,7 @@ def test_what_cannot_be_paired_is_refused(tmp_path, other, words):
     make_run(tmp_path / "a", {"x": 0.0})
     make_run(tmp_path / "b", **({"shifts": {"x": 0.0}} | other))
     with pytest.raises(UsageError, match=words):
-        run_comparison.compare(tmp_path / "a", tmp_path / "b")
+        run_comparison.compare(compared_runs([tmp_path / "a", tmp_path / "b"]))
 
 
 def test_an_area_counts_eval_points_by_their_distance():
@@ -75,18 +76,16 @@ def test_runs_at_other_temperatures_are_not_compared(tmp_path):
     path = other.path / "evals.jsonl"
     path.write_text(path.read_text().replace('"temperature": 1.0', '"temperature": 0.0'))
     with pytest.raises(UsageError, match="at one temperature"):
-        run_comparison.compare(tmp_path / "a", tmp_path / "b")
+        run_comparison.compare(compared_runs([tmp_path / "a", tmp_path / "b"]))
 
 
 def test_one_run_each(tmp_path):
     make_run(tmp_path / "both" / "a", {"x": 0.0})
     make_run(tmp_path / "both" / "b", {"x": 0.0})
-    with pytest.raises(UsageError, match="holds 2 runs"):
-        run_comparison.compare(tmp_path / "both", tmp_path / "both" / "a")
     with pytest.raises(UsageError, match="is not a run"):
-        run_comparison.compare(tmp_path / "nowhere", tmp_path / "both" / "a")
+        run_comparison.compare(compared_runs([tmp_path / "nowhere", tmp_path / "both" / "a"]))
     with pytest.raises(UsageError, match="--benchmark xx"):
-        run_comparison.compare(tmp_path / "both" / "b", tmp_path / "both" / "a", benchmark="xx")
+        run_comparison.compare(compared_runs([tmp_path / "both" / "b", tmp_path / "both" / "a"]), benchmark="xx")
 
 
 def test_runs_that_count_different_answers_are_not_compared(tmp_path):
@@ -95,4 +94,57 @@ def test_runs_that_count_different_answers_are_not_compared(tmp_path):
         rows = [json.loads(line) | {"extract": mode} for line in path.read_text().splitlines()]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(UsageError, match=r'eval\.extract = "any".*eval.extract = "boxed"'):
-        run_comparison.compare(tmp_path / "a", tmp_path / "b")
+        run_comparison.compare(compared_runs([tmp_path / "a", tmp_path / "b"]))
+
+
+def make_seeds(folder, shifts, method="grpo"):
+    """Writes one run per shift, which differ by seed and by the luck of their training."""
+    for seed, shift in enumerate(shifts):
+        path = folder / f"{method}-{seed}"
+        run = make_run(path, {"x": shift, "y": shift}, seed=100 * len(method) + seed)
+        config = path / "config.toml"
+        text = config.read_text().replace("seed = 0", f"seed = {seed}", 1)
+        config.write_text(text.replace('name = "grpo"', f'name = "{method}"'))
+        assert run.config().seed == seed
+
+
+def test_groups_of_runs_have_runs_as_their_unit(tmp_path):
+    """The runs of one side differ by four points of luck, so a difference of four points between single runs is no finding."""
+    make_seeds(tmp_path / "a", [0.10, 0.06, 0.14])
+    make_seeds(tmp_path / "b", [0.08, 0.12, 0.04], "dapo")
+    x, y, both = run_comparison.compare(compared_runs([tmp_path / "a", tmp_path / "b"]))
+    for comparison in (x, y, both):
+        assert comparison.scope == "configuration" and comparison.seeds == (3, 3) and comparison.p > 0.05
+        assert "3 and 3 runs" in comparison.sentence
+    pair = run_comparison.compare(compared_runs([tmp_path / "a" / "grpo-2", tmp_path / "b" / "dapo-2"]))[0]
+    assert pair.scope == "checkpoint" and pair.p < 0.05 and pair.seeds == (1, 1)
+
+
+def test_more_than_two_paths_are_grouped_by_their_settings_or_by_a_field(tmp_path):
+    make_seeds(tmp_path, [0.2, 0.21])
+    make_seeds(tmp_path, [0.0, 0.01], "dapo")
+    paths = sorted(path for path in tmp_path.iterdir())
+    by_settings, by_field = compared_runs(paths), compared_runs(paths, by="method.name")
+    assert [run.path.name for run in by_settings.a] == [run.path.name for run in by_field.a] == ["dapo-0", "dapo-1"]
+    assert run_comparison.compare(by_field)[0].difference < -0.1
+    assert run_comparison.has_regressed(run_comparison.compare(by_field))
+    with pytest.raises(UsageError, match="nothing but the seed"):
+        compared_runs([*paths[:2], paths[0]])
+    with pytest.raises(UsageError, match=r"--by method\.nam"):
+        compared_runs(paths, by="method.nam")
+    with pytest.raises(UsageError, match="4 runs make 1 group"):
+        compared_runs(paths, by="train.steps")
+
+
+def test_runs_that_differ_only_by_seed_are_said_to_be_that(tmp_path, capsys):
+    make_seeds(tmp_path, [0.0, 0.2])
+    assert passus_compare([tmp_path / "grpo-0", tmp_path / "grpo-1"], fail_on_regression=True) == 0
+    output = capsys.readouterr().out
+    assert "differ in nothing but the seed" in output and "a seed is no regression" in output
+
+
+def test_the_exit_code_of_single_runs_is_explained(tmp_path, capsys):
+    make_seeds(tmp_path, [0.0])
+    make_seeds(tmp_path, [0.2], "dapo")
+    assert passus_compare([tmp_path / "grpo-0", tmp_path / "dapo-0"], fail_on_regression=True) == 3
+    assert "this checkpoint is worse, not that its settings are" in capsys.readouterr().out

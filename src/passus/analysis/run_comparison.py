@@ -1,25 +1,29 @@
-"""Two runs on the same items, A against B: the difference per benchmark and overall, and the items that make it.
+"""Runs against runs on the same items, A minus B: the difference per benchmark and overall, and the items that make it.
 
-The summary is fixed: the mean of the last three eval points that both have, or the area under the curve. Never a step that
-somebody picked.
+A and B are single runs, or groups of runs that differ by seed. Two runs or more on both sides make runs the unit; otherwise
+items are the unit, and the difference is one of checkpoints. The summary is fixed: the mean of the last three eval points that
+all have, or the area under the curve. Never a step that somebody picked.
+
+Shapes: S runs of a side, Q items.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from passus.analysis.finding import OVERALL
+from passus.analysis.finding import OVERALL, Scope
 from passus.analysis.measured_curve import MeasuredCurve, final_points, measure_curve
+from passus.analysis.run_groups import ComparedRuns
 from passus.analysis.wording import ci
 from passus.errors import UsageError, nearest
 from passus.formatting import p_value, points
 from passus.runs.read_curves import run_curves
-from passus.runs.run_folder import RunFolder, find_runs
+from passus.runs.run_folder import RunFolder
 from passus.stats import multiplicity, paired_tests, power, resampling
 from passus.stats.intervals import Interval
+from passus.stats.run_spread import item_variance, run_difference, run_spread
 
 EXAMPLES = 3
 Summary = Literal["last", "area"]
@@ -44,17 +48,25 @@ class BenchmarkComparison:
     """Items that A solves in most samples and B does not, at the last eval point."""
     lost: list[int] = field(default_factory=list)
     extract: str = ""
-    """Answers that counted, `any` or `boxed`, the same in both runs."""
+    """Answers that counted, `any` or `boxed`, the same in all runs."""
+    scope: Scope = Scope.CHECKPOINT
+    seeds: tuple[int, int] = (1, 1)
+    """Runs of A and of B."""
 
     @property
     def sentence(self) -> str:
-        evidence = f"{ci(self.low, self.high)}, {p_value(self.p)}, paired over {self.items} items x {self.samples} samples"
+        unit = f"{self.seeds[0]} and {self.seeds[1]} runs, {self.items} items x {self.samples} samples"
+        if self.scope is Scope.CHECKPOINT:
+            unit = f"paired over {self.items} items x {self.samples} samples"
+        evidence = f"{ci(self.low, self.high)}, {p_value(self.p)}, {unit}" if self.p == self.p else f"no test, {unit}"
         evidence += f", extraction {self.extract}" if self.extract else ""
         return f"A minus B is {points(self.difference)} ({evidence})."
 
     def to_json(self) -> dict[str, Any]:
+        """Returns the comparison without values that are not finite."""
         fields = {"smallest" if name == "detectable" else name: value for name, value in vars(self).items()}
-        return fields | {"said": self.sentence}
+        fields |= {"scope": str(self.scope), "seeds": list(self.seeds), "text": self.sentence}
+        return {key: v for key, v in fields.items() if not (isinstance(v, float) and not np.isfinite(v))}
 
 
 def has_regressed(comparisons: Sequence[BenchmarkComparison]) -> bool:
@@ -67,69 +79,95 @@ def has_regressed(comparisons: Sequence[BenchmarkComparison]) -> bool:
     )  # fmt: skip
 
 
-def compare(a: Path, b: Path, benchmark: str | None = None, summary: Summary = "last") -> list[BenchmarkComparison]:
-    """Compares every benchmark that both runs have, then their mean where there are several. Refuses runs on other items."""
-    mine, theirs = curves_of_two_runs(a, b)
-    shared = [name for name in mine if name in theirs]
+def compare(runs: ComparedRuns, benchmark: str | None = None, summary: Summary = "last") -> list[BenchmarkComparison]:
+    """Compares every benchmark that all runs have, then their mean where there are several. Refuses runs on other items."""
+    curves = [_curves_by_benchmark(side, [*runs.a, *runs.b]) for side in (runs.a, runs.b)]
+    every = [by_benchmark for side in curves for by_benchmark in side]
+    shared = [name for name in every[0] if all(name in by_benchmark for by_benchmark in every)]
     if not shared:
         raise UsageError(
-            f"{a} and {b} have no benchmark in common: {', '.join(mine) or 'none'}; {', '.join(theirs) or 'none'}",
-            expected="two runs of one suite, at one temperature",
+            f"{runs} have no benchmark in common: {'; '.join(', '.join(names) or 'none' for names in every)}",
+            expected="runs of one suite, at one temperature",
         )
     if benchmark is not None and benchmark not in shared:
         raise UsageError(f"--benchmark {benchmark}", expected=", ".join(shared), write=nearest(benchmark, shared))
-    chosen = [benchmark] if benchmark else shared
-    differences = {name: _differences(mine[name], theirs[name], summary, a, b) for name in chosen}
-    comparisons = [_compare_benchmark(name, *differences[name], mine[name], theirs[name]) for name in chosen]
+    sides = {
+        name: _Sides.of([by[name] for by in curves[0]], [by[name] for by in curves[1]], summary, runs)
+        for name in ([benchmark] if benchmark else shared)
+    }
+    comparisons = [_compare_benchmark(name, side) for name, side in sides.items()]
     by_temperature: dict[float | None, list[str]] = {}
-    for name in chosen:  # the items are the same at every temperature, so temperatures are not benchmarks
-        by_temperature.setdefault(mine[name].curve.temperature, []).append(name)
+    for name in sides:  # the items are the same at every temperature, so temperatures are not benchmarks
+        by_temperature.setdefault(curves[0][0][name].curve.temperature, []).append(name)
     for temperature, names in by_temperature.items():
         if len(names) > 1:
             single = [c for c in comparisons if c.benchmark in names]
             overall = OVERALL + (f", temperature {temperature:g}" if temperature is not None else "")
-            comparisons.append(_compare_overall(overall, single, [differences[name][0] for name in names]))
+            comparisons.append(_compare_overall(overall, single, [sides[name] for name in names]))
     return comparisons
 
 
-def curves_of_two_runs(a: Path, b: Path) -> tuple[dict[str, MeasuredCurve], dict[str, MeasuredCurve]]:
-    """Returns the curves of both runs by benchmark, and by temperature if the two have more than one."""
-    runs = [RunFolder(single_run(path)) for path in (a, b)]
-    series = run_curves(runs).series if runs[0].path != runs[1].path else run_curves(runs[:1]).series
-    by_run: list[dict[str, MeasuredCurve]] = [
-        {c.benchmark: measure_curve(c, c.name) for c in series if c.origin and c.origin.path == run.path} for run in runs
-    ]
-    return by_run[0], by_run[1]
+def _curves_by_benchmark(side: Sequence[RunFolder], runs: Sequence[RunFolder]) -> list[dict[str, MeasuredCurve]]:
+    """Returns the curves of each run of a side by benchmark, and by temperature if the runs have more than one."""
+    series = run_curves(list({run.path: run for run in runs}.values())).series
+    return [{c.benchmark: measure_curve(c, c.name) for c in series if c.origin and c.origin.path == run.path} for run in side]
 
 
-def single_run(path: Path) -> Path:
-    runs = find_runs(path)
-    if len(runs) != 1:
-        raise UsageError(
-            f"{path} holds {len(runs)} runs" if runs else f"{path} is not a run",
-            expected="one run folder",
-            write=str(runs[0]) if runs else "passus ls",
+@dataclass
+class _Sides:
+    """Item means of the runs of A and of B on one benchmark, over the compared eval points and at the last."""
+
+    steps: list[float]
+    items: list[int]
+    means: tuple[np.ndarray, np.ndarray]
+    """[S, Q] of A and of B."""
+    last: tuple[np.ndarray, np.ndarray]
+    """[Q] of A and of B at the last eval point, as means over runs."""
+    samples: str
+    extract: str
+
+    @classmethod
+    def of(cls, a: list[MeasuredCurve], b: list[MeasuredCurve], summary: Summary, runs: ComparedRuns) -> "_Sides":
+        first, every = a[0], [*a, *b]
+        name = first.curve.benchmark
+        common = [x for x in first.x_T.tolist() if all(x in m.x_T for m in every)]
+        if not common:
+            raise UsageError(f"{name}: {runs} have no eval point in common", expected="the same eval.every")
+        if first.items is None or any(m.items is None or not m.items.same_as(first.items) for m in every):
+            raise UsageError(
+                f"{name}: {runs} were not evaluated on the same items, or their rows are not kept",
+                expected="the same benchmark, eval.limit and items/ folders",
+            )
+        steps = common if summary == "area" else final_points(common)
+        at, items = [int(x) for x in steps], first.items.item_Q
+        outcomes = [[m.items.at(items, at).means_TQ for m in side if m.items is not None] for side in (a, b)]
+        weights_T = _weights(steps, summary)
+        means, last = ([np.array([fold(run) for run in side]) for side in outcomes] for fold in (weights_T.__matmul__, _last))
+        sizes = dict.fromkeys(str(m.items.correct_TQK.shape[2]) for m in every if m.items is not None)
+        return cls(
+            steps,
+            list(items),
+            (means[0], means[1]),
+            (last[0].mean(0), last[1].mean(0)),
+            " and ".join(sizes),
+            first.curve.extract,
         )
-    return runs[0]
+
+    @property
+    def has_runs(self) -> bool:
+        return min(map(len, self.means)) > 1
+
+    @property
+    def differences_Q(self) -> np.ndarray:
+        return np.asarray(self.means[0].mean(0) - self.means[1].mean(0))
+
+    @property
+    def seeds(self) -> tuple[int, int]:
+        return len(self.means[0]), len(self.means[1])
 
 
-def _differences(
-    a: MeasuredCurve, b: MeasuredCurve, summary: Summary, path_a: Path, path_b: Path
-) -> tuple[np.ndarray, list[float]]:
-    """Returns differences_Q of the summary, and the eval points that it covers."""
-    name = a.curve.benchmark
-    common = [x for x in a.x_T.tolist() if x in set(b.x_T.tolist())]
-    if not common:
-        raise UsageError(f"{name}: {path_a} and {path_b} have no eval point in common", expected="the same eval.every")
-    steps = common if summary == "area" else final_points(common)
-    if a.items is None or b.items is None or not a.items.same_as(b.items):
-        raise UsageError(
-            f"{name}: {path_a} and {path_b} were not evaluated on the same items, or their rows are not kept",
-            expected="the same benchmark, eval.limit and items/ folders",
-        )
-    at = [int(x) for x in steps]
-    mine, theirs = (items.at(a.items.item_Q, at).means_TQ for items in (a.items, b.items))
-    return np.asarray(_weights(steps, summary) @ (mine - theirs)), steps
+def _last(means_TQ: np.ndarray) -> np.ndarray:
+    return np.asarray(means_TQ[-1])
 
 
 def _weights(steps: list[float], summary: Summary) -> np.ndarray:
@@ -140,20 +178,34 @@ def _weights(steps: list[float], summary: Summary) -> np.ndarray:
     return np.asarray((np.append(gaps, 0.0) + np.append(0.0, gaps)) / 2)
 
 
-def _compare_benchmark(
-    name: str, differences_Q: np.ndarray, steps: list[float], a: MeasuredCurve, b: MeasuredCurve
-) -> BenchmarkComparison:
-    assert a.items is not None and b.items is not None
-    items = a.items.item_Q
-    solved_a, solved_b = (outcomes.at(items, [int(steps[-1])]).means_TQ[0] > 0.5 for outcomes in (a.items, b.items))
-    interval, p = _test(differences_Q)
-    samples = " and ".join(dict.fromkeys(str(outcomes.correct_TQK.shape[2]) for outcomes in (a.items, b.items)))
+def _compare_benchmark(name: str, sides: _Sides) -> BenchmarkComparison:
+    solved_a, solved_b = (means_Q > 0.5 for means_Q in sides.last)
+    gained = [item for item, by_a, by_b in zip(sides.items, solved_a, solved_b, strict=True) if by_a and not by_b]
+    lost = [item for item, by_a, by_b in zip(sides.items, solved_a, solved_b, strict=True) if by_b and not by_a]
+    facts = (len(sides.items), sides.samples, sides.steps)
+    if sides.has_runs:
+        return _over_runs(
+            name, [means_SQ.mean(1).tolist() for means_SQ in sides.means], item_variance(*sides.means), facts, gained, lost,
+            sides.extract,
+        )  # fmt: skip
+    interval, p = _test(sides.differences_Q)
     return BenchmarkComparison(
-        name, interval.mean, interval.low, interval.high, p, len(items), samples, steps,
-        power.detectable_paired_difference(differences_Q),
-        [item for item, by_a, by_b in zip(items, solved_a, solved_b, strict=True) if by_a and not by_b],
-        [item for item, by_a, by_b in zip(items, solved_a, solved_b, strict=True) if by_b and not by_a],
-        a.curve.extract,
+        name, interval.mean, interval.low, interval.high, p, *facts,
+        power.detectable_paired_difference(sides.differences_Q), gained, lost, sides.extract, seeds=sides.seeds,
+    )  # fmt: skip
+
+
+def _over_runs(
+    name: str, ends: list[list[float]], added: float, facts: tuple[int, str, list[float]], gained: list[int], lost: list[int],
+    extract: str,
+) -> BenchmarkComparison:  # fmt: skip
+    """Compares the runs' accuracies, with runs as the unit. Runs that all end alike have no spread to test against."""
+    difference = run_difference(run_spread(ends), ends, 0, 1, added)
+    low, high = difference.interval() if difference.se > 1e-12 else (float("nan"), float("nan"))
+    p, detectable = (difference.p, difference.detectable()) if difference.se > 1e-12 else (float("nan"), float("nan"))
+    return BenchmarkComparison(
+        name, difference.mean, low, high, p, *facts, detectable, gained, lost, extract, Scope.CONFIGURATION,
+        (len(ends[0]), len(ends[1])),
     )  # fmt: skip
 
 
@@ -165,15 +217,19 @@ def _test(differences_Q: np.ndarray, counts: Sequence[int] | None = None) -> tup
     return interval, paired_tests.sign_flip_test(differences_Q, counts).p
 
 
-def _compare_overall(benchmark: str, single: list[BenchmarkComparison], differences: list[np.ndarray]) -> BenchmarkComparison:
-    """Compares the mean of the benchmarks, each counting the same; items are resampled within each."""
-    counts = [len(values_Q) for values_Q in differences]
-    interval, p = _test(np.concatenate(differences), counts)
-    # As many standard errors as on one benchmark.
-    parts = [c.detectable / len(single) for c in single]
+def _compare_overall(benchmark: str, single: list[BenchmarkComparison], sides: list[_Sides]) -> BenchmarkComparison:
+    """Compares the mean of the benchmarks, each counting the same."""
+    counts = [len(side.items) for side in sides]
     samples = single[0].samples if len({c.samples for c in single}) == 1 else "several"
-    detectable = float(np.sqrt(np.sum(np.square(parts))))
+    facts = (sum(counts), samples, single[0].steps)
+    if sides[0].has_runs:
+        ends = [np.mean([side.means[n].mean(1) for side in sides], axis=0).tolist() for n in (0, 1)]
+        added = sum(item_variance(*side.means) for side in sides) / len(sides) ** 2
+        return _over_runs(benchmark, ends, added, facts, [], [], single[0].extract)
+    interval, p = _test(np.concatenate([side.differences_Q for side in sides]), counts)
+    # As many standard errors as on one benchmark.
+    detectable = float(np.sqrt(np.sum(np.square([c.detectable / len(single) for c in single]))))
     return BenchmarkComparison(
-        benchmark, interval.mean, interval.low, interval.high, p, sum(counts), samples, single[0].steps, detectable,
-        extract=single[0].extract,
+        benchmark, interval.mean, interval.low, interval.high, p, *facts, detectable, extract=single[0].extract,
+        seeds=sides[0].seeds,
     )  # fmt: skip

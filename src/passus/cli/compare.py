@@ -1,4 +1,4 @@
-"""`passus compare`: two runs on the same items."""
+"""`passus compare`: two runs, or two groups of runs, on the same items."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,22 +9,27 @@ from passus.cli.options import Json
 
 
 def compare(
-    a: Path,
-    b: Path,
+    paths: Annotated[list[Path], Parameter(negative=())],
+    /,
     *,
+    by: str | None = None,
     benchmark: str | None = None,
     summary: Literal["last", "area"] = "last",
     fail_on_regression: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     json_: Json = False,
 ) -> int:
-    """Compare two runs item by item: A minus B with its 95 % CI, and the items that only one of them solves.
+    """Compare two runs, or two groups of runs, item by item: A minus B with its 95 % CI, and the items that only one solves.
+
+    With two runs or more on both sides, runs are the unit, and the difference is one of configurations. Otherwise it is one of
+    checkpoints.
 
     Parameters
     ----------
-    a
-        Run folder A, the new run.
-    b
-        Run folder B, the baseline.
+    paths
+        Run folders. Two paths are A (the new run, or a folder of runs) and B (the baseline). More than two are grouped by their
+        settings without the seed; the group of the first is A.
+    by
+        Group the runs by this field instead, such as method.name.
     benchmark
         Compare only on this benchmark.
     summary
@@ -36,14 +41,16 @@ def compare(
     """
     from passus.analysis.run_comparison import compare as compare_runs
     from passus.analysis.run_comparison import has_regressed
+    from passus.analysis.run_groups import compared_runs
     from passus.console import json_line, print_next_commands
     from passus.reports.terminal import print_comparison
 
-    comparisons = compare_runs(a, b, benchmark, summary)
+    runs = compared_runs(paths, by)
+    comparisons = compare_runs(runs, benchmark, summary)
     if json_:
         for comparison in comparisons:
-            print(json_line(comparison.to_json()))
+            print(json_line(comparison.to_json() | {"only_seed": runs.only_seed}))
     else:
-        print_comparison(comparisons, a, b, summary)
-        print_next_commands(f"passus plot {a} {b} --out figure.svg")
-    return 3 if fail_on_regression and has_regressed(comparisons) else 0
+        print_comparison(comparisons, runs, summary, fail_on_regression)
+        print_next_commands(f"passus plot {' '.join(map(str, paths))} --out figure.svg")
+    return 3 if fail_on_regression and has_regressed(comparisons) and not runs.only_seed else 0

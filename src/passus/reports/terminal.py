@@ -6,8 +6,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Conclusion, Finding
+from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Conclusion, Finding, Scope
 from passus.analysis.run_comparison import EXAMPLES, BenchmarkComparison
+from passus.analysis.run_groups import ComparedRuns, describe
 from passus.console import rich_console
 from passus.formatting import printable
 from passus.grading.grade import Verdict
@@ -41,10 +42,11 @@ def print_findings(findings: list[Finding]) -> None:
     console.print(f"\n{len(findings)} findings: {counts}")
 
 
-def print_comparison(comparisons: list[BenchmarkComparison], a: Path, b: Path, summary: str) -> None:
-    """Prints A minus B per benchmark, with examples of items that only one of the runs solves."""
+def print_comparison(comparisons: list[BenchmarkComparison], runs: ComparedRuns, summary: str, exit_code: bool) -> None:
+    """Prints A minus B per benchmark, with examples of items that only one side solves, and what the result is about."""
     console = rich_console(highlight=False)
-    console.print(Text(f"A = {a}\nB = {b}"))
+    console.print(Text(f"A = {describe(runs.a)}\nB = {describe(runs.b)}"))
+    a, b = runs.a[0].path, runs.b[0].path
     rule = {"last": "mean over", "area": "area under the curve,"}[summary]
     for compared in comparisons:
         first, last = compared.steps[0], compared.steps[-1]
@@ -56,8 +58,22 @@ def print_comparison(comparisons: list[BenchmarkComparison], a: Path, b: Path, s
         if not compared.benchmark.startswith(OVERALL):
             console.print(f"  items that only A solves: {len(compared.gained)}; that only B solves: {len(compared.lost)}")
             for items, solver in ((compared.gained, "only A"), (compared.lost, "only B")):
-                for item in items[:EXAMPLES]:
+                for item in items[:EXAMPLES] if runs.are_single else []:
                     _print_item(console, compared, item, solver, a, b)
+    for sentence in _meaning(comparisons, runs, exit_code):
+        console.print(sentence)
+
+
+def _meaning(comparisons: list[BenchmarkComparison], runs: ComparedRuns, exit_code: bool) -> list[str]:
+    """Says how far the differences generalise, and what the exit code means."""
+    if runs.only_seed:
+        meaning = "These runs differ in nothing but the seed: a difference between them is the luck of a run."
+        return [meaning, "Exit code 0: a seed is no regression."] if exit_code else [meaning]
+    if comparisons[0].scope is Scope.CONFIGURATION:
+        return ["Runs are the unit: this compares what was varied."]
+    meaning = "Fewer than two runs on a side: this compares checkpoints, on items like these. Other seeds may end otherwise."
+    code = "Exit code 3 would mean that this checkpoint is worse, not that its settings are."
+    return [meaning, code] if exit_code else [meaning]
 
 
 def _print_item(console: Console, compared: BenchmarkComparison, item: int, solver: str, a: Path, b: Path) -> None:

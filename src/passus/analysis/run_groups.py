@@ -1,0 +1,87 @@
+"""Which runs stand against which: two runs, two folders of runs, or the runs of two configurations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from passus.config.resolve import flatten
+from passus.errors import UsageError, nearest
+from passus.runs.origin import NO_DIFFERENCE
+from passus.runs.run_folder import RunFolder, find_runs
+
+
+@dataclass(frozen=True)
+class ComparedRuns:
+    """The runs of A and of B."""
+
+    a: list[RunFolder]
+    b: list[RunFolder]
+    only_seed: bool = False
+    """Whether all runs differ in nothing but the seed, so that a difference between them is the luck of a run."""
+
+    def __str__(self) -> str:
+        return " and ".join(describe(side) for side in (self.a, self.b))
+
+    @property
+    def are_single(self) -> bool:
+        return len(self.a) == len(self.b) == 1
+
+
+def describe(side: Sequence[RunFolder]) -> str:
+    """Names the runs of a side: the run, or their number and the first and the last."""
+    if len(side) == 1:
+        return str(side[0].path)
+    return f"{len(side)} runs ({side[0].path} to {side[-1].path.name})"
+
+
+def compared_runs(paths: Sequence[Path], by: str | None = None) -> ComparedRuns:
+    """Splits runs into two groups: by a field, by the two paths, or by all settings but the seed. A has the first run."""
+    found = [_runs_at(path) for path in paths]
+    runs = list({run.path.resolve(): run for at in found for run in at}.values())
+    if by is not None:
+        return _split(runs, {run.path: _field(run, by) for run in runs}, f"--by {by}")
+    if len(paths) == 2:
+        return ComparedRuns(found[0], found[1], _only_seed(found[0], found[1]))
+    if len(paths) < 2:
+        raise UsageError(f"{len(paths)} path", expected="two runs or groups of runs", write="passus compare A B")
+    return _split(runs, {run.path: _settings(run) for run in runs}, "the settings")
+
+
+def _runs_at(path: Path) -> list[RunFolder]:
+    runs = [RunFolder(run) for run in find_runs(path)]
+    if not runs:
+        raise UsageError(f"{path} is not a run", expected="a run folder, or a folder of them", write="passus ls")
+    return runs
+
+
+def _field(run: RunFolder, key: str) -> str:
+    fields = flatten(run.config())
+    if key not in fields:
+        raise UsageError(f"--by {key}", expected="a field of the experiment file", write=nearest(key, fields))
+    return str(fields[key])
+
+
+def _settings(run: RunFolder) -> str:
+    return str({key: value for key, value in flatten(run.config()).items() if key not in (*NO_DIFFERENCE, "name")})
+
+
+def _only_seed(a: Sequence[RunFolder], b: Sequence[RunFolder]) -> bool:
+    """Whether two sides have the same settings and other seeds."""
+    settings, seeds = {_settings(run) for run in [*a, *b]}, [{run.config().seed for run in side} for side in (a, b)]
+    return len(settings) == 1 and seeds[0] != seeds[1]
+
+
+def _split(runs: Sequence[RunFolder], keys: dict[Path, str], what: str) -> ComparedRuns:
+    groups: dict[str, list[RunFolder]] = {}
+    for run in runs:
+        groups.setdefault(keys[run.path], []).append(run)
+    if len(groups) != 2:
+        fields = [flatten(run.config()) for run in runs]
+        varying = [key for key in fields[0] if len({str(f.get(key)) for f in fields}) == 2 and key not in NO_DIFFERENCE]
+        raise UsageError(
+            f"{len(runs)} runs make {len(groups)} group{'s' * (len(groups) != 1)} by {what}",
+            expected="two groups" + (": all these runs differ in nothing but the seed" if len(groups) == 1 else ""),
+            write=f"--by {varying[0]}" if varying else None,
+        )
+    a, b = groups.values()
+    return ComparedRuns(a, b)
