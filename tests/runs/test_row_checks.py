@@ -38,9 +38,14 @@ def test_a_row_of_evals(run, key, value):
         load_curves([run.path])
 
 
-@pytest.mark.parametrize("line", ["[" * 100_000, '{"step": 1, "a": ' + "[" * 900 + "]" * 900 + "}", '{"step": 1, "x": NaN}',
-                                  '{"step": 1, "x": "text"}', '{"step": 1, "x": [1]}', '{"step": 1, "x": 1e999}', '{"step": 1' + "0" * 5000 + "}",
-                                  '{"step": 1, "x": "' + "y" * MAX_LINE + '"}', "5", "{}"])  # fmt: skip
+METRICS = [
+    "[" * 100_000, '{"step": 1, "a": ' + "[" * 900 + "]" * 900 + "}", '{"step": 1, "x": NaN}', '{"step": 1, "x": 1e999}',
+    '{"step": 1, "x": "text"}', '{"step": 1, "x": [1]}', '{"step": 1, "x": []}', '{"step": 1, "x": ""}',
+    '{"step": 1' + "0" * 5000 + "}", '{"step": 1, "x": "' + "y" * MAX_LINE + '"}', "5", "{}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", METRICS, ids=lambda line: line[:30])
 def test_a_row_of_metrics(run, line):
     (run.path / "metrics.jsonl").write_text(f'{{"step": 1, "x": 0.5}}\n{line}\n')
     with pytest.raises(PassusError):
