@@ -440,3 +440,14 @@ def test_a_model_of_the_hub_is_checked_too(tmp_path):
     assert lines[1].startswith("model.base = 'owner/tiny' cannot be loaded") and "pytorch_model.bin" in lines[1]
     assert any(line.startswith("model.base = 'owner/never-downloaded' cannot be loaded") for line in lines[2:])
     assert any("has no adapter_model.safetensors" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "nano/" + "a" * 300, "a\x00b", "[" * 400, "a/b@" + "c" * 300, "\ud800"])
+def test_a_name_that_cannot_be_a_path(adapter, name):
+    with pytest.raises(UsageError):
+        loader.load(name, "cpu", "float32")
+    with pytest.raises(UsageError):
+        loader.read_text_config(name)
+    (adapter / lora.BASE_FILE).unlink()
+    edit_json(adapter / lora.CONFIG_FILE, base_model_name_or_path=name)
+    refused(adapter, "adapter|no folder|no shipped model")

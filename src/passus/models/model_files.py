@@ -5,6 +5,7 @@ names the files. JSON files are bounded in size and nesting, and nothing is open
 """
 
 import math
+import os.path
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -66,7 +67,7 @@ def _is_bad_file(error: BaseException) -> bool:
 
 def local_folder(name: str, folder: str, *, weights: bool = True) -> str:
     """Returns the folder of a model; that of a hub id is downloaded first, unless it is on this machine already."""
-    if Path(folder).is_dir():
+    if os.path.isdir(folder):
         return folder
     patterns = [*HUB_FILES, *(["model*.safetensors", "adapter_model.safetensors"] if weights else [])]
     expected = "a folder, or the id of a model on the hub (owner/name) that this machine can reach or has downloaded"
