@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
@@ -29,6 +30,23 @@ def refused(folder: Path, part: str, load=load) -> str:
         load(folder)
     assert "expected:" in str(caught.value)
     return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(), MemoryError("std::bad_alloc"), RuntimeError("DefaultCPUAllocator: can't allocate memory: 9 bytes"),
+        RuntimeError("std::bad_alloc"), OSError(12, "Cannot allocate memory"),
+    ],
+)  # fmt: skip
+def test_too_little_memory_is_said_in_plain_words(folder, monkeypatch, error):
+    """It is no fault of the folder, so that the exit code is 1 and the message does not speak of bad files."""
+    for place in (loader.AutoTokenizer, loader.AutoModelForCausalLM):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, "from_pretrained", mock.Mock(side_effect=error))
+            with pytest.raises(PassusError, match="run out of memory") as caught:
+                load(folder)
+        assert caught.value.exit_code == 1
 
 
 class Payload:
@@ -139,6 +157,10 @@ def test_names_with_control_characters_are_refused(folder, capfd):
     """The tokenizers library prints names that it does not know, and not through Python."""
     edit_json(folder / "tokenizer_config.json", eos_token={"content": "<eos>", "\x1b[2J": 1})
     refused(folder, r"the name '\\x1b\[2J' has control characters")
+    edit_json(folder / "tokenizer_config.json", eos_token="<eos>")
+    tokens = json.loads((folder / "tokenizer.json").read_text())["added_tokens"]
+    edit_json(folder / "tokenizer.json", added_tokens=[token | {"\x1b[2J": 1} for token in tokens])
+    refused(folder, r"tokenizer.json: the name '\\x1b\[2J' has control characters")
     assert "\x1b" not in "".join(capfd.readouterr())
 
 
