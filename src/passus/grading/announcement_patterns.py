@@ -140,6 +140,7 @@ HEDGE_AFTER = re.compile(
 )
 
 RETRACTION = re.compile(
+    r"\b(?=[a-z])(?:"  # one test before the many alternatives
     r"\b(?:this|that|it)(?: (?:result|value|answer|number|solution))? (?:is|was|seems|looks|must be|would be) (?:\w{1,10} )?"
     r"(?:wrong|incorrect|impossible|invalid|mistaken|false|absurd|nonsense|not (?:right|correct|valid|possible|true))\b"
     r"|(?:(?<=[.!?]\s)|(?<=\n)|(?<=\bbut\s))(?:this|that|it)(?: (?:result|value|answer|number|solution))?(?: clearly)?"
@@ -173,7 +174,7 @@ RETRACTION = re.compile(
     r"|confident)\b|\bunsure\b|\buncertain\b"
     r"|(?:(?<=[.!?\n—–]\s)|(?<=[.!?\n—–])|(?<=wait,\s)|(?<=wait\s)|(?<=oh,\s)|(?<=hmm,\s))no[,.:]|\bno,? wait\b"
     r"|\bmake (?:that|it)\b|\bi mean\b|\bor rather\b|\bi (?:should|would) (?:say|have said)\b"
-    r"|不对|错了|有误|更正|修正|收回|撤回|改为|改成|纠正|算错|弄错|看错|抱歉|对不起|不正确|不确定|作废|前面的答案|推翻|口误|笔误|重新(?:算|计算|考虑|审视|来)",
+    r")|不对|错了|有误|更正|修正|收回|撤回|改为|改成|纠正|算错|弄错|看错|抱歉|对不起|不正确|不确定|作废|前面的答案|推翻|口误|笔误|重新(?:算|计算|考虑|审视|来)",
     re.I,
 )
 """Takes the answers before it back, unless new ones follow."""
