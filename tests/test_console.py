@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from passus import console
-from passus.formatting import printable, printable_line, spreadsheet_cell
+from passus.formatting import printable, printable_line, shorten, spreadsheet_cell
 
 HOSTILE = "a\x1b[31mb\x1b]0;title\x07c\x9b2Jd\u202ee\x7ff\rg\u2066h\x00"
 
@@ -66,3 +66,7 @@ def test_a_rich_console_keeps_its_own_colours_only(monkeypatch):
 def test_a_line_of_json_has_no_control_characters():
     line = console.json_line({"name": HOSTILE})
     assert printable_line(line) == line and json.loads(line) == {"name": HOSTILE}
+
+
+def test_long_texts_lose_their_middle():
+    assert shorten("abc", 3) == "abc" and shorten("a" * 600 + "b" * 400, 100) == "a" * 50 + " […900 characters…] " + "b" * 50

@@ -23,8 +23,10 @@ def write_atomic(path: Path, write: Callable[[Path], object], *, durable: bool =
             fsync(temporary)
         fault(f"write:{path.name}")
         os.replace(temporary, path)
-    except OSError:
+    except OSError as error:
         temporary.unlink(missing_ok=True)  # a partial file would fill the disk further
+        if (number := no_space_errno(error)) and not error.filename:
+            raise OSError(number, os.strerror(number), str(path)) from None
         raise
     if durable:
         fsync(path.parent)

@@ -19,6 +19,10 @@ LEAST_ADDRESS_SPACE = 1_500_000_000
 """Bytes. With less, libraries of torch end the process while they are loaded, without an exception that could be reported."""
 
 
+SECRET = re.compile(r"(\w://)[^/\s]*@")
+"""User name and password in an address, which no error repeats."""
+
+
 class PassusError(Exception):
     """An error at run time. Exit code 1."""
 
@@ -30,7 +34,7 @@ class PassusError(Exception):
             lines.append(f"  expected: {expected}")
         if write:
             lines.append(f"  write: {write}")
-        super().__init__("\n".join(lines))
+        super().__init__(SECRET.sub(r"\1...@", "\n".join(lines)))
 
 
 class UsageError(PassusError):

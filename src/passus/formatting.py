@@ -26,6 +26,14 @@ def _visible(character: re.Match[str]) -> str:
     return character[0] if character[0].isprintable() else repr(character[0])[1:-1]
 
 
+def shorten(text: str, most: int) -> str:
+    """Leaves out the middle of a long text, because answers stand at its end."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} […{len(text) - 2 * half:,} characters…] {text[-half:]}"
+
+
 def printable_line(text: str) -> str:
     """Makes control characters visible, line feeds included."""
     return printable(text).replace("\n", "\\n")

@@ -42,6 +42,18 @@ def test_announced_answers_of_the_other_half():
     assert count >= 700 and agreement >= 0.985 and len(accepted) <= count / 1000
 
 
+def test_single_sentences():
+    """Short outputs that announce 36 or B, and others that mention it: reported, assumed, planned, rejected, hedged."""
+    rows = [json.loads(line) for line in (HERE / "announced_sentences.jsonl").read_text(encoding="utf-8").splitlines()]
+    wrong = [
+        row["output"]
+        for row in rows
+        for lead in ("", "We work step by step. Take $a=3$ and $b=33$ first.\n\n")
+        if is_correct(lead + row["output"], row["gold"], Rule(row["kind"])) is not row["correct"]
+    ]
+    assert len(rows) >= 500 and wrong == []
+
+
 ANNOUNCED = [
     ("blah\nA: 288", "288"), ("x\nAnswer $9$", "9"), ("**Final Answer**\n\n$\\frac{1}{2}$\n\nI hope this helps!", "1/2"),
     ("We add. Thus the sum is $12$.", "12"), ("Thus the value of $x$ is $12$ cm.", "12"), ("#### 72", "72"),

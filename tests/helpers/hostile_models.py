@@ -28,7 +28,6 @@ from helpers.reward_models import random_reward_model
 from passus.config.tables import LoraTable, ModelTable
 from passus.engine.interface import SamplingParams
 from passus.errors import PassusError
-from passus.formatting import printable
 from passus.grading.grade import Rule, Verdict
 from passus.models import loader, lora, reward_head
 from passus.models.chat_format import ChatFormat
@@ -223,7 +222,7 @@ def _attempt(folder: Path, use: Callable[[], object]) -> str:
             use()
             outcome = "accepted"
         except PassusError as error:
-            assert error.exit_code == 2 and printable(str(error)) and "pickle was about" not in str(error), error
+            assert not any(words in str(error) for words in ("pickle was about", "run out of memory", "Traceback")), error
             outcome = "refused"
     seen = [event for event in seen if "template_worker.py" not in event]
     assert not seen and not (folder / "executed").exists(), seen

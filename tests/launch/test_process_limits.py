@@ -37,6 +37,14 @@ def test_a_limit_that_the_first_rows_exceed(tmp_path):
     assert done.returncode == 1 and "Traceback" not in done.stderr + done.stdout, done.stderr
 
 
+@pytest.mark.parametrize("name", ["x.svg", "x.png", "x.pdf", "x.csv", "x.html", "x.md", "x.txt"])
+def test_outputs_that_exceed_the_limit_on_the_size_of_files(tmp_path, name):
+    command = {".html": "report", ".md": "report", ".txt": "describe"}.get(name[1:], "plot")
+    done = limited("-f 1", command, "kimi-k1.5", "--out", name, cwd=tmp_path)
+    assert done.returncode == 1 and "File too large" in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert "error: x" in done.stderr and not list(tmp_path.iterdir())
+
+
 NEEDS_TORCH = [
     ("eval", "nano/qwen3", "--suite", "abacus/add2"), ("run", "families", "--arm", "qwen3"), ("run", "families"),
     ("export", "nano/qwen3", "--out", "out"), ("bench", "step"), ("show", "abacus/add2"), ("benchmarks", "pull", "abacus/add2"),

@@ -7,50 +7,40 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from helpers.bad_model_files import forbid_pickles, load, point_index_to, refused, spoil_tensor, survives_odd_values
+from helpers.hostile_models import Executed
 from helpers.model_folders import NANO, edit_json, nano_folder, small_model
-from helpers.reward_models import random_reward_model
-from helpers.small_run import run_small
 from passus.errors import PassusError, UsageError
-from passus.models import export, loader, lora, model_files, reward_head
+from passus.models import export, loader, model_files, reward_head
 from passus.models.model_files import INDEX, WEIGHTS
 
 
-def load(folder: Path):
-    return loader.load(str(folder), "cpu", "float32")
-
-
-def refused(folder: Path, part: str, load=load) -> str:
-    with pytest.raises(UsageError, match=part) as caught:
-        load(folder)
-    assert "expected:" in str(caught.value)
-    return str(caught.value)
-
-
-class Payload:
-    """Writes a file when it is unpickled."""
-
-    def __init__(self, path: Path):
-        self.path = path
-
-    def __reduce__(self):
-        return open, (str(self.path), "w")
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(), MemoryError("std::bad_alloc"), RuntimeError("DefaultCPUAllocator: can't allocate memory: 9 bytes"),
+        RuntimeError("std::bad_alloc"), OSError(12, "Cannot allocate memory"),
+    ],
+)  # fmt: skip
+def test_too_little_memory_is_said_in_plain_words(folder, monkeypatch, error):
+    """It is no fault of the folder, so that the exit code is 1 and the message does not speak of bad files."""
+    for place in (loader.AutoTokenizer, loader.AutoModelForCausalLM):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, "from_pretrained", mock.Mock(side_effect=error))
+            with pytest.raises(PassusError, match="run out of memory") as caught:
+                load(folder)
+        assert caught.value.exit_code == 1
 
 
 @pytest.fixture(autouse=True)
-def no_pickles(monkeypatch):
-    """Fails a test in which anything reaches a pickle."""
-
-    def reached(*_, **__):
-        raise AssertionError("a pickle was about to be read")
-
-    monkeypatch.setattr(torch, "load", reached)
-    monkeypatch.setattr(pickle, "load", reached)
-    monkeypatch.setattr(pickle, "Unpickler", reached)
+def _no_pickles(monkeypatch):
+    forbid_pickles(monkeypatch)
 
 
 @pytest.fixture
@@ -61,12 +51,6 @@ def folder(tmp_path) -> Path:
 @pytest.fixture
 def sharded(tmp_path) -> Path:
     return nano_folder(tmp_path / "model", small_model("qwen3"), max_shard_size="40KB")
-
-
-def point_index_to(folder: Path, shard: object) -> None:
-    table = json.loads((folder / INDEX).read_text())
-    table["weight_map"] = dict.fromkeys(table["weight_map"], shard)
-    (folder / INDEX).write_text(json.dumps(table))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +64,7 @@ def test_an_index_may_name_only_safetensors_of_its_folder(sharded, tmp_path, sha
     (tmp_path / "outside").mkdir()
     shutil.copy(next(sharded.glob("model-*.safetensors")), tmp_path / "outside/weights.safetensors")
     for name in ("pytorch_model.bin", "weights.pt", "model.safetensors.bin"):
-        (sharded / name).write_bytes(pickle.dumps(Payload(tmp_path / "ran")))
+        (sharded / name).write_bytes(pickle.dumps(Executed(tmp_path / "ran")))
     point_index_to(sharded, shard)
     refused(sharded, INDEX)
     assert not (tmp_path / "ran").exists()
@@ -100,14 +84,14 @@ def test_metadata_of_an_index_of_another_form(sharded, metadata):
 
 @pytest.mark.parametrize("name", ["adapter_model.bin", "x.bin", "../x.safetensors", "other.safetensors", 5])
 def test_a_configuration_cannot_name_other_weights(folder, tmp_path, name):
-    (folder / "adapter_model.bin").write_bytes(pickle.dumps(Payload(tmp_path / "ran")))
+    (folder / "adapter_model.bin").write_bytes(pickle.dumps(Executed(tmp_path / "ran")))
     edit_json(folder / "config.json", transformers_weights=name)
     refused(folder, "names the weights")
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_pickle_under_the_name_of_safetensors(folder, tmp_path):
-    (folder / WEIGHTS).write_bytes(pickle.dumps(Payload(tmp_path / "ran")))
+    (folder / WEIGHTS).write_bytes(pickle.dumps(Executed(tmp_path / "ran")))
     refused(folder, "cannot be loaded")
     assert not (tmp_path / "ran").exists()
 
@@ -139,6 +123,10 @@ def test_names_with_control_characters_are_refused(folder, capfd):
     """The tokenizers library prints names that it does not know, and not through Python."""
     edit_json(folder / "tokenizer_config.json", eos_token={"content": "<eos>", "\x1b[2J": 1})
     refused(folder, r"the name '\\x1b\[2J' has control characters")
+    edit_json(folder / "tokenizer_config.json", eos_token="<eos>")
+    tokens = json.loads((folder / "tokenizer.json").read_text())["added_tokens"]
+    edit_json(folder / "tokenizer.json", added_tokens=[token | {"\x1b[2J": 1} for token in tokens])
+    refused(folder, r"tokenizer.json: the name '\\x1b\[2J' has control characters")
     assert "\x1b" not in "".join(capfd.readouterr())
 
 
@@ -148,7 +136,6 @@ def test_json_files_are_bounded_in_size(folder):
     refused(folder, "more than .* bytes")
 
 
-ODD_VALUES = [5, -1, 0, 1.5, 10**9, 10**18, "x", "", [], [5], [None], {}, {"a": 1}, None, True]
 CONFIG_KEYS = [
     "architectures", "model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "head_dim",
     "num_attention_heads", "num_key_value_heads", "max_position_embeddings", "rms_norm_eps", "hidden_act", "layer_types",
@@ -184,18 +171,6 @@ def test_odd_values_in_the_tokenizer_config(folder, key):
     survives_odd_values(folder, "tokenizer_config.json", key)
 
 
-def survives_odd_values(folder: Path, file: str, key: str) -> None:
-    """Loads a folder with each odd value; it may only load, or be refused with an error of usage."""
-    original = (folder / file).read_text()
-    for value in ODD_VALUES:
-        (folder / file).write_text(original)
-        edit_json(folder / file, **{key: value})
-        try:
-            load(folder)
-        except PassusError as error:
-            assert error.exit_code == 2, (key, value, error)
-
-
 def test_names_of_classes_that_are_none(folder):
     edit_json(folder / "config.json", architectures=5)
     refused(folder, "architectures = 5")
@@ -226,13 +201,6 @@ def test_a_configuration_with_a_number_that_is_none(folder, number):
     (folder / "config.json").write_text(text.replace('"rms_norm_eps": 1e-06', f'"rms_norm_eps": {number}'))
     assert number in (folder / "config.json").read_text()
     refused(folder, r"config\.json: .*(is not a finite number|is not a number of JSON)")
-
-
-def spoil_tensor(path: Path, key: str, value: float, dtype: torch.dtype | None = None) -> None:
-    tensors = load_file(path)
-    tensors[key] = tensors[key].to(dtype or tensors[key].dtype).clone()
-    tensors[key].view(-1)[-3] = value
-    save_file(tensors, path, {"format": "pt"})
 
 
 KEY = "model.layers.1.mlp.up_proj.weight"
@@ -277,116 +245,6 @@ def test_a_single_value_that_is_not_finite_is_found_anywhere(dtype, value):
     model_files.check_finite(
         "here", [("weight", torch.zeros(3, dtype=dtype)), ("no", torch.zeros(0)), ("i", torch.ones(2).int())]
     )
-
-
-@pytest.fixture(scope="module")
-def frozen_run(tmp_path_factory) -> Path:
-    lora_table = {"rank": 4, "targets": ["q_proj", "v_proj"]}
-    model = {"base": "nano/qwen3-26k", "tuning": "frozen", "lora": lora_table}
-    return run_small(tmp_path_factory.mktemp("frozen") / "arm", model=model, train={"steps": 1}, eval={"limit": 2}).path
-
-
-@pytest.fixture
-def adapter(frozen_run, tmp_path) -> Path:
-    shutil.copytree(frozen_run / "checkpoints/step-000001", tmp_path / "adapter")
-    return tmp_path / "adapter"
-
-
-def test_an_adapter_that_is_not_finite_is_refused_by_name(adapter):
-    key = sorted(load_file(adapter / lora.WEIGHTS_FILE))[0]
-    spoil_tensor(adapter / lora.WEIGHTS_FILE, key, float("nan"))
-    refused(adapter, key)
-
-
-def test_an_adapter_of_pickles_is_refused(adapter, tmp_path):
-    (adapter / lora.WEIGHTS_FILE).unlink()
-    (adapter / "adapter_model.bin").write_bytes(pickle.dumps(Payload(tmp_path / "ran")))
-    refused(adapter, "has no adapter_model.safetensors")
-    assert not (tmp_path / "ran").exists()
-
-
-@pytest.mark.parametrize(
-    ("changes", "part"),
-    [
-        ({"r": 10**9}, "r = 1000000000"), ({"rank_pattern": {"q_proj": 10**9}}, "rank_pattern"), ({"r": -1}, "r = -1"),
-        ({"rank_pattern": {"q_proj": "x"}}, "rank_pattern"), ({"r": True}, "r = True"), ({"lora_alpha": True}, "lora_alpha"),
-        ({"lora_alpha": 1e300}, "lora_alpha"), ({"alpha_pattern": {"q_proj": None}}, "alpha_pattern"),
-        ({"target_modules": "(.*)*(.*)*q_proj"}, "repeats a group"), ({"target_modules": ".*.*.*.*.*.*.*x"}, "repetitions"),
-        ({"exclude_modules": "(a+)+$"}, "repeats a group"), ({"alpha_pattern": {"(a|a)*b": 1}}, "repeats a group"),
-        ({"target_modules": [5]}, "is no text"), ({"init_lora_weights": "pissa"}, "changes the weights of the base"),
-        ({"init_lora_weights": "eva"}, "eva_config"),
-    ],
-)  # fmt: skip
-def test_an_adapter_that_would_take_memory_time_or_the_base(adapter, changes, part):
-    edit_json(adapter / lora.CONFIG_FILE, **changes)
-    refused(adapter, part)
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "r", "lora_alpha", "lora_dropout", "target_modules", "exclude_modules", "layers_to_transform", "layers_pattern",
-        "rank_pattern", "alpha_pattern", "peft_type", "task_type", "base_model_name_or_path", "inference_mode", "use_rslora",
-        "fan_in_fan_out", "init_lora_weights", "modules_to_save", "bias", "auto_mapping", "revision", "loftq_config", "new",
-    ],
-)  # fmt: skip
-def test_odd_values_in_the_adapter_config(adapter, key):
-    (adapter / lora.BASE_FILE).unlink()
-    edit_json(adapter / lora.CONFIG_FILE, base_model_name_or_path="nano/qwen3-26k")
-    survives_odd_values(adapter, lora.CONFIG_FILE, key)
-
-
-@pytest.mark.parametrize("text", ["[" * 100_000, "[]", "{", '{"base": 5}'])
-@pytest.mark.parametrize("file", [lora.CONFIG_FILE, lora.BASE_FILE])
-def test_odd_files_of_an_adapter(adapter, file, text):
-    (adapter / file).write_text(text)
-    refused(adapter, "adapter|is not a model")
-
-
-@pytest.fixture
-def reward_folder(tmp_path) -> Path:
-    policy = random_reward_model("qwen3-26k")
-    policy.model.save_pretrained(tmp_path / "reward", max_shard_size="40KB")
-    policy.chat.tokenizer.save_pretrained(tmp_path / "reward")
-    return tmp_path / "reward"
-
-
-def load_reward(folder: Path):
-    return reward_head.load(str(folder), "cpu", "float32")
-
-
-def test_a_reward_model_is_checked_like_a_policy(reward_folder):
-    load_reward(reward_folder)
-    shard = reward_folder / json.loads((reward_folder / INDEX).read_text())["weight_map"]["score.weight"]
-    spoil_tensor(shard, "score.weight", float("nan"))
-    refused(reward_folder, "score.weight contains NaN", load_reward)
-    point_index_to(reward_folder, "pytorch_model.bin")
-    refused(reward_folder, INDEX, load_reward)
-
-
-@pytest.mark.parametrize("key", ["architectures", "num_labels", "id2label", "hidden_size", "num_hidden_layers", "model_type"])
-def test_odd_values_in_the_configuration_of_a_reward_model(reward_folder, key):
-    original = (reward_folder / "config.json").read_text()
-    for value in ODD_VALUES:
-        (reward_folder / "config.json").write_text(original)
-        edit_json(reward_folder / "config.json", **{key: value})
-        try:
-            load_reward(reward_folder)
-        except PassusError as error:
-            assert error.exit_code == 2, (key, value, error)
-
-
-def test_a_reward_model_whose_attention_passus_does_not_compute(tmp_path):
-    """The engine raises NotImplementedError for attention sinks, which must reach the user as an error of usage."""
-    from transformers import GptOssConfig, GptOssForSequenceClassification
-
-    config = GptOssConfig(
-        vocab_size=41, hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, head_dim=8,
-        num_key_value_heads=2, num_local_experts=2, num_experts_per_tok=1, max_position_embeddings=256, num_labels=1,
-        pad_token_id=0, eos_token_id=1,
-    )  # fmt: skip
-    folder = nano_folder(tmp_path / "sinks", GptOssForSequenceClassification(config))
-    refused(folder, "which passus cannot run", load_reward)
 
 
 @pytest.mark.parametrize("dtype", ["os", "int8", "float8_e4m3fn", 5, None])

@@ -38,9 +38,14 @@ def test_a_row_of_evals(run, key, value):
         load_curves([run.path])
 
 
-@pytest.mark.parametrize("line", ["[" * 100_000, '{"step": 1, "a": ' + "[" * 900 + "]" * 900 + "}", '{"step": 1, "x": NaN}',
-                                  '{"step": 1, "x": "text"}', '{"step": 1, "x": [1]}', '{"step": 1, "x": 1e999}', '{"step": 1' + "0" * 5000 + "}",
-                                  '{"step": 1, "x": "' + "y" * MAX_LINE + '"}', "5", "{}"])  # fmt: skip
+METRICS = [
+    "[" * 100_000, '{"step": 1, "a": ' + "[" * 900 + "]" * 900 + "}", '{"step": 1, "x": NaN}', '{"step": 1, "x": 1e999}',
+    '{"step": 1, "x": "text"}', '{"step": 1, "x": [1]}', '{"step": 1, "x": []}', '{"step": 1, "x": ""}',
+    '{"step": 1' + "0" * 5000 + "}", '{"step": 1, "x": "' + "y" * MAX_LINE + '"}', "5", "{}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", METRICS, ids=lambda line: line[:30])
 def test_a_row_of_metrics(run, line):
     (run.path / "metrics.jsonl").write_text(f'{{"step": 1, "x": 0.5}}\n{line}\n')
     with pytest.raises(PassusError):
@@ -110,3 +115,19 @@ def test_many_rows_in_a_small_file_are_refused_before_they_are_read(tmp_path):
     assert path.stat().st_size < 100_000
     with pytest.raises(PassusError, match=f"{rows:,} rows"):
         row_files.read_row_file(path)
+
+
+def test_texts_that_are_not_utf_8(run):
+    path = row_files.row_file(run.path, "items", 10)
+    table = pyarrow.parquet.read_table(path)
+    broken = pyarrow.array([b"\xe5\x20"] * len(table), pyarrow.binary()).view(pyarrow.string())
+    pyarrow.parquet.write_table(table.set_column(table.column_names.index("verdict"), "verdict", broken), path)
+    with pytest.raises(PassusError, match="UTF"):
+        run.read_rows("items", 10)
+
+
+def test_values_whose_squares_overflow(run):
+    rows = (run.path / "evals.jsonl").read_text().replace('"acc": 0', '"ci_high": 1e300, "acc": 0')
+    (run.path / "evals.jsonl").write_text(rows.replace('"ci_high": 1.0', '"tokens_p95": 1.0'))
+    with pytest.raises(UsageError, match="beyond"):
+        load_curves([run.path])

@@ -226,6 +226,12 @@ def test_an_address_with_a_secret_is_refused_and_not_repeated(url):
         assert "hunter2" not in str(caught.value)
 
 
+def test_no_error_repeats_the_password_of_an_address():
+    with pytest.raises(UsageError, match=r"judge = 'http://\.\.\.@host/v1'") as caught:
+        resolve.resolve({"model": {"base": "nano/qwen3"}, "judge": "http://user:hunter2@host/v1"}, "test")
+    assert "hunter2" not in str(caught.value)
+
+
 def in_config(url: str) -> None:
     resolve.resolve({"model": {"base": "nano/qwen3"}, "judge": {"url": url, "model": "j"}}, "test")
 

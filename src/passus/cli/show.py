@@ -13,6 +13,8 @@ FIELDS = (
     "prompt", "question", "completion", "gold", "extracted", "verdict", "score", "chance", "reward", "advantage", "tokens",
 )  # fmt: skip
 """Fields of a row that are printed, in this order."""
+MAX_CHARACTERS = 50_000
+"""Characters of a field that are printed."""
 
 
 def show(
@@ -126,7 +128,7 @@ def _print_rows(title: str, rows: list[dict[str, Any]], samples: int) -> None:
     from rich.text import Text
 
     from passus.console import rich_console
-    from passus.formatting import printable
+    from passus.formatting import printable, shorten
 
     console = rich_console(highlight=False)
     console.print(Text(title))
@@ -136,5 +138,5 @@ def _print_rows(title: str, rows: list[dict[str, Any]], samples: int) -> None:
         for key in FIELDS:
             if row.get(key) is not None:
                 value = f"{row[key]:.3f}" if isinstance(row[key], float) else str(row[key])
-                console.print(Text(f"{key:>10}  "), Text(printable(value)), end="\n", sep="")
+                console.print(Text(f"{key:>10}  "), Text(printable(shorten(value, MAX_CHARACTERS))), end="\n", sep="")
     console.print()

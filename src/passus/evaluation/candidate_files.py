@@ -66,6 +66,7 @@ def _read_table(path: Path) -> Any:
         with pyarrow.parquet.ParquetFile(path) as file:
             check_table_size(file.metadata)
             table = file.read([name for name in COLUMNS if name in file.schema_arrow.names])
+        table.validate(full=True)  # texts may hold bytes that are not UTF-8
     except FileNotFoundError:
         raise UsageError(f"no candidates file {path}", expected=EXPECTED) from None
     except (pyarrow.ArrowException, OSError, ValueError) as error:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,9 @@ def _write(canvas: Any, suffix: str, dpi: int, target: Path) -> None:
         target.write_text(_to_svg(canvas), encoding="utf-8")
     else:
         metadata = {"CreationDate": None} if suffix == ".pdf" else None
-        canvas.savefig(target, format=suffix[1:], dpi=dpi, metadata=metadata)
+        drawn_bytes = BytesIO()  # matplotlib leaves a file open that it cannot write to the end
+        canvas.savefig(drawn_bytes, format=suffix[1:], dpi=dpi, metadata=metadata)
+        target.write_bytes(drawn_bytes.getvalue())
 
 
 def svg(figure: Figure) -> str:

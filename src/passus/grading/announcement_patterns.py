@@ -2,18 +2,42 @@
 
 import re
 
+KEYWORDS = (
+    "answer",
+    " ans",
+    "\nans",
+    "*ans",
+    "choice",
+    "option",
+    "final",
+    "result",
+    "conclusion",
+    "答",
+    "选",
+    "填",
+    "结果",
+    "####",
+)
+"""Every announcement contains one of these, in lower case, or stands at the beginning or at the end of the text."""
 ADJECTIVE = (
     r"(?:(?:final|correct|right|best|required|desired|numerical|numeric|exact|overall|ultimate|complete|simplified)\s){0,2}"
 )
-QUALIFIER = r"(?:\s(?:to|of|for|in|here|choice|option|value|we|you|i|that|which|therefore|then|thus)\b[^.:：\n?=|]{0,80}?)?"
+QUALIFIER = (
+    r"(?:\s(?:to|of|for|in|here|choice|option|value|we|you|i|that|which|therefore|then|thus|rounded|expressed"
+    r"|written|correct|given"
+    r"|simplified)\b[^.:：\n?=|]{0,80}?|\s?[,(]\s?[^.:：\n?=|]{1,60}?[,)])?"
+)
 VERB = (
-    r"(?:\s?(?:is|are|was|would be|should be|must be|will be|becomes|comes out to be|turns out to be|equals|remains|reads)\b"
-    r"|'s\b|\s?(?:[:：=|]|->|→|⇒|⟹|\\(?:Right|right|Longright)arrow\b|\\implies\b))"
+    r"(?:\s?(?:is|are|would be|should be|must be|must therefore be|will be|has to be|becomes|comes out to be"
+    r"|turns out to be|equals"
+    r"|remains|reads|(?:comes|works out|amounts|evaluates|simplifies|reduces) to|can be (?:written|expressed) as)\b"
+    r"|'s\b|\s?(?:[:：=|]|->|→|⇒|⟹|➜|➡️?|\\(?:Right|right|Longright)arrow\b|\\implies\b))"
 )
 FILLER = (
     r"(?:[\s*_`:：\"“]{0,6}(?:equal to|therefore|thus|simply|just|indeed|exactly|hence|clearly|given by|as follows"
     r"|actually|now|then"
-    r"|in fact|option|choice|letter|number|the (?:number|value|option|choice|letter|expression)|still|again"
+    r"|in fact|not\s\S{1,40}?[;,]\s(?:it is|it's)|option|choice|letter|number|the (?:number|value|option|choice"
+    r"|letter|expression)|still|again"
     r"|(?:not\s\S{1,40}?,?\s(?:but|rather))"
     r")(?![A-Za-z]))*"
 )
@@ -22,6 +46,7 @@ ANNOUNCEMENT = re.compile(
     rf"|(?<=correct )(?:options|choices)|(?<=right )(?:options"
     rf"|choices))(?![A-Za-z])(?P<about>{QUALIFIER})[*_`\s)\]]{{0,4}}{VERB}{FILLER}"
     r"|(?:正确|最终|最后|标准|参考|所以|因此|故)?(?:的)?(?:答案|选项)(?:应该|应当|应|就|便)?(?:是|为|选|填|等于|[:：】=])+(?:选项)?"
+    r"|答案不是[^，,。\n]{1,40}[，,]?而是"
     r"|(?:最终|最后)(?:的)?(?:结果|得数)(?:应该|应)?(?:是|为|等于|[:：])+"
     r"|(?<![一-龥])答[:：]|(?<!不)故选|(?<!不)应选|(?<!不)故填|(?<!不)应填"
     r"|(?:所以|因此|综上|本题|我)?(?<!不)(?<!不[应能该])选择?(?=[\s:：*]{0,3}[(（]?[A-Ja-j](?![a-z]))",
@@ -35,9 +60,11 @@ HEADING = re.compile(
 )
 """A line that says only `**Final Answer**`; the answer is on the next line."""
 UNVERBED = re.compile(
-    rf"(?:(?:^|(?<=\n)|(?<=[.!] ))[#>*_\s]{{0,6}}(?:the\s|so\s|thus\s)?|\b(?:the|an|our|my)\s){ADJECTIVE}(?:answer|ans\.?)"
+    rf"(?:(?:^|(?<=\n)|(?<=[.!] ))[#>*_\s\[【(]{{0,6}}(?:the\s|so\s|thus\s)?|\b(?:the|an|our"
+    rf"|my)\s){ADJECTIVE}(?:answer|ans\.?)[\]】)]?"
     rf"[*_\s]{{1,5}}(?:of\s)?(?=\$"
-    rf"|\\\(|\\\[|[-−]?\d|\(?[A-J]\b|\\frac|\\sqrt|√|[-–—]\s)(?:[-–—]\s)?",
+    rf"|\\\(|\\\[|[-−]?\d|\(?[A-J]\b|\\frac|\\sqrt|√|[-–—]\s)(?:[-–—]\s)?"
+    r"|(?:最终|正确|参考)?答案\s{1,2}(?=[-−]?[\d$\\])",
     re.I,
 )
 """`Answer $9$`, without a verb."""
@@ -52,11 +79,11 @@ SENTENCE_END = re.compile(
     r"\n|。|！|[.!](?=\s|$|[*_\"')\]]{1,3}(?:\s|$))|；(?=\s*$)"
     r"|[,，;；]?\s?(?:[-–—]{1,2}\s)?(?:\b(?:because|since|as|which|so|where|given that|due to|based on"
     r"|when rounded|i\.e\.)\b|因为|由于|，?其中|，?即)"
-    r"|[,，]?\s(?:and not|not|rather than|instead of)\s(?!\S{1,40},?\sbut\b)|，(?:而)?不是",
+    r"|[,，]?\s\(?(?:and not|not|rather than|instead of)\s(?!\S{1,40},?\sbut\b)|，(?:而)?不是",
     re.I,
 )
 MATH_SPAN = re.compile(
-    r"\$\$\s?([^$]{1,400}?)\s?\$\$|\$(?=[^\s$])([^$\n]{1,400}?)(?<=[^\s])\$(?!\d)|\\\(\s?(.{1,400}?)\s?\\\)"
+    r"\$\$\s?([^$]{1,400}?)\s?\$\$|\$(?=[^\s$])((?:\\\$|[^$\n]){1,400}?)(?<=[^\s\\])\$(?!\d)|\\\(\s?(.{1,400}?)\s?\\\)"
     r"|\\\[\s?(.{1,400}?)\s?\\\]",
     re.S,
 )
@@ -73,7 +100,9 @@ LABELLED = re.compile(r"^[*_#\s]{0,4}[A-Za-z一-龥][A-Za-z '一-龥]{0,30}[*_]{
 UNIT_POWER = re.compile(r"(?<=[A-Za-z])\s?(?:\^\s?\{?[23]\}?|[²³])")
 
 STATED = re.compile(
-    r"(?:\b(?:is|are|was|equals|equal to|be|becomes|gives|get|obtain|have)\b|[:：]|是|为|等于|得到?|有)[\s*_:：]{0,4}", re.I
+    r"(?:\b(?:is|are|it's|that's|was|equals|equal to|be|becomes|gives|get|obtain|have)\b|[:：]|是|为|等于|得到?|有)"
+    r"[\s*_:：]{0,4}",
+    re.I,
 )
 LEAD = re.compile(
     r"^[\s,:;—–-]{0,4}(?:(?:so|to|it|that|this|is|it's|that's|should|must|will|be|into|as|rather|instead|actually"
@@ -84,23 +113,45 @@ LEAD = re.compile(
 DENYING = re.compile(
     r"\b(?:not|cannot|no|none|neither|never|maybe|perhaps|possibly|probably|might|could|if|unless|either|wrong"
     r"|incorrect|guess"
-    r"|sure|but|except)\b|n't\b|不(?:是|对|正确|能|会|可能|确定)|可能|也许|错",
+    r"|sure|but|except|whether|may|suppose|assum\w{1,6}|about|approximately|roughly|close)\b|n't\b|不(?:是|对|正确|能|会"
+    r"|可能|确定)|可能|也许|错|大约|大概|约|左右|猜|吗",
     re.I,
 )
 """Words before a value that make its sentence something else than a statement of it."""
 CONCLUSION_LEAD = re.compile(
-    r"^(?:and |so|thus|therefore|hence|consequently|finally|in conclusion|in summary|it follows that|we (?:get"
-    r"|have|find|obtain)(?: that)?"
+    r"^(?:and |so|thus|therefore|hence|consequently|finally|in conclusion|in summary|it follows that"
+    r"|by elimination|it's|it is|that's|all in all"
+    r"|altogether|in total|overall|(?:i|we) (?:got|get|end up with)"
+    r"|we (?:get|have|find|obtain)(?: that)?"
     r"|this (?:gives|yields|means)(?: that)?|∴|\\therefore|所以|因此|故|综上(?:所述)?|即|解得|得)"
     r"(?:[\s,:，：]|(?<=[一-龥∴])){1,3}",
     re.I,
 )
-CLOSING_LETTER = re.compile(r"(?:\b(?:is|are|be)\b|[:=]|是|为)[\s*_(（\[]{0,4}([A-J])[)）\]*_\s]{0,4}$")
+CLOSING_LETTER = re.compile(
+    r"(?:\b(?:is|are|be)\b(?: option| choice| answer| letter)?|[:=]|是|为)[\s*_(（\[]{0,4}([A-J])[)）\]*_\s]{0,4}$"
+)
 """`... is B` at the end of a sentence."""
-HEDGE_AFTER = re.compile(r"[.…\s]{1,5}(?:or|or maybe|maybe|perhaps|but maybe|no)\b", re.I)
+HEDGE_AFTER = re.compile(
+    r"[.…\s]{1,5}(?:or|or maybe|maybe|perhaps|but maybe|no)\b"
+    r"|[,\s]{1,3}which (?:(?:is|was|seems) (?:\w{1,10} )?(?:wrong|incorrect|impossible|invalid|false|not"
+    r"|a misprint|a mistake|too)"
+    r"|cannot|can't|contradicts|fails|violates|does not|doesn't)",
+    re.I,
+)
 
 RETRACTION = re.compile(
-    r"\b(?:after|upon|on) (?:further |closer |more |careful )?(?:review\w{0,3}|reflection|inspection"
+    r"\b(?=[a-z])(?:"  # one test before the many alternatives
+    r"\b(?:this|that|it)(?: (?:result|value|answer|number|solution))? (?:is|was|seems|looks|must be|would be) (?:\w{1,10} )?"
+    r"(?:wrong|incorrect|impossible|invalid|mistaken|false|absurd|nonsense|not (?:right|correct|valid|possible|true))\b"
+    r"|(?:(?<=[.!?]\s)|(?<=\n)|(?<=\bbut\s))(?:this|that|it)(?: (?:result|value|answer|number|solution))?(?: clearly)?"
+    r" (?:fails|violates|does not work|doesn't work"
+    r"|(?:does not|doesn't|cannot|can't|did not|didn't) (?:satisfy|fit|hold|make sense|match|check|agree|meet"
+    r"|be right|be correct))\b"
+    r"|\b(?:revised|corrected|updated|amended|new)\s(?=(?:final\s)?answer)|\blet me (?:fix|correct|amend"
+    r"|redo)(?: that| this| it)?\b"
+    r"|(?<=[.!?]\s)rather,"
+    r"|\b(?:edit|edited|update|updated):|\b(?:after|upon|on) (?:further |closer |more |careful )?(?:review\w{0,3}"
+    r"|reflection|inspection"
     r"|re-?check\w{0,3}|reconsider\w{0,6}|re-?examin\w{0,6})"
     r"|\b(?:i|let me|i'll|i must|i need to|i have to|i'd like to|we|we must) (?:change|changed|withdraw|retract"
     r"|revise|correct|take (?:it|that|this) back"
@@ -123,10 +174,17 @@ RETRACTION = re.compile(
     r"|confident)\b|\bunsure\b|\buncertain\b"
     r"|(?:(?<=[.!?\n—–]\s)|(?<=[.!?\n—–])|(?<=wait,\s)|(?<=wait\s)|(?<=oh,\s)|(?<=hmm,\s))no[,.:]|\bno,? wait\b"
     r"|\bmake (?:that|it)\b|\bi mean\b|\bor rather\b|\bi (?:should|would) (?:say|have said)\b"
-    r"|不对|错了|有误|更正|修正|收回|撤回|改为|改成|纠正|算错|弄错|看错|抱歉|对不起|不正确|不确定|作废|前面的答案|推翻|口误|笔误|重新(?:算|计算|考虑|审视|来)",
+    r")|不对|错了|有误|更正|修正|收回|撤回|改为|改成|纠正|算错|弄错|看错|抱歉|对不起|不正确|不确定|作废|前面的答案|推翻|口误|笔误|重新(?:算|计算|考虑|审视|来)",
     re.I,
 )
 """Takes the answers before it back, unless new ones follow."""
+REFUSAL = re.compile(
+    r"\b(?:i|we) (?:cannot|can't|am unable to|are unable to|could not|couldn't|do not|don't)"
+    r" (?:answer|solve|determine|find|help|decide|compute|give|provide|finish|complete|do this|know)\b"
+    r"|\b(?:not enough|insufficient) information\b|\bi (?:give up|won't)\b|无法(?:确定|回答|求解|解决)",
+    re.I,
+)
+"""Says that there will be no answer, unless one follows."""
 DOUBT = re.compile(
     r"\bwait\b|\bhold on\b|\bhmm+\b|(?:(?<=[.!?\n]\s)|(?<=[.!?\n])|(?<=\bbut\s)|(?<=\bwell\s)"
     r"|(?<=\bwell,\s))actually\b|\bactually,"
@@ -134,7 +192,8 @@ DOUBT = re.compile(
     r"|assess|count|read)|double[- ]check"
     r"|check (?:again|that again|once more)|think again|try again|start over)\b"
     r"|\bbut (?:could|might|what if)\b|\b(?:maybe|perhaps|possibly)\b"
-    r"|等等|等一下|其实|再(?:检查|想|算)|也许|可能是|或许|让我(?:重新|再)",
+    r"|等等|等一下|其实|再(?:检查|想|算)|也许|可能是|或许|让我(?:重新|再)|\b(?:this|that) (?:contradicts|is a contradiction)\b"
+    r"|\bthere is no answer\b",
     re.I,
 )
 """Takes the answers before it back, unless new ones or a confirmation follow."""
@@ -147,11 +206,10 @@ CONFIRMATION = re.compile(
 )
 PARTIAL = re.compile(
     r"\b(?:part|sub\w{0,12}|step|first|lemma|auxiliary|intermediate|simpler|easier|other|previous|example)\b"
-    r"|\([a-h]\)",
+    r"|\([a-h]\b",
     re.I,
 )
 """Words after `answer to` that name another question."""
-CONDITION = re.compile(r"\b(?:if|were|had|suppose|supposing|unless|assuming|otherwise|without)\b|如果|若|假如|要是|倘若", re.I)
 HYPOTHETICAL = re.compile(r"\b(?:would|could|might)\b|会|就是", re.I)
 NEGATION = re.compile(r"\b(?:none|neither|no|not|nor|never|cannot)\b|n't\b|不", re.I)
 NOT_COMMITTED = re.compile(
@@ -166,15 +224,21 @@ NOT_COMMITTED = re.compile(
     r"|student's|intermediate|partial)\s(?:the\s)?"
     r"|\b(?:maybe|perhaps|possibly|probably|presumably|i(?:'m| am) not (?:sure|certain)[^.\n]{0,20}|guess"
     r"|guessing)\b[^.\n]{0,30}"
-    r"|(?:如果|假如|假设|若|是否|错误的?|可能|也许|不是|并非|以为|误以为|大概|或许|非))[*_\s\"“]{0,3}$",
+    r"|\b(?:not|never|no|nothing|cannot|nobody)\b[^.\n]{0,40}\b(?:say|think|claim|believe|conclude|know|assume|infer|deduce"
+    r"|prove|show|determine|confirm)\s(?:that\s)?(?:the\s)?|n't\b[^.\n]{0,40}\b(?:say|think|claim|believe|conclude"
+    r"|know|assume"
+    r"|infer|deduce|prove|show|determine|confirm)\s(?:that\s)?(?:the\s)?"
+    r"|(?:如果|假如|假设|若|是否|错误的?|可能|也许|不是|并非|以为|误以为|大概|或许|非|猜|有人说|有人认为|[他她]说|据说))[*_\s\"“]{0,3}$",
     re.I,
 )
 """The words before an announcement that does not commit to its answer."""
 HEDGED_STATEMENT = re.compile(
     r"^\s?(?:not\b|n't\b|maybe|perhaps|possibly|probably|either|neither|somewhere|likely|unlikely|unknown|unclear"
-    r"|still|hard|wrong|incorrect|correct\b|right\b|below|above\b"
+    r"|still|hard|wrong|incorrect|correct\b|right\b|below|above\b|no longer\b|(?:claimed|said|believed|supposed"
+    r"|thought|considered|assumed|reported|expected|alleged|often|sometimes"
+    r"|usually|bounded|different)\b|anything but\b|negative\b|minus\b"
     r"|不是|不|可能|也许|大概|或许)"
-    r"|\b(?:maybe|perhaps|possibly|probably|might|not sure|unsure|i guess|or so|if i)\b"
+    r"|\b(?:maybe|perhaps|possibly|probably|might|not sure|unsure|i (?:guess|suppose|assume|imagine|hope)|or so|if i)\b"
     r"|\b(?:times|percent|%) (?:as|of|more|larger|greater|smaller|bigger)\b|\?|？|还是|可能|也许",
     re.I,
 )
@@ -186,7 +250,8 @@ QUALIFIED = re.compile(
     r"|guess|factorial|divided|multiplied"
     r"|check|verif\w{1,8}|substitut\w{1,6}|remainder when)\b|\b(?:step|case|part|equation|method|problem|question"
     r"|exercise|figure) \(?\d"
-    r"|n't\b|\b(?:times|percent|%) (?:as|of|more|the|larger|greater|smaller|bigger)\b|\bbetween [$\d]|不(?:是|对|正确|能"
+    r"|n't\b|\bhad (?:the|we|it|there)\b|\b(?:times|percent|%) (?:as|of|more|the|larger|greater|smaller|bigger)\b"
+    r"|\bbetween [$\d]|不(?:是|对|正确|能"
     r"|会|可能|确定|等于|到|足)|或|超过|至少|至多|大约|约为"
     r"|第[一二三四五六七八九十\d]{1,3}步|还是|错|步骤",
     re.I,
@@ -200,7 +265,7 @@ CONCLUSION = re.compile(
     re.I,
 )
 STATES_VALUE = re.compile(
-    r"(?:\b(?:is|are|was|were|equals|equal to|be|have|has|had|gives|get|gets|make|makes|takes|costs?|needs?"
+    r"(?:\b(?:is|are|it's|that's|was|were|equals|equal to|be|have|has|had|gives|get|gets|make|makes|takes|costs?|needs?"
     r"|total\w{0,4}|there (?:is|are|were))\b|=|是|为|有|等于|共|得|要|用)",
     re.I,
 )
@@ -208,12 +273,12 @@ OPTION_LABEL = re.compile(r"[*_]{0,2}[(（\[]?[A-J][)）\].:：、．]")
 CHOICE_STATEMENT = re.compile(
     r"(?<![A-Za-z\\])(?:option|choice|answer|statement)?\s?[(（\[]?([A-J])[)）\]]?\s?(?:is|must be|would be"
     r"|should be|seems)\s(?:thus |therefore |hence |indeed |clearly )?"
-    r"(?:the )?(?:only )?(?:correct|right|best|answer|true|one that)"
+    r"(?:the |my |our )?(?:final |only )?(?:correct|right|best|answer|true|one that)"
     r"|(?:option|choice)\s?[(（\[]?([A-J])[)）\]]?\s(?:best |only |correctly |clearly )?(?:matches|fits|works"
     r"|describes|answers)"
     r"|(?<![A-Za-z不])([A-J])\s?(?:选项|项)?(?:是|为)?(?:正确|对的)"
-    r"|\b(?:choose|choosing|pick|select|selecting|go with|going with|opt for|corresponds to|matches|match|chosen"
-    r"|settle on)\s(?:with\s)?(?:the\s)?(?:answer )?(?:option|choice|answer"
+    r"|\b(?i:leaving|leaves|leave|choose|choosing|pick|select|selecting|go with|going with|opt for"
+    r"|corresponds to|matches|match|chosen|settle on)\s(?:with\s)?(?:the\s)?(?:answer )?(?:option|choice|answer"
     r"|letter)?\s?[*_(（\[]{0,3}([A-J])(?![A-Za-z])"
 )
 """A choice in a sentence without the word answer: `Option B is correct`, `I would go with (B)`."""
@@ -227,3 +292,60 @@ CONCLUDED_WORDS = re.compile(
 JSON_ANSWER = re.compile(r"\"(?:final[_ ])?answer\"\s?:\s?\"?([^\"{}\n]{1,200})", re.I)
 DASH = re.compile(r"^\s{0,2}[-–—]{1,3}\s")
 EXCEPTION = re.compile(r"\b(?:but|except|than|besides)\s?$", re.I)
+ALLOWED_BEFORE = re.compile(
+    r"(?:\b(?:total|sum|answer|value|result|probability|count|average|mean|median|profit|cost|length|area|volume"
+    r"|speed|distance"
+    r"|difference|product|amount|maximum|minimum|age|price|score|perimeter|width|height|weight|mass) of"
+    r"|\b(?:equal|equals|amounts?|comes?|adds? up|sums?|reduces|simplifies|evaluates|rounds|brings \w{1,12} \w{1,12}) to"
+    r"|\barrives? at|\b(?:end up|left|remain) with)\s?(?:exactly |only |just )?[$£€¥]?$",
+    re.I,
+)
+PREPOSITION = re.compile(
+    r"(?:\b(?:of|by|on|in|to|than|after|before|over|under|from|at|with|for|per|until|below|above|beyond|page|row"
+    r"|item|step|number"
+    r"|line|column|chapter|section|negative|minus|plus|times|and|or|spending|using|adding|square root|longer"
+    r"|exceeds?)|第)\s?[$£€¥]?$",
+    re.I,
+)
+"""Words directly before a number that is not what the sentence states."""
+NUMBER_AS_SUBJECT = re.compile(
+    r"^\s{0,2}[-+*/×÷=^]\s{0,2}$|^\W{0,4}(?:is|are|was|were|cannot|can't|would|does|do|contradicts|fails)\b"
+    r"(?!\s(?:thus |therefore |indeed |then )?(?:the|our|my|what)\s|\scorrect)",
+    re.I,
+)
+"""What follows a number of which something else is said, as in `36 is too small`."""
+NO_SOLUTION = re.compile(r"(?:that )?(?:there (?:is|are|exists?) )?no (?:real |integer |such )?solutions?(?: exists?)?", re.I)
+STRUCK_OUT = re.compile(r"~~[^~\n]{1,80}~~")
+ONLY_LETTER = re.compile(r"\b[Oo]nly (?:option |choice |answer )?[(（]?([A-J])[)）]?\s(?:satisf|work|is|fit|match|hold|remain)")
+OTHER_LETTER = re.compile(
+    r"\b(?:but|also|or|and|although|though)\b.{0,40}(?<![A-Za-z])[(（]?[A-J](?![A-Za-z'])|\bbut [(（]?[A-J]\b"
+)
+"""Another option in the sentence of a choice."""
+CHOICE_LEAD = re.compile(
+    r"^(?:(?:so|thus|therefore|hence|finally|by elimination|it's|it is|that's|which is|this is|it must be)[\s,:]{1,3}){1,2}"
+    r"(?:the )?(?:answer |option |choice ){0,2}",
+    re.I,
+)
+FOR_EXAMPLE = re.compile(r"\be\.g\.?,?\s{0,2}(?:the\s)?$", re.I)
+PLANNING = re.compile(
+    r"\b(?:let|assume|suppose|consider|try|check|verify|recall|note|notice|given|substitut\w{1,6}|want|prove|show"
+    r"|told|asks?|asked|discard"
+    r"|reject|rejected|exclude|excluded|extraneous|test|plug|first|next|remains to|used to|remember|observe|start"
+    r"|begin|need to|have to"
+    r"|should)\b|(?:设|令|假设|考虑|验证|检验|注意|已知|代入|首先|舍去|不妨)",
+    re.I,
+)
+"""Words of a sentence that plans, recalls or rejects a value and does not state it."""
+ANSWER_AS_SUBJECT = re.compile(
+    r"^\W{0,3}(?:so |thus |therefore |hence )?(?:the|our|my|this)(?: final| correct)? answer\b(?! to be\b)|^\W{0,3}答案", re.I
+)
+FORMULA_STATED = re.compile(
+    r"(?:\b(?:is|are|equals?|equal to|be|becomes|gives|give|yields?|get|gets|obtain|have|has|find|takes?|costs?"
+    r"|needs?|there (?:is|are)"
+    r"|there exist|total|of|to|at|with|that|as|was|were|exactly|only|therefore|thus|hence|so|conclude|about|by)"
+    r"|[:：=,，]|是|为|等于|有|得到?|即|共|故"
+    r"|所以|因此|成立|在|需要?|约|于|到)[\s*_:：]{0,4}$",
+    re.I,
+)
+"""The words directly before a formula that a sentence states."""
+HTML_TAG = re.compile(r"</?(?:b|p|i|em|strong|div|span|br|h[1-6]|li|ul|ol|code|u|sub|sup)\s?/?>", re.I)

@@ -2,21 +2,23 @@
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from passus.grading import announcement_patterns as patterns
+from passus.grading.announcement_context import ALLOWED_WORDS, CONCLUDING, CONDITION, CONTEXT, LEADING_PART, REPORT, commits
 from passus.grading.answer_parser import parse_answer
 from passus.grading.answer_types import Unsupported, Words
 from passus.grading.closing_text import SENTENCE_BREAK, last_sentence_start
 
 MAX_UNBOXED = 400
 """Characters of an answer outside a box."""
+BEFORE_KEYWORD, AFTER_KEYWORD = 64, 240
+"""Characters around a keyword in which an announcement begins and ends."""
 MAX_ANNOUNCEMENTS = 32
 """Announcements of one form that are read, from the end."""
-CONTEXT = 120
-"""Characters before an announcement that can say that it is none."""
 MARKS = " \t\r\n*_`\"“”'"
 TRAILING_MARKS = MARKS + ".,;:!。，；：！"
 Source = Literal["box", "hashes", "tag", "phrase", "heading", "last line", "closing sentence", "choice", "bare"]
@@ -44,7 +46,32 @@ def is_mathematics(text: str) -> bool:
 
 
 def _last_matches(pattern: re.Pattern[str], text: str) -> deque[re.Match[str]]:
-    return deque(pattern.finditer(text), maxlen=MAX_ANNOUNCEMENTS)
+    """Returns the last matches, in the windows around the words that announce an answer: searching all the text is slow."""
+    return _last(match for start, end in _windows(text) for match in pattern.finditer(text, start, end))
+
+
+def _last(matches: Iterable[re.Match[str]]) -> deque[re.Match[str]]:
+    return deque(matches, maxlen=MAX_ANNOUNCEMENTS)
+
+
+@lru_cache(maxsize=1)
+def _windows(text: str) -> list[tuple[int, int]]:
+    """Returns the parts of the text around keywords, in order and without overlap."""
+    lower = text.lower() if text.isascii() or len(text.lower()) == len(text) else text
+    places = [0, max(0, len(text) - 1)]
+    for word in patterns.KEYWORDS:
+        at = lower.find(word)
+        while at >= 0:
+            places.append(at)
+            at = lower.find(word, at + len(word))
+    windows: list[tuple[int, int]] = []
+    for at in sorted(places):
+        start, end = max(0, at - BEFORE_KEYWORD), min(len(text), at + AFTER_KEYWORD)
+        if windows and start <= windows[-1][1]:
+            windows[-1] = (windows[-1][0], end)
+        else:
+            windows.append((start, end))
+    return windows
 
 
 def _announce(at: int, rest: str, source: Source) -> Announcement:
@@ -54,16 +81,16 @@ def _announce(at: int, rest: str, source: Source) -> Announcement:
 
 def _hashes(text: str) -> Iterator[Announcement]:
     """Yields the answers after ####. A heading in Markdown begins with the same marks, so prose counts only at the end."""
-    for match in _last_matches(patterns.HASHES, text):
+    for match in _last(patterns.HASHES.finditer(text)):
         content = match[1].strip(MARKS)
         if is_mathematics(content) or match.end() == len(text):
             yield Announcement(match.start(), content, "hashes", content)
 
 
 def _tags(text: str) -> Iterator[Announcement]:
-    for match in _last_matches(patterns.TAG, text):
+    for match in _last(patterns.TAG.finditer(text)):
         yield _announce(match.start(), match[2], "tag")
-    for match in _last_matches(patterns.JSON_ANSWER, text):
+    for match in _last(patterns.JSON_ANSWER.finditer(text)):
         yield _announce(match.start(), match[1], "tag")
 
 
@@ -72,6 +99,8 @@ def _phrases(text: str) -> Iterator[Announcement]:
         if _commits(text, match):
             yield _announce(match.start(), text[match.end() : match.end() + 2 * MAX_UNBOXED], "phrase")
     for match in _last_matches(patterns.UNVERBED, text):
+        if not _commits(text, match):
+            continue
         yield _announce(match.start(), text[match.end() : match.end() + 2 * MAX_UNBOXED], "phrase")
 
 
@@ -81,9 +110,11 @@ def _commits(text: str, match: re.Match[str]) -> bool:
     line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()][-MAX_UNBOXED:]
     if line.count('"') % 2 or line.rfind("“") > line.rfind("”"):
         return False  # a quotation
-    if patterns.NOT_COMMITTED.search(before) or patterns.PARTIAL.search(match["about"] or ""):
+    if patterns.FOR_EXAMPLE.search(text, max(0, match.start() - 16), match.start()):
         return False
-    return not (patterns.CONDITION.search(before) and patterns.HYPOTHETICAL.search(match[0]))
+    if patterns.NOT_COMMITTED.search(before) or patterns.PARTIAL.search(match.groupdict().get("about") or ""):
+        return False
+    return commits(before, match[0], hypothetical=patterns.HYPOTHETICAL.search(match[0]) is not None)
 
 
 def sentence_before(text: str, at: int) -> str:
@@ -108,16 +139,20 @@ def _label(text: str) -> Iterator[Announcement]:
 
 def statement(rest: str) -> str:
     """Returns the text to the end of its sentence; nothing if it hedges."""
-    rest = patterns.BULLET.sub("", rest).lstrip(MARKS + ":：")
+    rest = patterns.BULLET.sub("", rest).lstrip(MARKS + ":：…")
     span = patterns.MATH_SPAN.match(rest)
     end = patterns.SENTENCE_END.search(rest, span.end() if span else 0)  # not inside a formula at the beginning
     sentence = (rest[: end.start()] if end else rest).strip(TRAILING_MARKS)
+    if sentence.endswith(")") and sentence.count("(") < sentence.count(")"):
+        sentence = sentence[:-1].rstrip(TRAILING_MARKS)
     hedged = patterns.HEDGED_STATEMENT.search(sentence) or (end and patterns.HEDGE_AFTER.match(rest, end.start()))
     return "" if hedged else sentence
 
 
 def answer_in(sentence: str) -> str:
     """Returns the formula or the number of an announced text, if it has exactly one, else the whole text."""
+    if patterns.NO_SOLUTION.fullmatch(sentence):
+        return "no solution"
     span = patterns.MATH_SPAN.match(sentence)
     if span and not sentence[span.end() :].strip(TRAILING_MARKS + ")"):
         return _content(span)
@@ -143,25 +178,48 @@ def _content(span: re.Match[str]) -> str:
 def only_value(sentence: str) -> str | None:
     """Returns the only formula of a sentence, or its only number; None if there are several or words change their meaning."""
     spans = list(patterns.MATH_SPAN.finditer(sentence))
-    words = patterns.ORDINAL.sub("", patterns.UNIT_POWER.sub("", patterns.MATH_SPAN.sub(" ", sentence)))
-    if patterns.QUALIFIED.search(words):
+    words = _without_ordinals(patterns.MATH_SPAN.sub(" ", sentence)).replace("\\$", "$")
+    if patterns.QUALIFIED.search(words) or patterns.DENYING.search(words) or "\\" in words or "{" in words:
         return None
     numbers = patterns.NUMBER_RUN.findall(words)
     if len(spans) == 1 and not numbers:
-        return _content(spans[0])
-    if spans or len(numbers) != 1 or len(re.findall(r"\d+", words)) != len(re.findall(r"\d+", numbers[0])):
+        return _content(spans[0]) if _is_stated(spans[0][0], sentence) else None
+    if spans or len(numbers) != 1 or _count_numbers(words) != _count_numbers(numbers[0]):
         return None
-    return str(numbers[0]).strip(" $£€¥")
+    return str(numbers[0]).strip(" $£€¥") if _is_stated(str(numbers[0]), words) else None
+
+
+def _without_ordinals(words: str) -> str:
+    return patterns.ORDINAL.sub("", patterns.UNIT_POWER.sub("", words))
+
+
+def _count_numbers(text: str) -> int:
+    return len(re.findall(r"\d+", text))
+
+
+def _is_stated(number: str, words: str) -> bool:
+    """Returns whether the words around a number leave it what the sentence states: not in `a multiple of 36`."""
+    before, _, after = words.partition(number)
+    if patterns.NUMBER_AS_SUBJECT.match(after):
+        return False
+    return patterns.ALLOWED_BEFORE.search(before) is not None or not patterns.PREPOSITION.search(before)
 
 
 def closing_answer(text: str, start: int = 0) -> Announcement | None:
     """Returns the answer of the last line or of the last sentence after `start`; None if it states none."""
     at = max(start, last_sentence_start(text))
     rest = patterns.LEAD.sub("", text[at:]) if at == start > 0 else text[at:]
-    sentence = patterns.LABELLED.sub("", patterns.DASH.sub("", rest).strip(TRAILING_MARKS))
+    labelled = patterns.DASH.sub("", rest).strip(TRAILING_MARKS)
+    sentence = patterns.LABELLED.sub("", labelled)
+    label = labelled[: len(labelled) - len(sentence)]
+    if patterns.DENYING.search(label) or REPORT.search(label) or LEADING_PART.match(labelled):
+        return None
     if not sentence or len(sentence) > MAX_UNBOXED or text.rstrip(MARKS).endswith(("?", "？")):
         return None
-    if patterns.HEDGED_STATEMENT.search(sentence) or _is_other_statement(sentence):
+    if patterns.NO_SOLUTION.fullmatch(sentence):
+        return Announcement(at, "no solution", "closing sentence", sentence)
+    words = patterns.MATH_SPAN.sub(" ", labelled)
+    if patterns.HEDGED_STATEMENT.search(sentence) or _is_other_statement(sentence) or patterns.PLANNING.search(words):
         return None
     value = _final_formula(sentence)
     bare = patterns.CONCLUSION_LEAD.sub("", sentence)
@@ -174,9 +232,9 @@ def closing_answer(text: str, start: int = 0) -> Announcement | None:
 
 def _is_other_statement(sentence: str) -> bool:
     """Returns whether a sentence is hypothetical, or an announcement of another answer than the question's."""
-    if patterns.CONDITION.search(sentence) and patterns.HYPOTHETICAL.search(sentence):
+    if CONDITION.search(sentence) and (patterns.HYPOTHETICAL.search(sentence) or not CONCLUDING.search(sentence)):
         return True
-    return patterns.ANNOUNCEMENT.search(sentence) is not None
+    return patterns.ANNOUNCEMENT.search(sentence) is not None or patterns.ANSWER_AS_SUBJECT.match(sentence) is not None
 
 
 def _stated_words(sentence: str) -> str | None:
@@ -185,17 +243,26 @@ def _stated_words(sentence: str) -> str | None:
     return match["words"] if match and not patterns.QUALIFIED.search(sentence) else None
 
 
+def _leads_to_formula(before: str) -> bool:
+    """Returns whether the words before a formula conclude it or state it: `Thus`, `the area is`."""
+    if patterns.PREPOSITION.search(before) and not patterns.ALLOWED_BEFORE.search(before):
+        return False
+    return ALLOWED_WORDS.fullmatch(before.strip(MARKS + ",:")) is not None or patterns.FORMULA_STATED.search(before) is not None
+
+
 def _final_formula(sentence: str) -> str | None:
     """Returns the formula that ends a sentence: its only one, or what `the value of $x$ is` says."""
     spans = list(patterns.MATH_SPAN.finditer(sentence))
     if not spans or len(sentence[spans[-1].end() :].split()) > 4:
         return None
-    words = patterns.ORDINAL.sub("", patterns.UNIT_POWER.sub("", patterns.MATH_SPAN.sub(" ", sentence)))
+    words = _without_ordinals(patterns.MATH_SPAN.sub(" ", sentence))
     if re.search(r"\d", words) or patterns.QUALIFIED.search(words):
+        return None
+    before, after = sentence[: spans[-1].start()], sentence[spans[-1].end() :]
+    if patterns.NUMBER_AS_SUBJECT.match(after) or (before.strip(MARKS) and not _leads_to_formula(before)):
         return None
     if len(spans) == 1:
         return _content(spans[0])
-    before = sentence[: spans[-1].start()]
     verbs = re.findall(r"\b(?:is|are|equals|equal to|be)\b|是|为|等于", patterns.MATH_SPAN.sub(" ", sentence))
     stated = re.search(r"(?:\b(?:is|are|equals|equal to|be)|是|为|等于)[\s*_:：]{0,4}$", before)
     if not stated or len(verbs) != 1 or any("=" in span[0] for span in spans[:-1]):

@@ -261,7 +261,9 @@ class AnswerParser:
         if patterns.DENIED_NAME.search(left):
             raise ProseError(left[:40])
         if len(pieces) > 2 and not patterns.NAME.fullmatch(left) and patterns.VARIABLE_LETTER.search(left):
-            raise ExpressionError("a chain of equations")
+            if any(patterns.VARIABLE_LETTER.search(piece) for piece in pieces[1:]):
+                raise ExpressionError("a chain of equations")
+            return Assignment(name, self.parse_computation(pieces[1:]))
         if patterns.NAME.fullmatch(left) or patterns.DESCRIPTIVE_NAME.fullmatch(left):
             value = self.parse_list(right) if len(pieces) == 2 else self.parse_equation(pieces[1:])
             if name[0] == "(" and "\\circ" not in name and isinstance(value, Value):

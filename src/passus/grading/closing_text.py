@@ -3,15 +3,15 @@
 import re
 
 END_OF_TURN = re.compile(
-    r"<\|(?:im_end|im_start|endoftext|end_of_text|eot_id|eom_id|end|eos|user|assistant|end_of_turn|return|EOT)\|>"
-    r"|</s>|<s>|<eos>|<end_of_turn>|<start_of_turn>|<\uff5c[^<>\n]{1,30}\uff5c>|\[/INST\]"
-    r"|<\|(?:START|END)_OF_TURN_TOKEN\|>"
+    r"<(?:\|(?:im_end|im_start|endoftext|end_of_text|eot_id|eom_id|end|eos|user|assistant|end_of_turn|return|EOT"
+    r"|START_OF_TURN_TOKEN|END_OF_TURN_TOKEN)\|>|/s>|s>|eos>|end_of_turn>|start_of_turn>|\uff5c[^<>\n]{1,30}\uff5c>)"
+    r"|\[/INST\]"
 )
 """Special tokens of chat templates, as text. The turn ends at the first one."""
 MARKER_SIGNS = ("<|", "<\uff5c", "s>", "_turn>", "[/INST]")
 """Parts of every marker, which are quick to search for."""
 THINK_CLOSE = "</think>"
-SPACES = re.compile(r"[^\S\n]+")
+SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
 BLANK_LINES = re.compile(r"\n\s*\n")
 MAX_COURTESY = 6
 """Courteous sentences that are cut off."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from passus.grading import announcement_patterns as patterns
+from passus.grading.announcement_context import CONDITION
 from passus.grading.announcements import (
     MAX_UNBOXED,
     Announcement,
@@ -17,11 +18,13 @@ from passus.grading.closing_text import last_sentence_start
 from passus.grading.equivalence import equivalent
 
 NOTHING_ANNOUNCED = "no answer is announced"
-DENIED = (
-    r"[\s$*)\]]{0,4}(?:is|was|isn't|cannot|can't|does|seems)\s?(?:be |not |n't |clearly |also )*"
-    r"(?:not|n't|wrong|incorrect|false|right|correct|mistaken)(?<!is correct)(?<!is right)"
+DENIED = re.compile(
+    r"[\s$*)\]]{0,4}(?:is|was|isn't|cannot|can't|does|seems)\s?(?:be |not |n't |clearly |also ){0,3}"
+    r"(?:not|n't|wrong|incorrect|false|right|correct|mistaken)(?<!is correct)(?<!is right)",
+    re.I,
 )
 """What follows an answer that is called wrong."""
+MAX_MENTIONS = 16
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,15 @@ def committed_answer(text: str, reading: AnswerReading) -> Announcement | NoAnsw
     found = [a for a in announcements(text) if reading.announced(a) is not None]
     if reading.is_choice and not found:
         found = _choice_statements(text)
-    retracted = _last_retraction(text)
+    start = found[0].at if found else max(0, len(text) - 2 * MAX_UNBOXED)  # what is taken back before does not matter
+    retracted = _last_retraction(text, start)
     standing = [a for a in found if a.at >= retracted]
-    doubt = _last_doubt(text, retracted)
+    doubt = _last_doubt(text, max(start, retracted))
     if doubt is not None and any(a.at < doubt for a in standing):
         standing = [a for a in standing if a.at >= doubt]
         retracted = doubt
+    if _refuses(text, found):
+        return NoAnswer("the output says that it gives no answer")
     closing = _closing(text, retracted, reading)
     standing = standing if reading.is_choice else _without_prose(standing, closing)
     if not standing:
@@ -80,7 +86,9 @@ def _closing(text: str, start: int, reading: AnswerReading) -> Announcement | No
         return closing_answer(text, start)
     for at in (last_sentence_start(text), text.rfind("\n") + 1):
         line = text[max(start, at) :].strip(" ,.:;")
-        line = patterns.LEAD.sub("", line) if start >= at else line
+        line = patterns.LEAD.sub("", line) if start >= at and start else patterns.CHOICE_LEAD.sub("", line)
+        if _is_option_list(text, line):
+            return None
         if 0 < len(line) < MAX_UNBOXED and reading.last_line(line) is not None:
             return Announcement(len(text) - len(line), line, "last line", line)
     sentence = text[max(start, last_sentence_start(text)) :].rstrip(" .。*_")
@@ -90,10 +98,22 @@ def _closing(text: str, start: int, reading: AnswerReading) -> Announcement | No
     return Announcement(len(text) - len(sentence), letter[1], "closing sentence", letter[1])
 
 
+def _is_option_list(text: str, line: str) -> bool:
+    """Returns whether the last line is the last of the options, which are repeated one below the other."""
+    before = text[: len(text) - len(line)].rstrip().rpartition("\n")[2].lstrip("*_ ")
+    return bool(patterns.OPTION_LABEL.match(line) and patterns.OPTION_LABEL.match(before) and before[:3] != line[:3])
+
+
 def _is_denied(answer: Announcement, text: str) -> bool:
     """Returns whether the text after an answer says that this answer is wrong."""
-    denial = re.compile(re.escape(answer.text[:80]) + DENIED, re.I)
-    return denial.search(text, answer.at) is not None
+    at = text.find(answer.text, answer.at)
+    for _ in range(MAX_MENTIONS):
+        if at < 0:
+            break
+        if DENIED.match(text, at + len(answer.text)):
+            return True
+        at = text.find(answer.text, at + 1)
+    return False
 
 
 def _without_prose(standing: list[Announcement], closing: Announcement | None) -> list[Announcement]:
@@ -118,10 +138,16 @@ def _letters(announcement: Announcement, reading: AnswerReading) -> str | None:
     return reading.last_line(announcement.text) if letters is None else letters
 
 
-def _last_retraction(text: str) -> int:
-    """Returns where the last retraction ends; 0 without one."""
+def _refuses(text: str, found: list[Announcement]) -> bool:
+    """Returns whether the text says after its last announcement that it gives no answer."""
+    last = found[-1].at if found else 0
+    return patterns.REFUSAL.search(text, last) is not None
+
+
+def _last_retraction(text: str, start: int) -> int:
+    """Returns where the last retraction after `start` ends; 0 without one."""
     end = 0
-    for match in patterns.RETRACTION.finditer(text):
+    for match in patterns.RETRACTION.finditer(text, start):
         end = match.end()
     return end
 
@@ -136,9 +162,16 @@ def _last_doubt(text: str, start: int) -> int | None:
 
 def _choice_statements(text: str) -> list[Announcement]:
     found = []
-    for match in patterns.CHOICE_STATEMENT.finditer(text):
+    for match in (*patterns.CHOICE_STATEMENT.finditer(text), *patterns.ONLY_LETTER.finditer(text)):
         before, letter = sentence_before(text, match.start()), next(filter(None, match.groups()))
-        hypothetical = patterns.CONDITION.search(before) and patterns.HYPOTHETICAL.search(match[0])
-        if not hypothetical and not patterns.NEGATION.search(before) and not patterns.EXCEPTION.search(before):
+        hypothetical = CONDITION.search(before) or patterns.HYPOTHETICAL.search(before)
+        rest = text[match.end() : match.end() + MAX_UNBOXED].partition("\n")[0].partition(". ")[0]
+        other = patterns.OTHER_LETTER.search(rest)
+        if (
+            other is None
+            and not hypothetical
+            and not patterns.NEGATION.search(before)
+            and not patterns.EXCEPTION.search(before)
+        ):
             found.append(Announcement(match.start(), letter, "choice", letter))
     return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from passus.grading import announcement_patterns as patterns
-from passus.grading.announcements import MARKS, MAX_UNBOXED, Announcement, Source
+from passus.grading.announcements import MARKS, MAX_UNBOXED, Announcement, Source, is_mathematics
 from passus.grading.boxes import TAIL, find_box, has_open_box
 from passus.grading.closing_text import answer_turn, collapse_spaces, strip_courtesy
 from passus.grading.commitment import NOTHING_ANNOUNCED, AnswerReading, MathReading, NoAnswer, committed_answer
@@ -56,15 +56,21 @@ def _unless_retracted(box: ExtractedAnswer, after: str, reading: AnswerReading) 
 
 
 def _announced(turn: str, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
-    text = strip_courtesy(join_displays(collapse_spaces(turn[-TAIL:])))
+    text = strip_courtesy(join_displays(_without_markup(collapse_spaces(turn[-TAIL:]))))
     found = committed_answer(text, reading)
     if isinstance(found, Announcement):
         letters = reading.announced(found) if reading.is_choice else None
         return ExtractedAnswer(found.text if letters is None else letters, found.source)
     bare = text.strip(MARKS)
-    if found.reason == NOTHING_ANNOUNCED and bare and len(bare) <= MAX_UNBOXED and "\n" not in bare and len(turn) <= TAIL:
+    is_short = 0 < len(bare) <= MAX_UNBOXED and "\n" not in bare and len(turn) <= TAIL
+    if found.reason == NOTHING_ANNOUNCED and is_short and not is_mathematics(bare) and not patterns.ANNOUNCEMENT.search(bare):
         return ExtractedAnswer(bare, "bare")
     return found
+
+
+def _without_markup(text: str) -> str:
+    """Removes HTML tags, and text that is struck out."""
+    return patterns.HTML_TAG.sub("", patterns.STRUCK_OUT.sub("", text))
 
 
 def join_displays(text: str) -> str:

@@ -6,6 +6,7 @@ compute something wrong is refused: missing weights, an empty tokenizer, a templ
 """
 
 import copy
+import os.path
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +179,7 @@ def read_text_config(base: str) -> Any:
     """Reads the text part of a model's configuration, without its weights and without downloading anything."""
     folder = locate_model(base)
     with refusing_bad_files(f"{base} is not on this machine yet, or cannot be read", "a model folder, or a downloaded model"):
-        if Path(folder).is_dir():
+        if os.path.isdir(folder):
             model_files.check_files(base, Path(folder))
         return AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True).get_text_config()
 

@@ -1,5 +1,6 @@
 """From the name of a model to the folder or hub id that holds it."""
 
+import os.path
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,17 +18,20 @@ def shipped_models() -> list[str]:
 
 
 def locate_model(base: str) -> str:
-    """Returns the folder or hub id of a shipped model, a folder, a run, RUN@step, or a hub id."""
+    """Returns the folder or hub id of a shipped model, a folder, a run, RUN@step, or a hub id.
+
+    `os.path` answers also for names that cannot be paths, such as very long ones, for which pathlib raises.
+    """
     if base.startswith(SHIPPED_PREFIX):
         if base not in shipped_models():
             raise UsageError(
                 f"no shipped model {base!r}", expected=", ".join(shipped_models()), write=nearest(base, shipped_models())
             )
         return str(files("passus") / base)
-    if Path(base).is_dir():
+    if os.path.isdir(base):
         return str(_model_folder(Path(base), ""))
     path, _, step = base.rpartition("@") if "@" in base else (base, "", "")
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         return str(_model_folder(Path(path), step))
     if step or base.startswith((".", "/", "~")) or base.count("/") > 1:
         raise UsageError(
@@ -71,5 +75,5 @@ def portable_name(base: str) -> tuple[str, str]:
     A shipped model is found by its name on any machine. Any other path is made absolute, so that it is valid from any folder.
     """
     folder = locate_model(base)
-    path = str(Path(folder).resolve()) if Path(folder).is_dir() else folder
+    path = str(Path(folder).resolve()) if os.path.isdir(folder) else folder
     return base if base.startswith(SHIPPED_PREFIX) else path, path

@@ -10,6 +10,7 @@ PEFT is imported where it is used, because its import takes a second and full fi
 import copy
 import hashlib
 import json
+import os.path
 import re
 import warnings
 from collections.abc import Iterator
@@ -251,7 +252,7 @@ def _bad_targets(model: Any, source: str, reason: str) -> UsageError:
 
 def is_adapter(folder: Path) -> bool:
     """Whether the folder holds an adapter in PEFT's layout."""
-    return (folder / CONFIG_FILE).is_file()
+    return os.path.isfile(folder / CONFIG_FILE)
 
 
 def adapter_base(folder: Path) -> tuple[str, str | None]:

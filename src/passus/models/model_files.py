@@ -4,7 +4,9 @@ A model folder is data of whoever made it. Weights are read from safetensors onl
 names the files. JSON files are bounded in size and nesting, and nothing is opened that is not a plain file.
 """
 
+import json
 import math
+import os.path
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -26,7 +28,8 @@ JSON_FILES = (
     "config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "adapter_config.json", "passus_base.json", INDEX,
 )  # fmt: skip
-"""JSON files that are read as a whole in Python. The tokenizers library reads tokenizer.json, and has limits of its own."""
+"""JSON files of settings."""
+TOKENIZER, MAX_TOKENIZER = "tokenizer.json", 1 << 28
 SMALL_FILES = ("*.jinja", "additional_chat_templates/*.jinja")
 HUB_FILES = ("*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken")
 """Files of a hub model beside its weights."""
@@ -66,7 +69,7 @@ def _is_bad_file(error: BaseException) -> bool:
 
 def local_folder(name: str, folder: str, *, weights: bool = True) -> str:
     """Returns the folder of a model; that of a hub id is downloaded first, unless it is on this machine already."""
-    if Path(folder).is_dir():
+    if os.path.isdir(folder):
         return folder
     patterns = [*HUB_FILES, *(["model*.safetensors", "adapter_model.safetensors"] if weights else [])]
     expected = "a folder, or the id of a model on the hub (owner/name) that this machine can reach or has downloaded"
@@ -86,6 +89,8 @@ def check_files(name: str, folder: Path) -> None:
     for problem in _odd_numbers(tables.get("config.json", {})):
         raise UsageError(f"{name}: config.json: {problem}", expected="numbers as save_pretrained of transformers writes them")
     _check_weight_files(name, folder, tables)
+    if (folder / TOKENIZER).exists():
+        _check_tokenizer(name, folder / TOKENIZER)
 
 
 def _read_object(name: str, path: Path) -> dict[str, Any]:
@@ -93,11 +98,26 @@ def _read_object(name: str, path: Path) -> dict[str, Any]:
         table = parse_json(read_text(path))
         if not isinstance(table, dict):
             raise TypeError(f"it holds a {type(table).__name__}, and not an object")
-        if key := next((key for key in _keys(table) if not key.isprintable()), None):
-            raise ValueError(
-                f"the name {shown(key)} has control characters"
-            )  # native libraries print unknown names as they are
+        _check_names(table)
     return table
+
+
+def _check_tokenizer(name: str, path: Path) -> None:
+    """Refuses a tokenizer file that is no object, or whose added tokens have settings with control characters in their names.
+
+    The rest of it is left to the tokenizers library. Its lists have hundreds of thousands of entries.
+    """
+    with refusing_bad_files(f"{name}: its tokenizer cannot be loaded: {path.name}", "a file that the tokenizers library wrote"):
+        table = json.loads(read_text(path, MAX_TOKENIZER))
+        if not isinstance(table, dict):
+            raise TypeError(f"it holds a {type(table).__name__}, and not an object")
+        _check_names(table.get("added_tokens"))
+
+
+def _check_names(value: Any) -> None:
+    """Raises ValueError for a name with control characters. The tokenizers library prints names that it does not know."""
+    if key := next((key for key in _keys(value) if not key.isprintable()), None):
+        raise ValueError(f"the name {shown(key)} has control characters")
 
 
 def _keys(value: Any) -> Iterator[str]:

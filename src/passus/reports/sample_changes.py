@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from passus import formatting
 from passus.errors import PassusError
 from passus.grading.grade import BOX, Verdict, grade
 from passus.reports.arm_status import UNREADABLE, ArmStatus
@@ -100,7 +101,4 @@ def _sample(row: dict[str, Any], step: int) -> Sample:
 
 def shorten(text: str) -> str:
     """Leaves out the middle of a long text."""
-    if len(text) <= MAX_CHARACTERS:
-        return text
-    half = MAX_CHARACTERS // 2
-    return f"{text[:half]} […{len(text) - 2 * half:,} characters…] {text[-half:]}"
+    return formatting.shorten(text, MAX_CHARACTERS)

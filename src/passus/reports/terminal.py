@@ -83,7 +83,7 @@ def _print_item(console: Console, compared: BenchmarkComparison, item: int, solv
     right, wrong = (0, 1) if solver == "only A" else (1, 0)
     different = [pair for pair in pairs if pair[right]["verdict"] == Verdict.CORRECT != pair[wrong]["verdict"]]
     for name, row in zip("AB", different[0] if different else pairs[0], strict=True):
-        text = printable((row["completion"] or "").strip())[:MAX_CHARACTERS].replace("\n", " ")
+        text = printable((row["completion"] or "").strip()[:MAX_CHARACTERS])[:MAX_CHARACTERS].replace("\n", " ")
         console.print(Text(f"    {name} {row['verdict'] or '':>11}  {text}"))
 
 

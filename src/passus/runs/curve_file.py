@@ -20,6 +20,8 @@ from passus.runs.curve import Claim, Curve, CurvePoint, Curves
 MAX_POINTS, MAX_ITEMS = 5000, 10_000_000
 MAX_BENCHMARKS, MAX_PAIRS, MAX_ALL_POINTS = 40, 2500, 20_000
 """Limits of all series together: benchmarks, pairs of lines on one benchmark, which are compared with each other, points."""
+MAX_VALUE = 1e100
+"""Largest value of a point. The squares of larger ones overflow."""
 MAX_TEXT = 10_000
 """Characters of a name or a claim."""
 
@@ -88,8 +90,8 @@ def checked(curve: Curve) -> Curve:
         if size is not None and not 1 <= size <= MAX_ITEMS:
             raise ValueError(f"{curve.name!r} has n = {curve.n}, k = {curve.k}; expected whole numbers from 1 to {MAX_ITEMS}")
     for p in curve.points:
-        if not _is_finite([p.x, p.low, p.high, p.tokens]) or math.isinf(p.y):
-            raise ValueError(f"{curve.name!r} has a point that is not finite, at x = {p.x}")
+        if not _can_be_drawn([p.x, p.low, p.high, p.tokens, None if math.isnan(p.y) else p.y]):
+            raise ValueError(f"{curve.name!r} has a point that is not finite or beyond {MAX_VALUE:g}, at x = {p.x}")
         if curve.n and not (math.isnan(p.y) or 0 <= p.y <= 1):
             raise ValueError(f"{curve.name!r} has {p.y} at x = {p.x}; expected a share of n items, from 0 to 1")
     curve.points.sort(key=lambda p: p.x)
@@ -99,8 +101,8 @@ def checked(curve: Curve) -> Curve:
     return curve
 
 
-def _is_finite(values: Sequence[float | None]) -> bool:
-    return all(value is None or math.isfinite(value) for value in values)
+def _can_be_drawn(values: Sequence[float | None]) -> bool:
+    return all(value is None or abs(value) <= MAX_VALUE for value in values)
 
 
 def write_curve_file(curves: Curves, path: Path) -> None:

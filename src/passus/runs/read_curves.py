@@ -127,7 +127,8 @@ def check_one_extraction(points_by_run: Mapping[RunFolder, Sequence[EvalPoint]])
     by_benchmark: dict[str, dict[str, RunFolder]] = {}
     for run, points in points_by_run.items():
         for point in points:
-            by_benchmark.setdefault(point.benchmark, {}).setdefault(point.extraction, run)
+            if not point.is_reward_model:  # rm@k is over candidates, which have verdicts of their own
+                by_benchmark.setdefault(point.benchmark, {}).setdefault(point.extraction, run)
     for benchmark, runs in by_benchmark.items():
         if len(runs) > 1:
             scores = " and ".join(f'{run.path} with eval.extract = "{mode}"' for mode, run in sorted(runs.items()))

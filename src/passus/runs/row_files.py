@@ -63,6 +63,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> Any:
             check_table_size(file.metadata)
             names = [name for name in columns or types if name in file.schema_arrow.names]
             table = file.read(names)
+        table.validate(full=True)  # texts may hold bytes that are not UTF-8
         if absent := [name for name in (*REQUIRED, *(columns or ())) if name not in names and name != "value"]:
             raise ValueError(f"it has no column {absent[0]}")
         return table.cast(pyarrow.schema({name: types[name] for name in table.column_names}))

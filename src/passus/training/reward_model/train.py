@@ -15,6 +15,7 @@ import torch
 from passus.config.tables import Config
 from passus.evaluation import best_of_n
 from passus.formatting import score
+from passus.grading.grade import BOXED
 from passus.models import reward_head
 from passus.runs.eval_point import EvalPoint
 from passus.runs.row_files import ROWS
@@ -114,7 +115,7 @@ def take_eval_point(run: RewardModelRun, say: Callable[[str], None]) -> None:
         scores_QN = np.array(reward_head.score_encoded(run.policy, encoded, run.micro_tokens))
         numbers = best_of_n.rm_at_k_numbers(scores_QN, pool.correct_QN, baselines.majority_Q) | baselines.numbers
         row = {"step": step, "benchmark": pool.benchmark, "temperature": 0.0} | numbers
-        point = EvalPoint.from_row(row | {"time/eval": time.monotonic() - began})
+        point = EvalPoint.from_row(row | {"extract": BOXED, "time/eval": time.monotonic() - began})
         points.append(point)
         for item_row in best_of_n.item_rows(pool, scores_QN):
             for name in columns:
