@@ -8,7 +8,16 @@ checkpoints have no p-value. Intervals are not adjusted.
 from collections import Counter
 from collections.abc import Sequence
 
-from passus.analysis import claim_check, curve_comparison, drop_diagnosis, legibility, model_size, sensitivity, single_curve
+from passus.analysis import (
+    claim_check,
+    course,
+    curve_comparison,
+    drop_diagnosis,
+    legibility,
+    model_size,
+    sensitivity,
+    single_curve,
+)
 from passus.analysis.compared_line import comparable_lines
 from passus.analysis.finding import Conclusion, Finding
 from passus.analysis.measured_curve import MeasuredCurve, measure_curve
@@ -28,6 +37,7 @@ def analyse(curves: Curves) -> list[Finding]:
     findings += legibility.findings(comparable_lines(readers))
     findings += curve_comparison.findings(lines) + model_size.findings(lines) + sensitivity.findings(lines)
     adjust_for_multiplicity(findings)
+    findings += course.findings([m for m in measured if m.curve.reader != "control"], findings)
     findings += curve_comparison.tiers(findings, lines)
     findings += drop_diagnosis.findings(policies, findings)
     return findings + claim_check.findings(curves)

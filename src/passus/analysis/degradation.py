@@ -1,5 +1,7 @@
 """Questions about what one curve loses or how it scatters: late degradation (A3), dips and spikes (A4), scatter (A5), stability
-(A11), early dip (A13), best checkpoint (A14).
+(A11), early dip (A13).
+
+Noise is that of sampling and of the movement between checkpoints together, so that the latter is not taken for events.
 
 Shapes: T eval points, R resamples.
 """
@@ -29,12 +31,12 @@ def late_degradation(m: MeasuredCurve) -> Finding:
     best_points = (
         f"The best three eval points ({x_range(m.x_label, m.x_T[best], m.x_T[best + WINDOW - 1])}) minus the last three"
     )
-    if m.se_T is None:
+    if m.noise is None:
         sentence = f"{best_points} is {points(drop)}. {UNKNOWN_NOISE}"
         return m.finding("A3", claim, Conclusion.UNTESTABLE, sentence, numbers={"drop": drop})
-    test = falls.fall_test(m.y_T, m.se_T)
-    detectable = DETECTABLE_Z * float(np.sqrt(2 / WINDOW) * m.se_T.mean())
-    before = float(m.x_T[falls.fall_start(m.y_T, m.se_T, best)])
+    test = falls.fall_test(m.y_T, m.noise.sd_T, df=m.noise.df if m.noise.wiggle else None)
+    detectable = DETECTABLE_Z * float(np.sqrt(2 / WINDOW) * m.noise.sd_T.mean())
+    before = float(m.x_T[falls.fall_start(m.y_T, m.noise.sd_T, best)])
     low = high = None
     if m.items is not None and len(m.items.item_Q) >= 4:
         interval = crossfit.crossfit_drop(m.items.means_TQ, WINDOW)
@@ -60,10 +62,10 @@ def late_degradation(m: MeasuredCurve) -> Finding:
 def dips_and_spikes(m: MeasuredCurve) -> Finding:
     """Finds single eval points off the level of their neighbours (A4)."""
     claim = "single eval points stand out"
-    if m.se_T is None or len(m.x_T) < MIN_POINTS:
-        sentence = UNKNOWN_NOISE if m.se_T is None else f"{len(m.x_T)} eval points: dips and spikes need {MIN_POINTS}."
+    if m.noise is None or len(m.x_T) < MIN_POINTS:
+        sentence = UNKNOWN_NOISE if m.noise is None else f"{len(m.x_T)} eval points: dips and spikes need {MIN_POINTS}."
         return m.finding("A4", claim, Conclusion.UNTESTABLE, sentence)
-    outliers = dips.find_dips(m.y_T, m.se_T)
+    outliers = dips.find_dips(m.y_T, m.noise.sd_T)
     if not outliers:
         sentence = "No eval point differs from its neighbours by more than noise."
         return m.finding("A4", claim, Conclusion.NOT_SUPPORTED, sentence)
@@ -92,11 +94,11 @@ def scatter(m: MeasuredCurve) -> Finding:
 
 def stability(m: MeasuredCurve) -> Finding | None:
     """Tests the largest fall, and measures the movement around the trend beyond sampling noise (A11)."""
-    if m.se_T is None or len(m.x_T) < MIN_POINTS:
+    if m.noise is None or m.se_T is None or len(m.x_T) < MIN_POINTS:
         return None
     excess = curve_fits.excess_deviation(curve_fits.detrend(m.x_T, m.y_T), m.se_T)
     fall = falls.drawdown(m.y_T)
-    p = falls.drawdown_test(m.y_T, m.se_T, resamples=1000).p
+    p = falls.drawdown_test(m.y_T, m.noise.sd_T, resamples=1000, df=m.noise.df if m.noise.wiggle else None).p
     verdict = supported_if(p < 0.05)
     meaning = "more than noise makes" if verdict is Conclusion.SUPPORTED else "no more than noise makes"
     sentence = (
@@ -114,6 +116,8 @@ def early_dip(m: MeasuredCurve) -> Finding | None:
         return None
     weights_RQ = resampling.bootstrap_weights([len(m.items.item_Q)], 2000, seed=0)
     curves_RT = weights_RQ @ m.items.means_TQ.T
+    if m.noise is not None and m.noise.wiggle:
+        curves_RT = curves_RT + np.random.default_rng(0).normal(0, m.noise.wiggle, curves_RT.shape)
     probability, dips_below = surely_below(curves_RT[:, 1 : third + 1] - curves_RT[:, :1])
     lowest = float((m.y_T[1 : third + 1] - m.start).min())
     verdict = supported_if(bool(dips_below) and bool(m.end > m.start))
@@ -131,28 +135,3 @@ def surely_below(changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     whether that is enough. One of several points always is the lowest, so each has to be surer than one alone would."""
     probability = (changes < -MARGIN).mean(0).max(-1)
     return probability, probability > 1 - 0.025 / changes.shape[-1]
-
-
-def best_checkpoint(m: MeasuredCurve) -> Finding | None:
-    """Tests whether an earlier checkpoint is better, given that the largest of many noisy values is too large (A14)."""
-    if m.se_T is None or len(m.x_T) < 3:
-        return None
-    best = int(m.y_T.argmax())
-    luck = crossfit.expected_luck(len(m.y_T)) * float(m.se_T.mean())
-    numbers = {"best": float(m.y_T[best]), "x": float(m.x_T[best]), "luck": luck, "end": m.end}
-    sentence = (
-        f"The highest accuracy is {share(float(m.y_T[best]))} at {m.at(m.x_T[best])}; the luckiest of {len(m.y_T)} equal "
-    )
-    sentence += f"checkpoints would be {100 * luck:.1f} points too high."
-    ahead = float(m.y_T[best]) - m.end
-    if m.items is not None and len(m.items.item_Q) >= 4:
-        chosen, unbiased = crossfit.crossfit_best(m.items.means_TQ)
-        numbers |= {"honest": unbiased, "chosen": float(m.x_T[chosen])}
-        ahead = unbiased - m.end
-        sentence += f" Chosen on one half of the items and scored on the other it is {share(unbiased)}, against "
-    else:
-        sentence += " Accuracy is "
-    verdict = supported_if(ahead > max(luck, MARGIN))
-    meaning = "an earlier checkpoint is better" if verdict is Conclusion.SUPPORTED else "no earlier checkpoint is better"
-    sentence += f"{share(m.end)} {m.end_words}: {meaning}."
-    return m.finding("A14", "a checkpoint before the last is better", verdict, sentence, numbers=numbers)

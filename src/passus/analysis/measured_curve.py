@@ -8,12 +8,14 @@ Shapes: T eval points, Q items, K samples per item.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from passus.analysis.finding import Conclusion, Finding
 from passus.runs.curve import Curve, ItemOutcomes
 from passus.stats import intervals
+from passus.stats.wiggle import CurveNoise, curve_noise
 
 WINDOW = 3
 """Eval points whose mean stands for the end of a curve."""
@@ -61,6 +63,11 @@ class MeasuredCurve:
     items: ItemOutcomes | None
     """Outcomes at the same eval points."""
     x_label: str = "step"
+
+    @cached_property
+    def noise(self) -> CurveNoise | None:
+        """The noise of the points, from sampling and from checkpoint to checkpoint; None where sampling is unknown."""
+        return None if self.se_T is None else curve_noise(self.y_T, self.se_T)
 
     def finding(
         self,

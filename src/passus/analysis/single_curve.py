@@ -1,22 +1,15 @@
-"""All questions about one curve by itself."""
+"""All questions about one curve by itself; those about its course follow in course.py."""
 
 from passus.analysis.completion_length import length_and_accuracy, token_budget
-from passus.analysis.degradation import (
-    best_checkpoint,
-    dips_and_spikes,
-    early_dip,
-    late_degradation,
-    scatter,
-    stability,
-)
+from passus.analysis.degradation import dips_and_spikes, early_dip, late_degradation, scatter, stability
 from passus.analysis.finding import Conclusion, Finding
-from passus.analysis.gains import improvement, items_solved, learning_speed, plateau
+from passus.analysis.gains import improvement, items_solved
 from passus.analysis.measured_curve import MeasuredCurve
 from passus.formatting import share
 
 CURVE_QUESTIONS = [
-    improvement, plateau, late_degradation, dips_and_spikes, scatter, learning_speed, length_and_accuracy, stability, early_dip,
-    best_checkpoint, token_budget, items_solved,
+    improvement, late_degradation, dips_and_spikes, scatter, length_and_accuracy, stability, early_dip, token_budget,
+    items_solved,
 ]  # fmt: skip
 ABOUT_LENGTH = (length_and_accuracy, token_budget)
 

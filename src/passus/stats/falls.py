@@ -38,20 +38,23 @@ def fall_start(values_T: np.ndarray, se_T: np.ndarray, first: int = 0) -> int:
     return first + max(0, int(gains.argmax()) - 1)
 
 
-def fall_test(values_T: np.ndarray, se_T: np.ndarray, resamples: int = 2000, seed: int = 0) -> TestResult:
+def fall_test(
+    values_T: np.ndarray, se_T: np.ndarray, resamples: int = 2000, seed: int = 0, df: float | None = None
+) -> TestResult:
     """Tests for a fall that a curve which never falls would not show.
 
-    The statistic is the drop in weighted squared error from a rising fit to one that first rises and then falls.
+    The statistic is the drop in weighted squared error from a rising fit to one that first rises and then falls. `df` says how
+    well the errors are known: the noise of simulated curves varies with it.
     """
     values_T = np.asarray(values_T, dtype=float)
     se_T = floor_errors(se_T, len(values_T))
-    curves_RT = np.vstack([values_T, _simulate_rising(values_T, se_T, resamples, seed)])
+    curves_RT = np.vstack([values_T, _simulate_rising(values_T, se_T, resamples, seed, df)])
     errors_RT = split_errors(*curves_and_weights(curves_RT, se_T**-2))
     drops_R = errors_RT[:, -1] - errors_RT.min(1)
     return TestResult((1 + int((drops_R[1:] >= drops_R[0] - 1e-9).sum())) / (1 + resamples), float(drops_R[0]))
 
 
-def _simulate_rising(values_T: np.ndarray, se_T: np.ndarray, resamples: int, seed: int) -> np.ndarray:
+def _simulate_rising(values_T: np.ndarray, se_T: np.ndarray, resamples: int, seed: int, df: float | None = None) -> np.ndarray:
     """Simulates noisy curves that never fall: alternatives to these values if all their falls are chance.
 
     The isotonic fit also follows noise upwards, and a curve that really rises hides falls: simulated from the fit itself, a
@@ -66,7 +69,10 @@ def _simulate_rising(values_T: np.ndarray, se_T: np.ndarray, resamples: int, see
         mean[at] = np.average(mean[at : at + 2], weights=weight[at : at + 2])
         weight[at], count[at] = weight[at : at + 2].sum(), count[at : at + 2].sum()
         mean, weight, count = (np.delete(part, at + 1) for part in (mean, weight, count))
-    noise_RT = np.random.default_rng(seed).standard_normal((resamples, len(values_T)))
+    rng = np.random.default_rng(seed)
+    noise_RT = rng.standard_normal((resamples, len(values_T)))
+    if df is not None and np.isfinite(df):  # errors that were estimated: the true ones may be larger
+        noise_RT = noise_RT * np.sqrt(df / rng.chisquare(df, (resamples, 1)))
     return np.asarray(np.repeat(mean, count) + se_T * noise_RT)
 
 
@@ -110,11 +116,13 @@ def drawdown(values_T: np.ndarray) -> float:
     return float(_drawdowns(np.asarray(values_T, dtype=float)))
 
 
-def drawdown_test(values_T: np.ndarray, se_T: np.ndarray | float, resamples: int = 2000, seed: int = 0) -> TestResult:
+def drawdown_test(
+    values_T: np.ndarray, se_T: np.ndarray | float, resamples: int = 2000, seed: int = 0, df: float | None = None
+) -> TestResult:
     """Tests whether the drawdown is deeper than noise makes it on a curve that never falls."""
     values_T = np.asarray(values_T, dtype=float)
     se_T = floor_errors(se_T, len(values_T))
-    deeper_R = _drawdowns(_simulate_rising(values_T, se_T, resamples, seed)) >= drawdown(values_T) - 1e-12
+    deeper_R = _drawdowns(_simulate_rising(values_T, se_T, resamples, seed, df)) >= drawdown(values_T) - 1e-12
     return TestResult((1 + int(deeper_R.sum())) / (1 + resamples), drawdown(values_T))
 
 
