@@ -51,7 +51,7 @@ def every_kind_of_finding() -> list[Finding]:
         for n, s in ((1, 0.1), (2, 0), (4, 0))
     ]
     dip_T = np.full(30, 0.6) - 0.2 * (np.arange(30) == 12)
-    drop_T = RISE_T - 0.15 * (np.arange(15) >= 12)
+    drop_T = RISE_T - 0.4 * (np.arange(15) >= 12)
     falling = [curve(rng, dip_T, 400, name="dip"), on_benchmark("late", curve(rng, drop_T, 500, samples=1, name="drop"))]
     both = [on_benchmark(b, c) for b in ("b", "c") for c in sized]
     return [

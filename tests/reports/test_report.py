@@ -139,4 +139,4 @@ def test_lines_without_a_benchmarks_name_still_have_their_tiers(tmp_path):
     file = tmp_path / "curves.json"
     file.write_text(json.dumps({"title": "t", "x": "step", "y": "accuracy", "series": series}))
     text = build_report([file]).sections[0].blocks[0]
-    assert "fall into tiers: supported" in text and "of 0 benchmarks" not in text
+    assert "fall into tiers: untestable" in text and "of 0 benchmarks" not in text
