@@ -3,7 +3,6 @@
 import gc
 import weakref
 
-import numpy as np
 import pytest
 
 from helpers.small_run import assert_same, run_small, small_config, stop_in_step
@@ -13,7 +12,6 @@ from passus.errors import Stop
 from passus.figures import kinds
 from passus.launch import arm_process
 from passus.runs.run_folder import RunFolder, saved_checkpoints
-from passus.stats import falls
 from passus.training import regression_alarm, setup
 from passus.training.regression_alarm import Regression
 
@@ -22,15 +20,6 @@ EVALS = {"eval": {"every": 1, "limit": 4, "samples": 1}, "train": {"steps": 9, "
 
 def tables(on_regression: str) -> dict:
     return EVALS | {"eval": EVALS["eval"] | {"on_regression": on_regression}}
-
-
-def test_noise_raises_an_alarm_in_one_run_of_twenty_over_all_eval_points():
-    rng, alarms = np.random.default_rng(0), 0
-    for _ in range(1000):
-        noise_T = rng.standard_normal(13)
-        alarms += any(falls.alarm_statistic(noise_T[:t], 1.0) > falls.alarm_bound(13) for t in range(6, 14))
-    assert 30 <= alarms <= 70
-    assert falls.alarm_bound(5) == np.inf
 
 
 def falling(path, low: float, items: int = 60) -> RunFolder:

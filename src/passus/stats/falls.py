@@ -7,8 +7,6 @@ All eval points of a curve are measured on the same items, so standard errors he
 fall, with the known errors.
 """
 
-from functools import lru_cache
-
 import numpy as np
 
 from passus.stats.isotonic import curves_and_weights, split_errors
@@ -74,36 +72,6 @@ def _simulate_rising(values_T: np.ndarray, se_T: np.ndarray, resamples: int, see
     if df is not None and np.isfinite(df):  # errors that were estimated: the true ones may be larger
         noise_RT = noise_RT * np.sqrt(df / rng.chisquare(df, (resamples, 1)))
     return np.asarray(np.repeat(mean, count) + se_T * noise_RT)
-
-
-def alarm_statistic(values_T: np.ndarray, se: np.ndarray | float, window: int = 3) -> float:
-    """Computes how many standard errors the last `window` eval points lie below the best earlier `window` in a row.
-
-    NaN while there are fewer than two windows. Compare with alarm_bound: the best of many is high by luck.
-    """
-    values_T = np.asarray(values_T, dtype=float)
-    if len(values_T) < 2 * window:
-        return float("nan")
-    return float(alarm_statistics(values_T[None], floor_errors(se, len(values_T)), window)[0])
-
-
-@lru_cache
-def alarm_bound(T: int, window: int = 3, level: float = 0.95, seed: int = 0) -> float:
-    """Returns the bound that alarm_statistic stays below with this probability after each of T eval points of pure noise."""
-    if 2 * window > T:
-        return float("inf")
-    noise_RT = np.random.default_rng(seed).standard_normal((20_000, T))
-    looks = [alarm_statistics(noise_RT[:, :t], np.ones(t), window) for t in range(2 * window, T + 1)]
-    return float(np.quantile(np.max(looks, axis=0), level))
-
-
-def alarm_statistics(values_RT: np.ndarray, se_T: np.ndarray, window: int) -> np.ndarray:
-    """Computes alarm_statistic for many curves at once."""
-    means_RM = window_means(values_RT, window)
-    squares_M = window_means(se_T**2, window) / window
-    earlier_RM = means_RM[:, : means_RM.shape[1] - window]  # windows that share no eval point with the last
-    best_R = earlier_RM.argmax(1)
-    return np.asarray((earlier_RM.max(1) - means_RM[:, -1]) / np.sqrt(squares_M[best_R] + squares_M[-1]))
 
 
 def window_means(values_RT: np.ndarray, window: int) -> np.ndarray:

@@ -32,10 +32,14 @@ def curve_noise(values_T: np.ndarray, se_T: np.ndarray) -> CurveNoise:
     values_T, se_T = np.asarray(values_T, dtype=float), np.asarray(se_T, dtype=float)
     if len(values_T) < MIN_POINTS:
         return CurveNoise(se_T, 0.0, float("inf"))
-    factor, df = _calibration(len(values_T))
-    total = float(_trimmed_mean(np.diff(values_T, 2)[None] ** 2)[0]) / factor
+    total = float(noise_variance(values_T[None])[0])
     wiggle = float(np.sqrt(max(0.0, total - np.mean(se_T**2))))
-    return CurveNoise(np.sqrt(se_T**2 + wiggle**2), wiggle, df)
+    return CurveNoise(np.sqrt(se_T**2 + wiggle**2), wiggle, _calibration(len(values_T))[1])
+
+
+def noise_variance(values_RT: np.ndarray) -> np.ndarray:
+    """Estimates the variance of an eval point of each curve, sampling and wiggle together, from five eval points on."""
+    return _trimmed_mean(np.diff(values_RT, 2, axis=1) ** 2) / _calibration(values_RT.shape[1])[0]
 
 
 def _trimmed_mean(squares_RT: np.ndarray) -> np.ndarray:

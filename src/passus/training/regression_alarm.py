@@ -1,8 +1,9 @@
 """The regression alarm: accuracy has fallen from its best stretch by more than noise explains.
 
-At every eval point the best three points in a row so far are compared with the last three (stats/falls.py), over the mean of
-all benchmarks of the suite and with the noise of these items. The bound is chosen so that a run of pure sampling noise raises
-an alarm in one case of twenty, over all its eval points together. After an alarm the watch starts again.
+At every eval point the best earlier stretch is compared with the last three eval points (stats/alarm.py), over the mean of all
+benchmarks of the suite. The noise includes the movement between checkpoints, estimated from the run itself. A run without a
+fall raises an alarm in at most one case of twenty, over all its planned eval points together. After an alarm the watch starts
+again.
 
 Shapes: T eval points.
 """
@@ -13,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from passus.runs.run_folder import RunFolder
-from passus.stats import falls
+from passus.stats import alarm
+from passus.stats.alarm import WINDOW
 from passus.stats.falls import MARGIN
 
-WINDOW = 3
 SLOWER = 0.5
 """Factor of the learning rate when a run returns to an earlier checkpoint."""
 
@@ -37,11 +38,11 @@ def find_regression(folder: RunFolder, after: int, looks: int) -> Regression | N
     steps, mean_T, se_T = eval_means(folder, after)
     if len(steps) < 2 * WINDOW:
         return None
-    statistic = falls.alarm_statistic(mean_T, se_T, WINDOW)
+    statistic = alarm.alarm_statistic(mean_T, se_T)
     means = np.convolve(mean_T, np.ones(WINDOW) / WINDOW, "valid")
     best = int(means[:-WINDOW].argmax())
     drop = float(means[best] - means[-1])
-    if statistic <= falls.alarm_bound(looks, WINDOW) or drop <= MARGIN:
+    if statistic <= alarm.alarm_bound(len(steps), looks) or drop <= MARGIN:
         return None
     return Regression(steps[best + WINDOW // 2], drop, float(statistic))
 
