@@ -37,7 +37,8 @@ REPORT = re.compile(
     r"|instructions?|hint|guess\w{0,3}"
     r"|must (?:read|end|be)|should (?:read|end|be)|something like|such as|according|suggests?|attempt|key|manual"
     r"|textbook|misprint"
-    r"|task|prompt|end your|your (?:response|reply|output|solution)|conclude with|finish with)\b|^\W{0,3}question\b"
+    r"|task|prompt|end your|your (?:response|reply|output|solution)|conclude with|finish with)\b"
+    r"|^\W{0,3}(?:question|user|human|students?)\b"
     r"|例如|比如|格式|示例|说|写道|认为",
     re.I,
 )
@@ -153,6 +154,8 @@ WRONG_METHOD = re.compile(
     r"|disregarding)\b[^,;]{0,60}\b(?:wrong\w{0,2}|incorrect\w{0,2}|mistaken\w{0,2}|naive\w{0,2}|faulty|flawed|false|bad"
     r"|careless\w{0,2}|previous|earlier|last year\S{0,2}|similar|comparison|contrast|another|other|different|simpler|easier)\b"
     r"|^\W{0,3}(?:but |and )?(?:forgetting|ignoring|neglecting|omitting|overlooking|disregarding)\b"
+    r"|\b(?:in|on|from) (?:the|my|our) (?:\w{1,10} )?(?:book|textbook|key|sheet|manual|literature|forum|internet)\b"
+    r"|(?:按照?|用|根据|以|采用)[^，。\n]{0,12}错"
     r"|\b(?:comparison|by contrast|for (?:instance|example)|hypothetically|allegedly|supposedly|reportedly|in theory)\b",
     re.I,
 )
@@ -164,6 +167,14 @@ OPERATION_CONDITION = re.compile(
     re.I,
 )
 """`If we put everything together`, which is a step and no condition."""
+SPEAKER = re.compile(
+    r"^(?!Solution|Conclusion|Answer|Therefore|Thus|So|Hence|Result|Final|Finally|Summary|Check|Verification"
+    r"|Explanation|Reasoning|Note"
+    r"|Assistant|Proof|Calculation|Analysis|Response|Now|Overall|Step|Correction|Update|Edit|Revised|Actually|Fix"
+    r"|Rather|Then|Okay|Well"
+    r"|Done|Wait|Also|Remark|Recap|Therefore|Simplify|Next|And)[A-Z][a-z]{1,12}:\s{0,3}(?:[Ss]o|[Tt]he|[Mm]y|\s){0,4}$"
+)
+"""`Tom:`, in front of what somebody says."""
 POSSESSIVE = re.compile(r"(?<!\bit)(?<!\bthat)(?<!here)(?<!problem)(?<!question)(?:'s|s'|’s)(?: final| own| first)?\s?$", re.I)
 """`Bob's` before `answer`."""
 SPECIAL_CASE = re.compile(
@@ -216,6 +227,8 @@ def commits(before: str, phrase: str, *, hypothetical: bool = False) -> bool:
     separators = list(SEPARATOR.finditer(before))
     clause = last_clause(before)
     if separators and separators[-1][0] in ":：" and REPORT.search(OWN_PLAN.sub(" ", before[: separators[-1].start()])):
+        return False
+    if SPEAKER.search(before) and separators and separators[-1][0] == ":":
         return False
     statement = re.split(r"[;；](?!\s?(?:then|那么|则))", before)[-1]
     if is_conditional(statement, clause + phrase, hypothetical=hypothetical):

@@ -24,7 +24,7 @@ RESULT_TO = (
     r"|simplif\w{1,4}|reduc\w{1,3}"
     r"|sums?|summing|rounds?|rounded|equal|equates|totals?|turns?|turned|returns?|leads?|leading|brings?|bringing"
     r"|converges?|tends?|is equal"
-    r"|multiplies|expands|factors|goes|grows|shrinks|drops|rises|falls|corresponds|translates)(?: (?!to\b)\w{1,12}){0,3} to"
+    r"|multiplies|expands|factors|goes|grows|shrinks|drops|rises|falls|corresponds|translates)(?: (?!to\b)\w{1,12}){0,6} to"
 )
 """Verbs before a `to` that leads to a result."""
 ADJECTIVE = (
@@ -94,7 +94,9 @@ UNVERBED = re.compile(
 )
 """`Answer $9$`, without a verb."""
 LABEL = re.compile(
-    r"(?:A|Ans|Final|Result|Total|Answer|Solution|答|解|得|∴|⇒|→|=>|=)[*_]{0,2}\s?(?:[:：.]|(?<=[∴⇒→>=]))[*_\s]{0,3}", re.I
+    r"(?:A|Ans|Final|Result|Total|Answer|Solution|Response|Output|Value|TL;DR|答|解|得|∴|⇒|→|=>"
+    r"|=)[*_]{0,2}\s?(?:[:：.]|(?<=[∴⇒→>=]))[*_\s]{0,3}",
+    re.I,
 )
 """`A:` at the beginning of the last line."""
 TAG = re.compile(r"<(answer|final_answer|final|ans)>([^<]{1,400})</\1>", re.I)
@@ -131,8 +133,9 @@ LABELLED = re.compile(r"^[*_#\s]{0,4}[A-Za-z一-龥][A-Za-z '一-龥]{0,30}[*_]{
 UNIT_POWER = re.compile(r"(?<=[A-Za-z])\s?(?:\^\s?\{?[23]\}?|[²³])")
 
 STATED = re.compile(
-    rf"(?:\b(?:is|are|it's|that's|was|equals|be|becomes|gives|get|obtain|have|{RESULT_TO})\b|[:：]|(?<!于)是|为|等于|得到?|有)"
-    r"[\s*_:：]{0,4}",
+    rf"(?:\b(?:is|are|it's|that's|was|equals|be|becomes|gives|get|obtain|have|ends? up with|left with"
+    rf"|{RESULT_TO})\b|[:：]|(?<!于)是|为|等于|得到?|有)"
+    r"(?:\s(?:therefore|thus|then|exactly|simply|just|indeed)\b)?[\s*_:：]{0,4}",
     re.I,
 )
 LEAD = re.compile(
@@ -153,7 +156,7 @@ DENYING = re.compile(
 CONCLUSION_LEAD = re.compile(
     r"^(?:and |so|thus|therefore|hence|consequently|finally|in conclusion|in summary|it follows that"
     r"|by elimination|it's|it is|that's|all in all"
-    r"|altogether|in total|overall|(?:i|we) (?:got|get|end up with)"
+    r"|altogether|in total|overall|(?:i|we) (?:got|get|found|end up with)|(?:i'm |i am )?going with"
     r"|we (?:get|have|find|obtain)(?: that)?"
     r"|this (?:gives|yields|means)(?: that)?|∴|\\therefore|所以|因此|故|综上(?:所述)?|即|解得|得)"
     r"(?:[\s,:，：]|(?<=[一-龥∴])){1,3}",
@@ -166,6 +169,7 @@ CLOSING_LETTER = re.compile(
 """`... is B` at the end of a sentence."""
 HEDGE_AFTER = re.compile(
     r"[.…\s]{1,5}(?:or|or maybe|maybe|perhaps|but maybe|no)\b"
+    r"|[,\s]{1,3}so (?:we|you|i) (?:now |then |still )?(?:multiply|add|subtract|divide|double|halve|need|have to|must)\b"
     r"|[,\s]{1,3}which (?:(?:is|was|seems) (?:\w{1,10} )?(?:wrong|incorrect|impossible|invalid|false|not"
     r"|a misprint|a mistake|too)"
     r"|cannot|can't|contradicts|fails|violates|does not|doesn't)",
@@ -209,7 +213,8 @@ HEDGED_STATEMENT = re.compile(
     r"|around)\b|anything but\b|negative\b|minus\b"
     r"|不(?![同相含重考计少等])|可能|也许|大概|或许|似乎|好像)"
     r"|\b(?:maybe|perhaps|possibly|probably|might|not sure|unsure|i (?:guess|suppose|assume|imagine|hope)|or so|if i)\b"
-    r"|\b(?:times|percent|%) (?:as|of|more|larger|greater|smaller|bigger)\b|\?|？|还是|可能|也许|似乎|好像|吧$",
+    r"|\b(?:times|percent|%) (?:as|of|more|larger|greater|smaller|bigger)\b|\?|？|还是|可能|也许|似乎|好像|吧$"
+    r"|的[一两二三几\d]{0,2}倍",
     re.I,
 )
 """An announced text that commits to nothing."""
@@ -247,10 +252,10 @@ CHOICE_STATEMENT = re.compile(
     r"(?:the |my |our )?(?:final |only )?(?:correct|right|best|answer|true|one that)"
     r"|(?<![A-Za-z\\])(?:[Oo]ption|[Cc]hoice)?\s?[(（\[]?([A-J])[)）\]]?\s(?:best |only |correctly "
     r"|clearly )?(?:matches|fits|works"
-    r"|describes|answers|says|states)"
+    r"|describes|answers|says|states|holds|it is)(?![a-z])"
     r"|(?<![A-Za-z不])([A-J])\s?(?:选项|项)?(?:是|为)?(?:正确|对的)|只有\s?([A-J])\s?(?:选项|项)?(?:符合|满足|成立)"
     r"|\b(?i:leaving|leaves|leave|choose|choosing|pick|select|selecting|go with|going with|opt for"
-    r"|corresponds to|matches|match|chosen|settle on)\s(?:with\s)?(?:the\s)?(?:answer )?(?:option|choice|answer"
+    r"|corresponds to|matches|match|chosen|settle on)\s(?:us\s|me\s)?(?:with\s)?(?:the\s)?(?:answer )?(?:option|choice|answer"
     r"|letter)?\s?[*_(（\[]{0,3}([A-J])(?![A-Za-z])"
 )
 """A choice in a sentence without the word answer: `Option B is correct`, `I would go with (B)`."""
@@ -313,7 +318,7 @@ CHOICE_LEAD = re.compile(
 )
 FOR_EXAMPLE = re.compile(r"\be\.g\.?,?\s{0,2}(?:the\s)?$", re.I)
 PLANNING = re.compile(
-    r"\b(?:let|assume|suppose|consider|try|recall|notice|substitut\w{1,6}|want to|told|asks?(?! for\b)"
+    r"\b(?:let|assume|suppose|consider|try|recall|notice|substitut\w{1,6}|want to|(?<!all )told|asks?(?! for\b)"
     r"|asked(?! for\b)|discard|reject(?:ed)?|excluded?"
     r"|extraneous|plug|remains to|used to|remember|observe|need to|have to|should(?! be\b))\b"
     r"|(?:^|[,;:]\s|\b(?:we|you|i|us|to|now|then|and|must|can|will|let's)\s)(?:check|verify|note|prove|show|test|start|begin)\b"
@@ -359,7 +364,9 @@ DISOWNED_CLOSING = re.compile(
     r"|lists|reports|predicts?|answered|asserts?|insists?|replied|misprint|doubts?)\b"
     r"|(?:previous|last year's|last|similar|another|other|different|earlier|easier|simpler|related|analogous)\s(?:\w{1,10}\s)?"
     r"(?:problem|exercise|question|example|version|task|puzzle|test|exam)\b"
-    r"|contradict\w{0,4}|absurd|nonsense|would (?:give|mean|imply|yield|have)|has it|chances|estimate"
+    r"|contradict\w{0,4}|absurd|nonsense|(?:would|might) seem|goal|aim|hope to|(?:people|students?|classmates?"
+    r"|others|many) (?:\w{1,8} )?(?:get|gets|got|find|found)"
+    r"|would (?:give|mean|imply|yield|have)|has it|chances|estimate"
     r"|for the \w{1,8} (?:case|part|step|half))|有人|同学|[他她]说|以为",
     re.I,
 )
@@ -369,6 +376,16 @@ LABELLED_STEP = re.compile(
     r"|第[一二三四五六七八九十\d]{1,3}步",
     re.I,
 )
+SUFFIX = re.compile(
+    r"\b(?:says?|said|claims?|according to (?!(?:the|our|my|this|these) (?:above|calc|comp|form|work|result|rule|theorem|step))"
+    r"|in (?:the|this|that) case|(?:for|in) (?:the )?(?:first|second|third|other|even|odd|part|case|small|large"
+    r"|special)|when(?!\srounded)"
+    r"|whenever|if|unless|provided|assuming|though|although|but|supposedly|allegedly|presumably|apparently"
+    r"|hopefully|likely|rumou?red"
+    r"|maybe|perhaps|possibly|told|doubts?|guess)\b|的[一两二三几\d]{0,2}倍|不太?确定",
+    re.I,
+)
+"""Words beside an announced value that restrict it or make it somebody else's."""
 UNSTATED = re.compile(r"[≥≤<>≠≈~]|\\(?:ge|le|ne|approx)")
 COPULA = re.compile(rf"\b(?:is|are|equals|be|{RESULT_TO})\b|(?<!于)是|为|等于")
 COPULA_BEFORE = re.compile(

@@ -187,6 +187,8 @@ def answer_in(sentence: str) -> str:
         return _content(span)
     if not sentence or len(sentence) > MAX_UNBOXED or patterns.OPTION_LABEL.match(sentence) or is_mathematics(sentence):
         return sentence
+    if patterns.SUFFIX.search(patterns.MATH_SPAN.sub(" ", sentence)):
+        return sentence
     return stated_value(sentence) or only_value(sentence) or _named(sentence) or sentence
 
 
