@@ -102,8 +102,8 @@ def _difficulty_rows(config: Config) -> list[tuple[str, str]]:
         return []
     items = min(config.task.limit, training_size(config.task.source) or config.task.limit)
     return [
-        ("order", f"{config.task.order}; before the first step: {items} items x {BASE_RATE_SAMPLES} samples of the base model = "
-            f"{items * BASE_RATE_SAMPLES} completions"),
+        ("order", f"{config.task.order}; before the first step: {items} items x {BASE_RATE_SAMPLES} samples of the base model "
+            f"= {items * BASE_RATE_SAMPLES} completions"),
     ]  # fmt: skip
 
 
