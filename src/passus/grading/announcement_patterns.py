@@ -123,7 +123,8 @@ LINE_BREAK = re.compile(r"\\\\(?:\[[^\]\n]{1,10}\])?")
 DISPLAY = re.compile(r"\$\$[^$]{1,600}?\$\$|\\\[.{1,600}?\\\]", re.S)
 NUMBER = r"-?[$£€¥]?\d(?:[\d,]{0,40}\d)?(?:\.\d{1,40})?\s?(?:\\?%|°)?"
 NUMBER_RUN = re.compile(
-    rf"(?<![A-Za-z0-9_\\.,/^])(?:\(\s?)?[-−]?{NUMBER}(?:\s?\))?(?:\s?[-−–+*/×÷·=:^]\s?(?:\(\s?)?{NUMBER}(?:\s?\))?){{0,12}}(?![A-Za-z0-9_^\\π√(]"
+    rf"(?<![A-Za-z0-9_\\.,/^])(?:\(\s?)?[-−]?{NUMBER}(?:\s?\))?(?:(?:\s?[-−–+*/×÷·=:^]\s?"
+    rf"|\sx\s)(?:\(\s?)?{NUMBER}(?:\s?\))?){{0,12}}(?![A-Za-z0-9_^\\π√(]"
     rf"|\*[A-Za-z(\\π])"
 )
 """A number, or arithmetic in plain text such as `48 + 24 = 72`."""
@@ -147,9 +148,9 @@ LEAD = re.compile(
 DENYING = re.compile(
     r"\b(?:not|cannot|no|none|neither|never|maybe|perhaps|possibly|probably|might|could|if|unless|either|wrong"
     r"|incorrect|guess"
-    r"|sure|but|except|whether|may|suppose|assum\w{1,6}|about|approximately|roughly|close)\b|n't\b|不(?:是|对|正确"
+    r"|sure|but|except|whether|(?-i:may)|suppose|assum\w{1,6}|about|approximately|roughly|close)\b|n't\b|不(?:是|对|正确"
     r"|能|会|等于|为|得"
-    r"|可能|确定)|可能|也许|错|大约|大概|约|左右|猜|吗",
+    r"|可能|确定)|可能|也许|错|大约|大概|约|左右|猜|吗|但",
     re.I,
 )
 """Words before a value that make its sentence something else than a statement of it."""
@@ -320,7 +321,7 @@ FOR_EXAMPLE = re.compile(r"\be\.g\.?,?\s{0,2}(?:the\s)?$", re.I)
 PLANNING = re.compile(
     r"\b(?:let|assume|suppose|consider|try|recall|notice|substitut\w{1,6}|want to|(?<!all )told|asks?(?! for\b)"
     r"|asked(?! for\b)|discard|reject(?:ed)?|excluded?"
-    r"|extraneous|plug|remains to|used to|remember|observe|need to|have to|should(?! be\b))\b"
+    r"|extraneous|plug|remains to|used to|remember|observe|need to|have to)\b"
     r"|(?:^|[,;:]\s|\b(?:we|you|i|us|to|now|then|and|must|can|will|let's)\s)(?:check|verify|note|prove|show|test|start|begin)\b"
     r"|^\W{0,3}(?:first|next|given|note|start|begin)\b|\b(?:we are|are|is|was) given\b"
     r"|(?:设|令|假设|考虑|验证|(?<!经)(?<!经过)检验(?!后)|注意|已知|代入|首先|舍去|不妨)",
@@ -386,6 +387,19 @@ SUFFIX = re.compile(
     re.I,
 )
 """Words beside an announced value that restrict it or make it somebody else's."""
+RELATIVE = re.compile(
+    r"\b(?P<noun>number|integer|probability|chance|fraction|percentage|amount|value|people|students|elements|digit|person|day)"
+    r"\s(?:that|who|which)\b[^,.$\d]{0,60}?(?=\s(?:is|are|was|equals)\s[$\\\d-])",
+    re.I,
+)
+"""`the number that is not in the list`, of which the negation is no denial."""
+TRAILING_CLAUSE = re.compile(
+    r"[,，]\s(?:achieved|attained|reached|occurring|which (?:occurs|is (?:achieved|attained|reached))"
+    r"|with equality)\b.{0,200}$",
+    re.S,
+)
+NEXT_QUESTION = re.compile(r"\n\s?(?:#{1,4} |\*\*)?(?:Problem|Question|Q|Human|User|Input|Instruction)\s?\d{0,3}[.:]")
+"""Base models continue with the next question."""
 UNSTATED = re.compile(r"[≥≤<>≠≈~]|\\(?:ge|le|ne|approx)")
 COPULA = re.compile(rf"\b(?:is|are|equals|be|{RESULT_TO})\b|(?<!于)是|为|等于")
 COPULA_BEFORE = re.compile(

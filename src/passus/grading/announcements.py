@@ -227,7 +227,7 @@ def only_value(sentence: str) -> str | None:
         return _content(spans[0]) if _is_stated(spans[0][0], sentence) else None
     if spans or len(numbers) != 1 or _count_numbers(words) != _count_numbers(numbers[0]):
         return None
-    return str(numbers[0]).strip(" $£€¥") if _is_stated(str(numbers[0]), words) else None
+    return str(numbers[0]).strip(" $£€¥").replace(" x ", " * ") if _is_stated(str(numbers[0]), words) else None
 
 
 def _without_ordinals(words: str) -> str:
@@ -251,6 +251,7 @@ def closing_answer(text: str, start: int = 0) -> Announcement | None:
     at = max(start, last_sentence_start(text))
     rest = patterns.LEAD.sub("", text[at:]) if at == start > 0 else text[at:]
     labelled = patterns.DASH.sub("", rest).strip(TRAILING_MARKS)
+    labelled = patterns.RELATIVE.sub(lambda match: match["noun"], patterns.TRAILING_CLAUSE.sub("", labelled))
     sentence = patterns.LABELLED.sub("", labelled)
     label = labelled[: len(labelled) - len(sentence)]
     label = OWN_PLAN.sub(" ", label)

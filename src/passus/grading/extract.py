@@ -57,7 +57,7 @@ def _unless_retracted(box: ExtractedAnswer, after: str, reading: AnswerReading) 
 
 
 def _announced(turn: str, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
-    text = strip_courtesy(join_displays(_without_markup(collapse_spaces(turn[-TAIL:]))))
+    text = strip_courtesy(join_displays(_without_markup(collapse_spaces(_without_next_question(turn[-TAIL:])))))
     found = committed_answer(text, reading)
     if isinstance(found, Announcement):
         letters = reading.announced(found) if reading.is_choice else None
@@ -67,6 +67,15 @@ def _announced(turn: str, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
     if found.reason == NOTHING_ANNOUNCED and is_short and not is_mathematics(bare) and not patterns.ANNOUNCEMENT.search(bare):
         return ExtractedAnswer(bare, "bare")
     return found
+
+
+def _without_next_question(text: str) -> str:
+    """Cuts off a question that follows an announced answer, unless another answer is announced after it."""
+    following = patterns.NEXT_QUESTION.search(text)
+    if following is None or patterns.ANNOUNCEMENT.search(text, following.end()):
+        return text
+    answered = patterns.ANNOUNCEMENT.search(text, 0, following.start())
+    return text[: following.start()] if answered else text
 
 
 def _without_markup(text: str) -> str:
