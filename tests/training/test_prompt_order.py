@@ -121,4 +121,12 @@ def test_the_dry_run_announces_the_difficulty_pass(tmp_path):
     task = 'name = "abacus/add2"\nlimit = 50\norder = "prioritised"'
     path = write_experiment(tmp_path, EXPERIMENT.replace('name = "abacus/add2"', task))
     text = describe_experiment(load_experiment(path), tmp_path)
-    assert "before the first step: 50 items x 10 samples of the base model = 500 completions" in text
+    assert "  order     prioritised; before the first step: 50 items x 10 samples of the base model = 500 completions" in text
+
+
+def test_the_announced_pass_has_no_more_items_than_the_data(tmp_path):
+    lines = [f'{{"question": "{n} + 1 = ?", "answer": "{n + 1}"}}' for n in range(7)]
+    (tmp_path / "mine.jsonl").write_text("\n".join(lines))
+    task = f'name = "{tmp_path / "mine.jsonl"}"\nlimit = 50\norder = "prioritised"'
+    path = write_experiment(tmp_path, EXPERIMENT.replace('name = "abacus/add2"', task))
+    assert "7 items x 10 samples of the base model = 70 completions" in describe_experiment(load_experiment(path), tmp_path)

@@ -1,6 +1,5 @@
 """The regression alarm of a training run: when it goes off, its three reactions, and no effect otherwise."""
 
-import gc
 import weakref
 
 import pytest
@@ -12,7 +11,7 @@ from passus.errors import Stop
 from passus.figures import kinds
 from passus.launch import arm_process
 from passus.runs.run_folder import RunFolder, saved_checkpoints
-from passus.training import regression_alarm, setup
+from passus.training import between_steps, regression_alarm, setup
 from passus.training.regression_alarm import Regression
 
 EVALS = {"eval": {"every": 1, "limit": 4, "samples": 1}, "train": {"steps": 9, "prompts": 2, "samples": 2}}
@@ -132,7 +131,6 @@ def test_a_return_holds_one_optimizer_at_a_time(tmp_path, goes_off, monkeypatch)
 
     class Watched(setup.Optimizer):
         def __init__(self, model, *args):
-            gc.collect()
             alive.append(sum(reference() is not None for reference in made))
             super().__init__(model, *args)
             made.extend([weakref.ref(self), weakref.ref(model)])
@@ -140,3 +138,17 @@ def test_a_return_holds_one_optimizer_at_a_time(tmp_path, goes_off, monkeypatch)
     monkeypatch.setattr(setup, "Optimizer", Watched)
     run_small(tmp_path / "arm", **tables("return"))
     assert alive == [0, 0]
+
+
+def test_layers_are_recomputed_after_a_return_as_before(tmp_path, goes_off, monkeypatch):
+    """The memory plan of the run holds for the model of the earlier checkpoint, too. On a CPU nothing reads the mark."""
+    marks = []
+
+    def return_and_look(run, step):
+        run.cuda.recomputed_layers = 1
+        setup.return_to_checkpoint(run, step)
+        marks.extend(layer.recompute_activations for layer in run.policy.model.get_decoder().layers)
+
+    monkeypatch.setattr(between_steps, "return_to_checkpoint", return_and_look)
+    run_small(tmp_path / "arm", **tables("return"))
+    assert marks[0] and len(marks) > 1 and not any(marks[1:])

@@ -79,6 +79,17 @@ def test_masked_tokens_leave_the_average(run, rows):
     torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-3)
 
 
+def test_a_mask_of_ones_changes_nothing(run, rows):
+    """Completions differ in length, and what a mask holds after their ends does not count."""
+    from dataclasses import replace
+
+    masked = replace(rows, mask_NL=torch.ones(len(rows.completions_N), rows.longest))
+    assert len(set(map(len, rows.completions_N))) > 1 and torch.equal(masked.trained_tokens(), rows.trained_tokens().float())
+    (mine, mine_loss), (theirs, their_loss) = gradients(run, masked), gradients(run, rows)
+    assert mine_loss == pytest.approx(their_loss, abs=1e-6)
+    torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-3)
+
+
 def test_micro_batches_change_nothing_but_rounding(run, rows):
     small = logprobs(run, rows)
     run.micro_tokens, budget = 10_000, run.micro_tokens

@@ -8,7 +8,22 @@ from functools import lru_cache
 from typing import Literal
 
 from passus.grading import announcement_patterns as patterns
-from passus.grading.announcement_context import ALLOWED_WORDS, CONCLUDING, CONDITION, CONTEXT, LEADING_PART, REPORT, commits
+from passus.grading.announcement_context import (
+    ALLOWED_WORDS,
+    CONCLUDING,
+    CONDITION,
+    CONTEXT,
+    LEADING_PART,
+    OWN_PLAN,
+    OWN_REPORT,
+    REASON,
+    REPORT,
+    WRONG_METHOD,
+    commits,
+    disowns,
+    is_of_others,
+    last_clause,
+)
 from passus.grading.answer_parser import parse_answer
 from passus.grading.answer_types import Unsupported, Words
 from passus.grading.closing_text import SENTENCE_BREAK, last_sentence_start
@@ -17,9 +32,11 @@ MAX_UNBOXED = 400
 """Characters of an answer outside a box."""
 BEFORE_KEYWORD, AFTER_KEYWORD = 64, 240
 """Characters around a keyword in which an announcement begins and ends."""
-MAX_ANNOUNCEMENTS = 32
+MAX_ANNOUNCEMENTS = 16
 """Announcements of one form that are read, from the end."""
 MARKS = " \t\r\n*_`\"“”'"
+MASK = "\ufffc"
+"""Stands for a character of a formula."""
 TRAILING_MARKS = MARKS + ".,;:!。，；：！"
 Source = Literal["box", "hashes", "tag", "phrase", "heading", "last line", "closing sentence", "choice", "bare"]
 
@@ -83,7 +100,8 @@ def _hashes(text: str) -> Iterator[Announcement]:
     """Yields the answers after ####. A heading in Markdown begins with the same marks, so prose counts only at the end."""
     for match in _last(patterns.HASHES.finditer(text)):
         content = match[1].strip(MARKS)
-        if is_mathematics(content) or match.end() == len(text):
+        announces = patterns.ANNOUNCEMENT.search(content)
+        if not announces and (is_mathematics(content) or match.end() == len(text)):
             yield Announcement(match.start(), content, "hashes", content)
 
 
@@ -102,6 +120,9 @@ def _phrases(text: str) -> Iterator[Announcement]:
         if not _commits(text, match):
             continue
         yield _announce(match.start(), text[match.end() : match.end() + 2 * MAX_UNBOXED], "phrase")
+    for match in _last_matches(patterns.AS_ANSWER, text):
+        if _commits(text, match):
+            yield _announce(match.start(), match["value"], "phrase")
 
 
 def _commits(text: str, match: re.Match[str]) -> bool:
@@ -112,9 +133,15 @@ def _commits(text: str, match: re.Match[str]) -> bool:
         return False  # a quotation
     if patterns.FOR_EXAMPLE.search(text, max(0, match.start() - 16), match.start()):
         return False
-    if patterns.NOT_COMMITTED.search(before) or patterns.PARTIAL.search(match.groupdict().get("about") or ""):
+    about = match.groupdict().get("about") or ""
+    if patterns.NOT_COMMITTED.search(OWN_REPORT.sub(" ", before)) or patterns.PARTIAL.search(about) or _is_of_others(about):
         return False
     return commits(before, match[0], hypothetical=patterns.HYPOTHETICAL.search(match[0]) is not None)
+
+
+def _is_of_others(about: str) -> bool:
+    """Returns whether the words between `the answer` and its verb make it another answer: `that most students give`."""
+    return len(about) > 2 and is_of_others(about)
 
 
 def sentence_before(text: str, at: int) -> str:
@@ -131,7 +158,7 @@ def _headings(text: str) -> Iterator[Announcement]:
 
 def _label(text: str) -> Iterator[Announcement]:
     """Yields the answer of a last line such as `A: 288`."""
-    start = text.rfind("\n") + 1
+    start = last_sentence_start(text)
     line = text[start:].lstrip(MARKS + "#>-")
     if match := patterns.LABEL.match(line):
         yield _announce(start, line[match.end() :], "last line")
@@ -140,10 +167,12 @@ def _label(text: str) -> Iterator[Announcement]:
 def statement(rest: str) -> str:
     """Returns the text to the end of its sentence; nothing if it hedges."""
     rest = patterns.BULLET.sub("", rest).lstrip(MARKS + ":：…")
+    if nested := patterns.NESTED.match(rest):
+        rest = rest[nested.end() :].lstrip(MARKS + ":：…")
     span = patterns.MATH_SPAN.match(rest)
     end = patterns.SENTENCE_END.search(rest, span.end() if span else 0)  # not inside a formula at the beginning
     sentence = (rest[: end.start()] if end else rest).strip(TRAILING_MARKS)
-    if sentence.endswith(")") and sentence.count("(") < sentence.count(")"):
+    if sentence.endswith(")") and sentence.count("(") + sentence.count("[") < sentence.count(")") + sentence.count("]"):
         sentence = sentence[:-1].rstrip(TRAILING_MARKS)
     hedged = patterns.HEDGED_STATEMENT.search(sentence) or (end and patterns.HEDGE_AFTER.match(rest, end.start()))
     return "" if hedged else sentence
@@ -158,14 +187,24 @@ def answer_in(sentence: str) -> str:
         return _content(span)
     if not sentence or len(sentence) > MAX_UNBOXED or patterns.OPTION_LABEL.match(sentence) or is_mathematics(sentence):
         return sentence
-    return stated_value(sentence) or only_value(sentence) or sentence
+    if patterns.SUFFIX.search(patterns.MATH_SPAN.sub(" ", sentence)):
+        return sentence
+    return stated_value(sentence) or only_value(sentence) or _named(sentence) or sentence
+
+
+def _named(sentence: str) -> str | None:
+    """Returns the Monday of `The day of the week is Monday`."""
+    match = patterns.NAMED.fullmatch(sentence)
+    return (
+        match["words"] if match and not patterns.QUALIFIED.search(sentence) and not patterns.DENYING.search(sentence) else None
+    )
 
 
 def stated_value(sentence: str) -> str | None:
     """Returns the mathematics after the only verb of a sentence: `the area is 16*pi`."""
-    words = patterns.MATH_SPAN.sub(lambda span: "_" * len(span[0]), sentence)
+    words = patterns.MATH_SPAN.sub(lambda span: MASK * len(span[0]), sentence)
     verbs = list(patterns.STATED.finditer(words))
-    if len(verbs) != 1 or patterns.DENYING.search(words):
+    if len(verbs) != 1 or patterns.DENYING.search(words) or patterns.LABELLED_STEP.search(words):
         return None
     value = sentence[verbs[0].end() :].strip(TRAILING_MARKS)
     return value if value and is_mathematics(value) else None
@@ -181,12 +220,14 @@ def only_value(sentence: str) -> str | None:
     words = _without_ordinals(patterns.MATH_SPAN.sub(" ", sentence)).replace("\\$", "$")
     if patterns.QUALIFIED.search(words) or patterns.DENYING.search(words) or "\\" in words or "{" in words:
         return None
+    if patterns.UNSTATED.search(words):
+        return None
     numbers = patterns.NUMBER_RUN.findall(words)
     if len(spans) == 1 and not numbers:
         return _content(spans[0]) if _is_stated(spans[0][0], sentence) else None
     if spans or len(numbers) != 1 or _count_numbers(words) != _count_numbers(numbers[0]):
         return None
-    return str(numbers[0]).strip(" $£€¥") if _is_stated(str(numbers[0]), words) else None
+    return str(numbers[0]).strip(" $£€¥").replace(" x ", " * ") if _is_stated(str(numbers[0]), words) else None
 
 
 def _without_ordinals(words: str) -> str:
@@ -210,17 +251,38 @@ def closing_answer(text: str, start: int = 0) -> Announcement | None:
     at = max(start, last_sentence_start(text))
     rest = patterns.LEAD.sub("", text[at:]) if at == start > 0 else text[at:]
     labelled = patterns.DASH.sub("", rest).strip(TRAILING_MARKS)
+    labelled = patterns.RELATIVE.sub(lambda match: match["noun"], patterns.TRAILING_CLAUSE.sub("", labelled))
     sentence = patterns.LABELLED.sub("", labelled)
     label = labelled[: len(labelled) - len(sentence)]
-    if patterns.DENYING.search(label) or REPORT.search(label) or LEADING_PART.match(labelled):
+    label = OWN_PLAN.sub(" ", label)
+    if patterns.DENYING.search(label) or REPORT.search(label) or is_of_others(label) or LEADING_PART.match(labelled):
         return None
     if not sentence or len(sentence) > MAX_UNBOXED or text.rstrip(MARKS).endswith(("?", "？")):
         return None
     if patterns.NO_SOLUTION.fullmatch(sentence):
         return Announcement(at, "no solution", "closing sentence", sentence)
     words = patterns.MATH_SPAN.sub(" ", labelled)
-    if patterns.HEDGED_STATEMENT.search(sentence) or _is_other_statement(sentence) or patterns.PLANNING.search(words):
+    if _is_disowned(text, at, words):
         return None
+    if patterns.HEDGED_STATEMENT.search(sentence) or _is_other_statement(sentence):
+        return None
+    if not patterns.PLANNING.search(words) and (closing := _stated_in(sentence, at)):
+        return closing
+    clause = _main_clause(sentence)
+    planned = clause and patterns.PLANNING.search(patterns.MATH_SPAN.sub(" ", clause))
+    return _stated_in(clause, at) if clause and not planned else None
+
+
+def _main_clause(sentence: str) -> str | None:
+    """Returns the last clause of a sentence that begins with a reason: `Since $7$ is prime, the answer is $2$`."""
+    words = patterns.MATH_SPAN.sub(lambda span: MASK * len(span[0]), sentence)
+    comma = max(words.rfind(", "), words.rfind("，"))
+    clause = sentence[comma + 1 :].strip()
+    return clause if comma > 0 and (REASON.match(words) or patterns.CONCLUSION.match(clause)) else None
+
+
+def _stated_in(sentence: str, at: int) -> Announcement | None:
+    """Returns the value that a closing sentence states."""
     value = _final_formula(sentence)
     bare = patterns.CONCLUSION_LEAD.sub("", sentence)
     if value is None and not patterns.DENYING.search(bare) and is_mathematics(bare):
@@ -228,6 +290,24 @@ def closing_answer(text: str, start: int = 0) -> Announcement | None:
     if value is None and (patterns.CONCLUSION.match(sentence) or patterns.STATES_VALUE.search(sentence)):
         value = stated_value(sentence) or only_value(sentence) or _stated_words(sentence)
     return Announcement(at, value, "closing sentence", sentence) if value else None
+
+
+def _is_disowned(text: str, at: int, words: str) -> bool:
+    """Returns whether a closing sentence, or the unfinished line before a displayed formula, gives somebody else's answer."""
+    line_before = text[max(0, at - MAX_UNBOXED) : at].rstrip().rpartition("\n")[2]
+    unfinished = (
+        "" if line_before.endswith((".", "!", "?", "。", "：", ":")) or not text[at:].startswith(("$$", "\\[")) else line_before
+    )
+    for part in (words, sentence_before(unfinished, len(unfinished))):
+        hypothetical = patterns.HYPOTHETICAL.search(part) is not None
+        if patterns.DISOWNED_CLOSING.search(OWN_REPORT.sub(" ", part)):
+            return True
+        if WRONG_METHOD.search(part) or (hypothetical and CONDITION.search(part)):
+            return True
+        clause = last_clause(part)
+        if patterns.ANSWER_WORD.search(clause) and disowns(clause):
+            return True
+    return False
 
 
 def _is_other_statement(sentence: str) -> bool:
@@ -263,8 +343,8 @@ def _final_formula(sentence: str) -> str | None:
         return None
     if len(spans) == 1:
         return _content(spans[0])
-    verbs = re.findall(r"\b(?:is|are|equals|equal to|be)\b|是|为|等于", patterns.MATH_SPAN.sub(" ", sentence))
-    stated = re.search(r"(?:\b(?:is|are|equals|equal to|be)|是|为|等于)[\s*_:：]{0,4}$", before)
+    verbs = patterns.COPULA.findall(patterns.MATH_SPAN.sub(" ", sentence))
+    stated = patterns.COPULA_BEFORE.search(before)
     if not stated or len(verbs) != 1 or any("=" in span[0] for span in spans[:-1]):
         return None
     return _content(spans[-1])

@@ -31,6 +31,12 @@ COURTESY = re.compile(
 NOT_COURTESY = re.compile(r"\\|\$|\d|=")
 ORNAMENTS = frozenset(" \t\r\n*_`#~=-–—|•·■□∎▪◼◾\ufe0f\u200b\u200d\u3000")
 
+END_OF_PROOF = re.compile(
+    r"(?:(?<![\\$])\$|\$\$|\\\(|\\\[)?\s?\\(?:blacksquare|square|Box|qed|qedsymbol|qedhere|blacktriangle|hfill|quad|qquad)\s?(?:\$\$|\$|\\\)|\\\])?$"
+    r"|(?<=[\s(\[.])[(\[]?(?:Q\.\s?E\.\s?D|Q\.\s?E\.\s?F|QED|q\.e\.d)\.?[)\]]?\.?$|证毕[。.]?$"
+)
+"""Signs that end a proof."""
+
 
 def answer_turn(output: str) -> str:
     """Returns the text of the model's turn: after its thinking and before the first marker that ends the turn."""
@@ -63,11 +69,17 @@ def strip_courtesy(text: str) -> str:
 
 
 def strip_ornaments(text: str) -> str:
-    """Removes rules, list marks and pictograms from the end. A `*` or `_` that closes emphasis goes too."""
-    end = len(text)
-    while end and (text[end - 1] in ORNAMENTS or _is_pictogram(text[end - 1])):
-        end -= 1
-    return text[:end]
+    """Removes rules, list marks, pictograms and signs that end a proof. A `*` or `_` that closes emphasis goes too."""
+    for _ in range(MAX_COURTESY):
+        end = len(text)
+        while end and (text[end - 1] in ORNAMENTS or _is_pictogram(text[end - 1])):
+            end -= 1
+        text = text[:end]
+        proof = END_OF_PROOF.search(text, max(0, end - 40))
+        if proof is None:
+            break
+        text = text[: proof.start()]
+    return text
 
 
 def _is_pictogram(character: str) -> bool:

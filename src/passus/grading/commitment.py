@@ -1,11 +1,10 @@
 """The answer that an output commits to: its announcements without those that it takes back, if the rest agree."""
 
-import re
 from dataclasses import dataclass
 from typing import Protocol
 
 from passus.grading import announcement_patterns as patterns
-from passus.grading.announcement_context import CONDITION
+from passus.grading.announcement_context import CONDITION, FULL_CLAUSE, disowns, is_of_others, last_clause
 from passus.grading.announcements import (
     MAX_UNBOXED,
     Announcement,
@@ -16,15 +15,11 @@ from passus.grading.announcements import (
 )
 from passus.grading.closing_text import last_sentence_start
 from passus.grading.equivalence import equivalent
+from passus.grading.retraction import REFUSAL, REPLACEMENT, is_complement, last_doubt, last_retraction, values_called_wrong
 
 NOTHING_ANNOUNCED = "no answer is announced"
-DENIED = re.compile(
-    r"[\s$*)\]]{0,4}(?:is|was|isn't|cannot|can't|does|seems)\s?(?:be |not |n't |clearly |also ){0,3}"
-    r"(?:not|n't|wrong|incorrect|false|right|correct|mistaken)(?<!is correct)(?<!is right)",
-    re.I,
-)
-"""What follows an answer that is called wrong."""
-MAX_MENTIONS = 16
+MAX_REPLACEMENT = 40
+"""Characters of an answer in words that replaces another one."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +53,19 @@ def committed_answer(text: str, reading: AnswerReading) -> Announcement | NoAnsw
     """Returns the answer that the text commits to, or why it commits to none."""
     found = [a for a in announcements(text) if reading.announced(a) is not None]
     if reading.is_choice and not found:
-        found = _choice_statements(text)
+        found = _choice_statements(text) or _choice_first(text)
     start = found[0].at if found else max(0, len(text) - 2 * MAX_UNBOXED)  # what is taken back before does not matter
-    retracted = _last_retraction(text, start)
+    retracted = last_retraction(text, start)
     standing = [a for a in found if a.at >= retracted]
-    doubt = _last_doubt(text, max(start, retracted))
+    doubt = last_doubt(text, max(start, retracted))
     if doubt is not None and any(a.at < doubt for a in standing):
         standing = [a for a in standing if a.at >= doubt]
         retracted = doubt
+    standing, denied = _without_denied(standing, text, reading)
+    retracted = max(retracted, denied)
     if _refuses(text, found):
         return NoAnswer("the output says that it gives no answer")
-    closing = _closing(text, retracted, reading)
+    closing = None if is_complement(text, retracted) else _closing(text, retracted, reading)
     standing = standing if reading.is_choice else _without_prose(standing, closing)
     if not standing:
         return closing or NoAnswer("the answer is taken back" if found else NOTHING_ANNOUNCED)
@@ -77,13 +74,13 @@ def committed_answer(text: str, reading: AnswerReading) -> Announcement | NoAnsw
         standing = [*standing, closing]
     if not all(_agree(a, answer, reading) for a in standing):
         return NoAnswer("two different answers are announced")
-    return NoAnswer("the answer is called wrong") if _is_denied(answer, text) else answer
+    return answer
 
 
 def _closing(text: str, start: int, reading: AnswerReading) -> Announcement | None:
     """Returns the answer of the last line or sentence after `start`."""
     if not reading.is_choice:
-        return closing_answer(text, start)
+        return closing_answer(text, start) or _replacement(text, start)
     for at in (last_sentence_start(text), text.rfind("\n") + 1):
         line = text[max(start, at) :].strip(" ,.:;")
         line = patterns.LEAD.sub("", line) if start >= at and start else patterns.CHOICE_LEAD.sub("", line)
@@ -95,7 +92,18 @@ def _closing(text: str, start: int, reading: AnswerReading) -> Announcement | No
     letter = patterns.CLOSING_LETTER.search(sentence)
     if letter is None or patterns.DENYING.search(sentence) or patterns.QUALIFIED.search(sentence):
         return None
+    if disowns(last_clause(sentence[: letter.start()])):
+        return None
     return Announcement(len(text) - len(sentence), letter[1], "closing sentence", letter[1])
+
+
+def _replacement(text: str, start: int) -> Announcement | None:
+    """Returns the Monday of `oops, I meant Monday`."""
+    words = text[start:].strip(" .!,:;*_\n")
+    is_short = 0 < len(words) < MAX_REPLACEMENT and "\n" not in words and ". " not in words
+    if not is_short or not REPLACEMENT.search(text, max(0, start - 20), start) or disowns(words):
+        return None
+    return Announcement(start, words, "closing sentence", words)
 
 
 def _is_option_list(text: str, line: str) -> bool:
@@ -104,16 +112,15 @@ def _is_option_list(text: str, line: str) -> bool:
     return bool(patterns.OPTION_LABEL.match(line) and patterns.OPTION_LABEL.match(before) and before[:3] != line[:3])
 
 
-def _is_denied(answer: Announcement, text: str) -> bool:
-    """Returns whether the text after an answer says that this answer is wrong."""
-    at = text.find(answer.text, answer.at)
-    for _ in range(MAX_MENTIONS):
-        if at < 0:
-            break
-        if DENIED.match(text, at + len(answer.text)):
-            return True
-        at = text.find(answer.text, at + 1)
-    return False
+def _without_denied(standing: list[Announcement], text: str, reading: AnswerReading) -> tuple[list[Announcement], int]:
+    """Drops the announcements of values that the text calls wrong later, and returns where it last does so."""
+    last = 0
+    for end, value in values_called_wrong(text, standing[0].at) if standing else ():
+        denied = Announcement(end, value, "phrase", value)
+        kept = [a for a in standing if a.at >= end or not _agree(a, denied, reading)]
+        last = last if len(kept) == len(standing) else end
+        standing = kept
+    return standing, last
 
 
 def _without_prose(standing: list[Announcement], closing: Announcement | None) -> list[Announcement]:
@@ -141,37 +148,36 @@ def _letters(announcement: Announcement, reading: AnswerReading) -> str | None:
 def _refuses(text: str, found: list[Announcement]) -> bool:
     """Returns whether the text says after its last announcement that it gives no answer."""
     last = found[-1].at if found else 0
-    return patterns.REFUSAL.search(text, last) is not None
-
-
-def _last_retraction(text: str, start: int) -> int:
-    """Returns where the last retraction after `start` ends; 0 without one."""
-    end = 0
-    for match in patterns.RETRACTION.finditer(text, start):
-        end = match.end()
-    return end
-
-
-def _last_doubt(text: str, start: int) -> int | None:
-    """Returns where the last doubt after `start` ends, if no confirmation follows it."""
-    *_, last = (None, *patterns.DOUBT.finditer(text, start))
-    if last is None or patterns.CONFIRMATION.search(text, last.end()):
-        return None
-    return last.end()
+    return REFUSAL.search(text, last) is not None
 
 
 def _choice_statements(text: str) -> list[Announcement]:
     found = []
     for match in (*patterns.CHOICE_STATEMENT.finditer(text), *patterns.ONLY_LETTER.finditer(text)):
-        before, letter = sentence_before(text, match.start()), next(filter(None, match.groups()))
-        hypothetical = CONDITION.search(before) or patterns.HYPOTHETICAL.search(before)
+        group = match.lastindex or 0
+        letter, before = match[group], sentence_before(text, match.start(group))
+        own = patterns.OWN_CHOICE.sub(" ", before + match[0])
+        hypothetical = CONDITION.search(before) or patterns.HYPOTHETICAL.search(own)
         rest = text[match.end() : match.end() + MAX_UNBOXED].partition("\n")[0].partition(". ")[0]
-        other = patterns.OTHER_LETTER.search(rest)
+        other = patterns.OTHER_LETTER.search(rest) or patterns.CHOICE_REJECTED.match(rest)
         if (
             other is None
             and not hypothetical
-            and not patterns.NEGATION.search(before)
+            and not patterns.NEGATION.search(FULL_CLAUSE.split(before)[-1])
+            and not is_of_others(last_clause(before))
             and not patterns.EXCEPTION.search(before)
         ):
             found.append(Announcement(match.start(), letter, "choice", letter))
     return found
+
+
+def _choice_first(text: str) -> list[Announcement]:
+    """Returns the choice of a first line such as `C. x = 3`, which an explanation follows."""
+    line, _, rest = text.partition("\n")
+    line = line.strip(" *_#`")
+    is_list = patterns.OPTION_LABEL.match(rest.lstrip(" \n*_"))
+    first = patterns.FIRST_CHOICE.fullmatch(line)
+    if not rest or is_list or first is None:
+        return []
+    letter = first[1] or first[2]
+    return [Announcement(0, letter, "choice", letter)]

@@ -13,6 +13,7 @@ from passus.grading.announcements import MARKS, MAX_UNBOXED, Announcement, Sourc
 from passus.grading.boxes import TAIL, find_box, has_open_box
 from passus.grading.closing_text import answer_turn, collapse_spaces, strip_courtesy
 from passus.grading.commitment import NOTHING_ANNOUNCED, AnswerReading, MathReading, NoAnswer, committed_answer
+from passus.grading.retraction import last_retraction
 
 Extract = Literal["boxed", "any"]
 BOXED: Extract = "boxed"
@@ -49,14 +50,14 @@ def extract_answer(output: str, extract: Extract = ANY, reading: AnswerReading =
 
 def _unless_retracted(box: ExtractedAnswer, after: str, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
     """Returns the boxed answer, unless the text after the box takes it back and may announce another one."""
-    if not patterns.RETRACTION.search(after[-TAIL:]):
+    if not last_retraction(after[-TAIL:], 0):
         return box
     announced = _announced(after, reading)
     return NoAnswer("the answer in the box is taken back") if isinstance(announced, NoAnswer) else announced
 
 
 def _announced(turn: str, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
-    text = strip_courtesy(join_displays(_without_markup(collapse_spaces(turn[-TAIL:]))))
+    text = strip_courtesy(join_displays(_without_markup(collapse_spaces(_without_next_question(turn[-TAIL:])))))
     found = committed_answer(text, reading)
     if isinstance(found, Announcement):
         letters = reading.announced(found) if reading.is_choice else None
@@ -68,13 +69,24 @@ def _announced(turn: str, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
     return found
 
 
+def _without_next_question(text: str) -> str:
+    """Cuts off a question that follows an announced answer, unless another answer is announced after it."""
+    following = patterns.NEXT_QUESTION.search(text)
+    if following is None or patterns.ANNOUNCEMENT.search(text, following.end()):
+        return text
+    answered = patterns.ANNOUNCEMENT.search(text, 0, following.start())
+    return text[: following.start()] if answered else text
+
+
 def _without_markup(text: str) -> str:
     """Removes HTML tags, and text that is struck out."""
     return patterns.HTML_TAG.sub("", patterns.STRUCK_OUT.sub("", text))
 
 
 def join_displays(text: str) -> str:
-    """Puts displayed formulas on one line."""
+    """Puts displayed formulas on one line, and the last line of an aligned derivation for the whole of it."""
+    if "\\begin{" in text:
+        text = patterns.ALIGNED.sub(_last_aligned_line, text)
     return patterns.DISPLAY.sub(_on_one_line, text) if "\\[" in text or "$$" in text else text
 
 
@@ -82,3 +94,10 @@ def _on_one_line(display: re.Match[str]) -> str:
     """Removes line breaks and the full stop at the end of a displayed formula."""
     formula = display[0].replace("\n", " ")
     return formula[:-2].rstrip(" .,") + " " + formula[-2:]
+
+
+def _last_aligned_line(aligned: re.Match[str]) -> str:
+    """Returns the last line of an aligned derivation as a displayed formula."""
+    lines = [line.replace("&", " ").strip() for line in patterns.LINE_BREAK.split(aligned["lines"])]
+    last = next((line for line in reversed(lines) if line), "")
+    return f"$$ {last.lstrip('= ').rstrip(' .,;')} $$" if last else ""

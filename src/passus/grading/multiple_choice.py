@@ -9,14 +9,18 @@ from passus.grading.latex_normalize import TEXT_MACRO, normalize_latex, normaliz
 
 LETTERS = "ABCDEFGHIJ"
 WRAPPED_LETTER = r"[(\[（【{]?\s*([A-Ja-j])\s*[)\]）】}]?"
-ONE_LETTER = re.compile(r"(?:option|choice|answer|选项|选)?\s*" + WRAPPED_LETTER + r"\s*(?:选项|项)?\s*[.。:：,，]?", re.I)
+ONE_LETTER = re.compile(
+    r"(?:(?:option|choice|answer|选项|选)\s?){0,2}\s*" + WRAPPED_LETTER + r"\s*(?:选项|项)?\s*[.。:：,，]?", re.I
+)
 """`B`, `(B)`, `B.`, `option B`."""
-LABELLED_OPTION = re.compile(r"(?:option|choice|选项|选)?\s*(?:[(\[（]\s*([A-J])\s*[)\]）]|([A-J])\s*[.):：、．])\s*(?=\S)")
+LABELLED_OPTION = re.compile(
+    r"(?:[Oo]ption|[Cc]hoice|选项|选)?\s*(?:[(\[（]\s*([A-J])\s*[)\]）]|([A-J])\s*[.):：、．])\s*(?=\S)"
+)
 """`B. the text of the option`."""
 LETTER_LIST = re.compile(
     r"[A-Ja-j](?:[\s,，、;；&和与()（）.]|and|or|或)*(?:[A-Ja-j](?:[\s,，、;；&和与()（）.]|and|or|或)*){1,9}"
 )
-OR = re.compile(r"\bor\b|或")
+OR = re.compile(r"\bor\b|或|还是")
 NO_CHOICE = ""
 """The letters of `B or D`, which chooses neither."""
 PARENTHESISED_LETTERS = re.compile(r"(?:\(\s*[A-J]\s*\)\s*(?:[,;&]|and)?\s*){2,9}")
@@ -24,9 +28,11 @@ LETTER_WITH_TEXT = re.compile(r"([A-J])\s*\(([^()]{1,200})\)")
 """`C (5 m/s)`."""
 LETTER_RUN = re.compile(r"[A-J]{2,10}")
 LETTER_IN_SENTENCE = re.compile(
-    r"(?<![A-Za-z])(?:option|choice|选项|选)?\s*[(（]?\s*([A-J])\s*[)）]?(?=[\s.,:;，。、；：)\]]|$)"
+    r"(?<![A-Za-z])(?:[Oo]ption|[Cc]hoice|选项|选)?\s*[(（]?\s*([A-J])\s*[)）]?(?=[\s.,:;，。、；：)\]]|$|[或和与及]|还是)"
 )
-REASONING = re.compile(r"\b(?:because|since|as|which|not|rather|instead|因为|而)\b")
+REASONING = re.compile(
+    r"\b(?:because|since|as|which|not|rather|instead|(?:while|whereas)(?!.{0,60}\b(?:also|equally|possible|plausible|could))|因为|而)\b"
+)
 MAX_OPTION_LENGTH = 200
 
 

@@ -100,10 +100,10 @@ def _difficulty_rows(config: Config) -> list[tuple[str, str]]:
     """Describes the pass over the training items that comes before the first step, where the order needs it."""
     if not config.task.is_tracked:
         return []
-    completions = config.task.limit * BASE_RATE_SAMPLES
+    items = min(config.task.limit, training_size(config.task.source) or config.task.limit)
     return [
-        ("difficulty", f"before the first step: {config.task.limit} items x {BASE_RATE_SAMPLES} samples of the base model = "
-            f"{completions} completions"),
+        ("order", f"{config.task.order}; before the first step: {items} items x {BASE_RATE_SAMPLES} samples of the base model "
+            f"= {items * BASE_RATE_SAMPLES} completions"),
     ]  # fmt: skip
 
 

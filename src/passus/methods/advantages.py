@@ -33,7 +33,8 @@ def advantages(rewards_PG: Tensor, method: Method, tokens_PG: Tensor | None = No
         if method.baseline == "leave_one_out":
             advantages_PG = advantages_PG * count_P1 / (count_P1 - 1).clamp(min=1)
     if method.advantage_scale in ("group", "batch"):
-        std = group_std(rewards_PG, valid_PG) if method.advantage_scale == "group" else rewards_PG[valid_PG].std()
+        shape = rewards_PG.shape if method.advantage_scale == "group" else (1, -1)
+        std = group_std(rewards_PG.reshape(shape), valid_PG.reshape(shape))
         advantages_PG = advantages_PG / (std + method.advantage_eps)
     if method.baseline != "none":
         # The mean of equal rewards can be off in its last bit, and dividing would turn that into a signal.
@@ -57,9 +58,8 @@ def whiten(values_PG: Tensor, tokens_PG: Tensor) -> Tensor:
     variance = (centred_PG**2 * tokens_PG).sum() / total
     whitened_PG = centred_PG / variance.clamp(min=WHITENING_EPS).sqrt()
     counted = values_PG[tokens_PG > 0]
-    return whitened_PG * bool(
-        len(counted) and counted.amax() > counted.amin()
-    )  # equal values differ from their mean by rounding
+    differ = len(counted) > 0 and bool(counted.amax() > counted.amin())
+    return whitened_PG * differ  # equal values differ from their mean by rounding
 
 
 def has_signal(rewards_PG: Tensor, valid_PG: Tensor | None = None) -> Tensor:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # experiment files are read without loading torch, so this fi
 
 MAX_LOG_RATIO = 20.0
 """Bound of a log-ratio before its exponential is taken, as in verl: the exponential and its gradient stay finite."""
+MAX_K3 = 10.0
+"""Bound of the k3 estimate of a token in the loss, as in verl: exp(20) from a single token would dominate an update."""
 
 
 @dataclass
@@ -86,7 +88,8 @@ def policy_loss(t: LossTokens, method: Method) -> tuple[Tensor, dict[str, Tensor
         "approx_kl": (_k3(t.logp_C.detach(), t.old_logp_C) * counted_C).sum(),
     }
     if t.reference_C is not None:
-        kl_C = _k2(t.logp_C, t.reference_C) if method.kl_estimator == "k2" else _k3(t.logp_C, t.reference_C)
+        is_k2 = method.kl_estimator == "k2"
+        kl_C = _k2(t.logp_C, t.reference_C) if is_k2 else _k3(t.logp_C, t.reference_C).clamp(max=MAX_K3)
         sums["kl"] = (kl_C.detach() * counted_C).sum()
         if method.kl_estimator != "k1":
             loss = loss + method.kl_coef * (t.weight_C * kl_C).sum()

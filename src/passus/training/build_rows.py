@@ -22,13 +22,15 @@ from passus.training.update import logprobs
 def training_rows(run: PolicyRun, batch: RolloutBatch, valid_N: Sequence[bool] | None = None) -> TrainingRows:
     """Makes rows of a batch, with the log-probs of the old and the reference policy where the method needs them.
 
-    Completions that are not valid have no reward and are left out of the loss.
+    Completions that are not valid have no reward and are left out of the loss. Worked solutions need no reward.
     """
     method, device, lengths_N = run.config.method, run.policy.model.device, batch.lengths_N
     completions_N = [tokens[:length] for tokens, length in zip(batch.rollout.tokens, lengths_N, strict=True)]
+    if valid_N is None or run.config.kind == "sft":
+        valid_N = [True] * len(batch.grades_N)
     left_out_N = [
         not is_valid or (method.mask_truncated and grade.verdict is Verdict.TRUNCATED)
-        for is_valid, grade in zip(valid_N or [True] * len(batch.grades_N), batch.grades_N, strict=True)
+        for is_valid, grade in zip(valid_N, batch.grades_N, strict=True)
     ]
     counts_N = to_device(1 - np.array(left_out_N, dtype=np.float32), device)
     rows = TrainingRows(
@@ -75,8 +77,7 @@ def row_advantages(run: PolicyRun, rows: TrainingRows, rewards_PG: Tensor, valid
         return torch.ones_like(rewards_PG)
     tokens_PG = None
     if run.config.method.advantage_scale == "whiten":
-        lengths_N = torch.tensor([len(tokens) for tokens in rows.completions_N])
-        tokens_PG = (lengths_N * rows.counts_N.cpu()).view(rewards_PG.shape)
+        tokens_PG = (rows.trained_tokens() * rows.counts_N).cpu().view(rewards_PG.shape)
     return advantages(rewards_PG, run.config.method, tokens_PG, valid_PG)
 
 

@@ -28,6 +28,8 @@ class CudaLayout:
     """Whether the model is small enough to capture its passes as CUDA graphs."""
     releases_caches: bool = False
     """Whether the sampler's caches are freed before every update, because memory is short."""
+    recomputed_layers: int = 0
+    """Layers whose activations are recomputed in the backward pass, because memory is short."""
     description: str = ""
     graphs: dict[MicroBatchShape | None, Any] = field(default_factory=dict)
     """Captured passes by the shape of the micro-batch."""
@@ -55,9 +57,15 @@ def apply_layout(run: PolicyRun, estimate: MemoryEstimate, layout: MemoryLayout)
         longest=estimate.longest,
         captures_graphs=layout.captures_graphs,
         releases_caches=layout.releases_caches,
+        recomputed_layers=layout.recomputed_layers,
         description=layout.describe(estimate),
     )
-    if layout.recomputed_layers:
+    recompute_layers(run)
+
+
+def recompute_layers(run: PolicyRun) -> None:
+    """Lets layers of the run's model recompute their activations; called for every model that is loaded."""
+    if run.cuda.recomputed_layers:
         from passus.engine import compile  # loads the compiler, which takes seconds
 
-        compile.recompute_activations(run.policy.model, layout.recomputed_layers)
+        compile.recompute_activations(run.policy.model, run.cuda.recomputed_layers)

@@ -12,6 +12,8 @@ from passus.training.step_metrics import Times
 
 ITEMS_AT_ONCE = 64
 """Items that are measured before their rates are saved. A run that is stopped continues after them."""
+UNKNOWN_RATE = 0.5
+"""Rate of an item on which the grader failed every time: it is neither preferred as hard nor left out as solved."""
 
 
 def base_success_rates(run: PolicyRun, items: Sequence[Item], say: Callable[[str], None]) -> list[float]:
@@ -39,4 +41,5 @@ def _measure(run: PolicyRun, items: Sequence[Item], first: int) -> list[float]:
     batch = RolloutBatch(BASE_RATE_SAMPLES, list(items), prompts, run.sampler.generate(prompts, params))
     grades_N = run.verify(batch, Times()).rewarded_grades_N
     groups = [grades_N[n : n + BASE_RATE_SAMPLES] for n in range(0, len(grades_N), BASE_RATE_SAMPLES)]
-    return [success_rate(group) or 0.0 for group in groups]
+    rates = map(success_rate, groups)
+    return [UNKNOWN_RATE if rate is None else rate for rate in rates]

@@ -67,6 +67,8 @@ class MemoryEstimate:
     """Tokens of the longest sequence, prompt and completion."""
     is_compiled: bool
     """Whether layers are compiled, for micro-batches of fixed shapes."""
+    beyond_context: int = 0
+    """Tokens by which the longest lesson exceeds the context of the model. Such a lesson is left out."""
 
     @property
     def fixed(self) -> int:
@@ -189,7 +191,8 @@ def choose_layout(config: Config, estimate: MemoryEstimate, free: int) -> Memory
 
 def _with_completions(estimate: MemoryEstimate, config: Config, completion: int) -> MemoryEstimate:
     """Returns the estimate for completions of another length than train.max_tokens."""
-    shorter = estimate.longest - (config.train.max_tokens - completion) * solutions_per_row(config)
+    removed = (config.train.max_tokens - completion) * solutions_per_row(config)
+    shorter = min(estimate.longest, estimate.longest + estimate.beyond_context - removed)
     return replace(
         estimate, longest=shorter, row_cache=estimate.row_cache * shorter // estimate.longest,
         lesson_cache=estimate.lesson_cache * shorter // estimate.longest,
@@ -199,6 +202,13 @@ def _with_completions(estimate: MemoryEstimate, config: Config, completion: int)
 def solutions_per_row(config: Config) -> int:
     """Returns how many completions the longest row holds: a lesson follows a wrong solution and mostly a right one."""
     return {"off": 1, "critique": 2}.get(config.method.lessons, 3)
+
+
+def lesson_context_tokens(config: Config, prompt_tokens: int) -> int:
+    """Returns the tokens before the longest lesson: instructions, the problem and its solutions; 0 without lessons."""
+    if config.method.lessons == "off":
+        return 0
+    return prompt_tokens + LESSON_INSTRUCTION_TOKENS + (solutions_per_row(config) - 1) * config.train.max_tokens
 
 
 def predict_memory(config: Config, prompt_tokens: int, dtype: torch.dtype) -> MemoryEstimate:
@@ -222,12 +232,8 @@ def predict_memory(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Me
     sampled_logits = min(rows, MAX_ROWS) * shape.vocab_size * (TRUNCATED_BYTES if truncates else SAMPLED_BYTES)
     prefill = size * PREFILL_SIZES[-1][0] * (2 * shape.intermediate_size + 6 * shape.hidden_size)
     cache_length = round_up_length(prompt_tokens) + round_up_length(config.train.max_tokens)
-    lesson_context = 0
-    if config.method.lessons != "off":
-        lesson_context = prompt_tokens + LESSON_INSTRUCTION_TOKENS + (solutions_per_row(config) - 1) * config.train.max_tokens
-        lesson_context = min(
-            lesson_context, shape.max_position_embeddings - config.train.max_tokens
-        )  # longer ones are left out
+    wanted = lesson_context_tokens(config, prompt_tokens)
+    lesson_context = min(wanted, max(0, shape.max_position_embeddings - config.train.max_tokens))
     lesson_length = round_up_length(lesson_context) + round_up_length(config.train.max_tokens)
     return MemoryEstimate(
         weights=size * (parameters + merged) + (4 * trained if is_frozen else 0),
@@ -246,4 +252,5 @@ def predict_memory(config: Config, prompt_tokens: int, dtype: torch.dtype) -> Me
         lesson_rows=config.train.prompts,
         longest=max(prompt_tokens, lesson_context) + config.train.max_tokens,
         is_compiled=is_half and shape.model_type in FAMILIES,
+        beyond_context=wanted - lesson_context,
     )

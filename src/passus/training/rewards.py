@@ -108,7 +108,8 @@ def score(run: PolicyRun, batch: RolloutBatch, step: int) -> Scored:
     reward_of = {verdict: getattr(values, verdict, values.wrong) for verdict in Verdict}
     grades = zip(batch.rewarded_grades_N, batch.grades_N, strict=True)
     outcomes_N = torch.tensor([reward_of[rewarded.verdict] + values.format * own.well_formed for rewarded, own in grades])
-    scored = Scored(outcomes_N + length_terms(config, batch, step), outcomes_N, valid_rewards(config, batch))
+    valid_N = valid_rewards(config, batch)
+    scored = Scored(outcomes_N + length_terms(config, batch, step, valid_N), outcomes_N, valid_N)
     if run.reward_model is not None:
         scored.model_scores_N = model_scores(run.reward_model, batch, config.train.micro_tokens)
         _add(scored, values.model * torch.tensor(scored.model_scores_N))
@@ -128,14 +129,14 @@ def valid_rewards(config: Config, batch: RolloutBatch) -> Tensor:
     return ~failed_N | (not config.reward.values.pays_verdicts)
 
 
-def length_terms(config: Config, batch: RolloutBatch, step: int) -> Tensor:
+def length_terms(config: Config, batch: RolloutBatch, step: int, valid_N: Tensor) -> Tensor:
     """Returns DAPO's overlong penalty plus Kimi's length reward, where the method has them."""
     method, lengths_N = config.method, torch.tensor(batch.lengths_N)
     terms_N = overlong_penalty(lengths_N, config.train.max_tokens, method.soft_overlong)
     if method.length_reward and step >= method.length_reward_from:
         right_N = torch.tensor([g.verdict is Verdict.CORRECT for g in batch.rewarded_grades_N])
-        shape = (-1, batch.samples)
-        terms_N = terms_N + method.length_reward * length_reward(lengths_N.view(shape), right_N.view(shape)).flatten()
+        groups = (values_N.view(-1, batch.samples) for values_N in (lengths_N, right_N, valid_N))
+        terms_N = terms_N + method.length_reward * length_reward(*groups).flatten()
     return terms_N
 
 

@@ -4,6 +4,7 @@ opens the record.
 Whatever cannot work is refused here, before anything is recorded.
 """
 
+import gc
 import time
 from collections.abc import Callable
 from functools import partial
@@ -24,7 +25,7 @@ from passus.tasks.llm_judge import make_judge
 from passus.tasks.lookup import task_parts
 from passus.training import checkpoint, regression_alarm, rewards
 from passus.training.checkpoint import Progress
-from passus.training.cuda_layout import apply_layout, plan_layout
+from passus.training.cuda_layout import apply_layout, plan_layout, recompute_layers
 from passus.training.optimizer import Optimizer
 from passus.training.prompt_order import PrioritisedPrompts, StreamPrompts
 from passus.training.rollout import sample_completions, show_solutions
@@ -162,8 +163,11 @@ def return_to_checkpoint(run: PolicyRun, step: int) -> None:
     cache_bytes, max_rows = run.sampler.cache_bytes, run.sampler.max_rows
     run.readers.pop(LIVE, None)  # it holds the weights from before
     del run.policy, run.optimizer, run.sampler  # two sets of weights and moments may not fit the memory
+    gc.collect()  # modules refer to each other
+    torch.cuda.empty_cache()
     run.policy = loader.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
     run.optimizer = Optimizer(run.policy.model, config.train, run.progress.slower)
     checkpoint.restore(saved, run.optimizer)
     run.sampler = run.policy.sampler(run.check_stop)
     run.sampler.cache_bytes, run.sampler.max_rows = cache_bytes, max_rows
+    recompute_layers(run)

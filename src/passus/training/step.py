@@ -15,7 +15,7 @@ from torch import Tensor
 
 from passus.training import mel, rewards, step_metrics
 from passus.training.build_rows import kl_penalty, lesson_rows, row_advantages, training_rows
-from passus.training.dynamic_sampling import choose_groups, groups_with_signal
+from passus.training.dynamic_sampling import choose_groups, groups_with_signal, teaching_groups
 from passus.training.mel import LessonBatch
 from passus.training.rewards import Scored
 from passus.training.rollout import sampling_params
@@ -44,9 +44,7 @@ def take_step(run: PolicyRun) -> None:
             if config.method.reset_optimizer:
                 run.optimizer.reset_moments()
             rewards_PG = scored.rewards_N.view(-1, batch.samples)[chosen] - kl_penalty(run, rows).view(-1, batch.samples)
-            advantages_PG = row_advantages(run, rows, rewards_PG, valid_PG)
-            if config.method.dynamic_sampling_rounds > 1:  # fillers complete the batch and teach nothing
-                advantages_PG[[p for p, d in enumerate(chosen) if d not in with_signal]] = 0.0
+            advantages_PG = row_advantages(run, rows, rewards_PG, valid_PG & teaching_groups(config, chosen, with_signal))
             rows.advantage = advantages_PG.flatten().to(rows.counts_N.device)
             updates = run.update([rows, *lesson_rows(run, lessons)], step)
 

@@ -72,11 +72,8 @@ def _accumulate_objective(
 
 def _weights(run: PolicyRun, rows: TrainingRows, indices: list[int]) -> tuple[Tensor, Tensor]:
     """Returns the weight per token of each row in this update, and the number of tokens that count."""
-    lengths = [len(rows.completions_N[n]) for n in indices]
-    row_n, lengths_n = to_device(np.array([indices, lengths]), rows.counts_N.device)
-    if rows.mask_NL is not None:
-        lengths_n = rows.mask_NL[row_n].sum(1)
-    counts_n = rows.counts_N[row_n]
+    row_n = to_device(np.array(indices), rows.counts_N.device)
+    lengths_n, counts_n = rows.trained_tokens()[row_n], rows.counts_N[row_n]
     tokens = (lengths_n * counts_n).sum().clamp(min=1)
     if rows.weight_N is not None:
         return rows.weight_N, tokens
