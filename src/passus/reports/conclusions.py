@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from passus.analysis.finding import OVERALL, Conclusion, Finding
+from passus.analysis.finding import OVERALL, Conclusion, Finding, Scope
 from passus.formatting import p_value
 from passus.reports.document import Block, DocumentSection, Table
 from passus.runs.curve import Curves
@@ -91,11 +91,15 @@ def _pair_blocks(pairs: list[Finding], several_benchmarks: bool) -> list[Block]:
         sentence = "The two lines are not" if count == 1 else "No two lines are"
         return [f"{sentence} distinguishable at the end."] if pairs else []
     where = " on a benchmark or over all" if several_benchmarks else ""
-    sentence = (
-        f"These of the {count} pair{'s' * (count > 1)} of lines differ at the end{where} (mean of the last common eval points):"
-    )
-    rows = [[f.series, f.benchmark, f.sentence, f.evidence] for f in different]
-    return [sentence, Table(["lines", "benchmark", "difference", "evidence"], rows)]
+    blocks: list[Block] = []
+    units = {Scope.CONFIGURATION: "runs are the unit", Scope.CHECKPOINT: "as checkpoints: other seeds may differ"}
+    for scope, unit in units.items():
+        rows = [[f.series, f.benchmark, f.sentence, f.evidence] for f in different if f.scope is scope]
+        if rows:
+            pairs = f"These of the {count} pair{'s' * (count > 1)} of lines"
+            blocks.append(f"{pairs} differ at the end{where} (mean of the last common eval points; {unit}):")
+            blocks.append(Table(["lines", "benchmark", "difference", "evidence"], rows))
+    return blocks
 
 
 def _subject(finding: Finding, several_benchmarks: bool) -> str:
@@ -115,8 +119,7 @@ def interpretation_section(curves: Curves, findings: list[Finding]) -> DocumentS
     tests = sum(f.q is not None for f in findings)
     if tests:
         sentences.append(
-            f"Verdicts with a p-value are corrected together for {tests} tests by Benjamini-Hochberg (q < .05). Intervals are "
-            "not adjusted."
+            f"Verdicts with a p-value are corrected together for {tests} tests by Holm's method. Intervals are not adjusted."
         )
     if any(f.id == "A16" for f in findings):
         sentences.append(
@@ -128,13 +131,13 @@ def interpretation_section(curves: Curves, findings: list[Finding]) -> DocumentS
 def _scope(curves: Curves, levels: set[str]) -> str:
     """Returns what differences between these curves are about. `levels` are the evidence levels of the comparisons."""
     if levels == {"L3"}:
-        return "Three seeds or more per arm: differences between lines are statements about the arms, on these items."
+        return "Two runs or more per arm: differences between lines are about what was varied, with runs as the unit."
     if not any(curve.items is not None for curve in curves.series):
         return "Points without their items: the noise is unknown or only bounded, so little can be tested."
     seeds = max(Counter((c.name, c.benchmark) for c in curves.series if c.origin).values(), default=1)
     scope = (
         f"{f'Up to {seeds} seeds per line' if seeds > 1 else 'One run per line'}: a difference is between these checkpoints, "
-        "for items like these. A statement about the method needs three seeds or more per arm; rounding alone can move the end "
+        "for items like these. A statement about the method needs two runs or more per arm; rounding alone can move the end "
         "of a run by a point or two."
     )
     if levels & {"L0", "L1"}:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
 
 def holm(ps: Sequence[float]) -> np.ndarray:
@@ -12,13 +11,4 @@ def holm(ps: Sequence[float]) -> np.ndarray:
     order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # NaN sorts last
     adjusted = np.full(p.shape, np.nan)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
-    return adjusted
-
-
-def benjamini_hochberg(ps: Sequence[float]) -> np.ndarray:
-    """Adjusts p-values so that the share of false positives among the positives stays below the level."""
-    p = np.asarray(ps, dtype=float)
-    tested = ~np.isnan(p)
-    adjusted = np.full(p.shape, np.nan)
-    adjusted[tested] = false_discovery_control(p[tested], method="bh")
     return adjusted

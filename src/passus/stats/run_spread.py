@@ -107,4 +107,4 @@ def item_variance(means_a_SQ: np.ndarray, means_b_SQ: np.ndarray) -> float:
     for means_SQ in (means_a_SQ, means_b_SQ):
         centred_SQ = means_SQ - means_SQ.mean(1, keepdims=True)  # a run that is better everywhere is the runs' spread
         noise += float(np.var(centred_SQ, axis=0, ddof=1).mean()) / len(means_SQ)
-    return max(0.0, between - noise) / items
+    return float(max(0.0, between - noise) / items)
