@@ -89,7 +89,7 @@ def _tail(path: Path) -> list[bytes]:
     """Returns the complete lines among the last bytes of a file."""
     if not path.exists():
         return []
-    with open(path, "rb") as file:
+    with bounded_json.open_plain(path) as file:
         start = max(0, path.stat().st_size - TAIL_BYTES)
         file.seek(start)
         lines = file.read().split(b"\n")[:-1]

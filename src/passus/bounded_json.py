@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from passus.errors import UsageError
 
@@ -60,9 +60,21 @@ def _nested(parent: dict[str, Any] | list[Any]) -> Iterator[dict[str, Any] | lis
             raise ValueError(f"an integer of {child.bit_length()} bits is longer than {MAX_BITS}")
 
 
+def open_plain(path: Path) -> BinaryIO:
+    """Opens a file for reading, unless it is a pipe."""
+    refuse_pipe(path)
+    return open(path, "rb")
+
+
+def refuse_pipe(path: Path) -> None:
+    """Raises UsageError for a pipe, because opening one waits until somebody writes to it."""
+    if path.is_fifo():
+        raise UsageError(f"{path} is a pipe", expected="a plain file")
+
+
 def read_text(path: Path, most: int = MAX_FILE) -> str:
     """Reads a whole UTF-8 file of at most `most` bytes. Raises UsageError for a longer one, and UnicodeDecodeError."""
-    with open(path, "rb") as file:
+    with open_plain(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise UsageError(f"{path} has more than {most:,} bytes", expected="a smaller file")
@@ -71,7 +83,7 @@ def read_text(path: Path, most: int = MAX_FILE) -> str:
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yields the number and the bytes of every line, with its line feed. Raises UsageError for a line that is too long."""
-    with open(path, "rb") as file:
+    with open_plain(path) as file:
         number = 0
         while line := file.readline(MAX_LINE + 1):
             number += 1

@@ -5,6 +5,11 @@ import re
 from collections.abc import Iterable
 from importlib.util import find_spec
 
+try:
+    import resource  # here, because without memory an import fails too
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
+
 TRAIN_PACKAGES = ("torch", "transformers", "peft", "accelerate", "datasets", "tokenizers", "safetensors", "huggingface_hub")
 """The extra `train` of pyproject.toml. Commands that only read runs work without it."""
 
@@ -84,9 +89,7 @@ def _address_space_is_limited() -> bool:
 
 def _address_space() -> int | None:
     """Returns the limit of this process's address space in bytes, or None without one."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
+    if resource is None:
         return None
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     return None if limit == resource.RLIM_INFINITY else limit

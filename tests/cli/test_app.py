@@ -113,6 +113,8 @@ def test_bad_usage_of_a_run(run, tmp_path):
         (("show", str(run), "--step", "99"), "no samples of step 99"),
         (("show", str(run), "--verdict", "good"), "unparseable"),
         (("eval", f"{run}@77", "--suite", "abacus/add2"), "no checkpoint of step 77"),
+        (("eval", f"{run}@²", "--suite", "abacus/add2"), "no checkpoint of step ²"),
+        (("eval", f"{run}@{'9' * 5000}", "--suite", "abacus/add2"), "no checkpoint of step 999"),
         (("plot", str(run), "--out", "x.gif"), ".svg"),
         (("plot", str(run), "--out", "x.svg", "--y", "train/rewrad"), "train/reward"),
         (("plot", str(run), "--out", "x.svg", "--x", "steps"), "progress"),

@@ -107,3 +107,10 @@ def test_a_long_name_is_refused(tmp_path):
     for text in (f'name = "{"x" * 500}"\n{MODEL}', f'{MODEL}[[arm]]\nname = "{"é" * MAX_NAME}"\nseed = 1\n'):
         with pytest.raises(UsageError, match=re.escape(f"at most {MAX_NAME}")):
             load_experiment(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("name", ["mine.svg", "Mine.PNG", "mine-a.svg", "config.toml", "status.json", "checkpoints"])
+def test_an_arm_with_the_name_of_a_file_beside_it_is_refused(tmp_path, name):
+    arms = f'[[arm]]\nname = "a"\nseed = 1\n[[arm]]\nname = "{name}"\nseed = 2\n'
+    with pytest.raises(UsageError, match="the name of a file"):
+        load_experiment(write(tmp_path, f'name = "mine"\n{MODEL}{arms}'))

@@ -1,8 +1,10 @@
 """Limits of the process: too small files and too little memory end a command with a message and the right exit code."""
 
 import os
+import resource
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
@@ -83,3 +85,10 @@ def test_memory_that_runs_out_in_training_is_reported(tmp_path, monkeypatch):
     done = passus_in_process("run", write_experiment(tmp_path), "--arm", "qwen3", "--out", "out", cwd=tmp_path)
     assert done.returncode == 1 and "run out of memory" in done.stderr
     assert "run out of memory" in RunFolder(tmp_path / "out/qwen3").status()["error"]
+
+
+def test_a_limit_is_known_also_when_nothing_can_be_imported_any_more(monkeypatch):
+    """Without memory an import fails too, and the error of an extension module would end in a traceback."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 27, 1 << 27))
+    monkeypatch.setattr("builtins.__import__", mock.Mock(side_effect=ImportError("failed to map segment")))
+    assert is_out_of_memory(SystemError("error return without exception set"))

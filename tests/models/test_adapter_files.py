@@ -57,6 +57,8 @@ def test_an_adapter_of_pickles_is_refused(adapter, tmp_path):
         ({"lora_alpha": 1e300}, "lora_alpha"), ({"alpha_pattern": {"q_proj": None}}, "alpha_pattern"),
         ({"target_modules": "(.*)*(.*)*q_proj"}, "repeats a group"), ({"target_modules": ".*.*.*.*.*.*.*x"}, "repetitions"),
         ({"exclude_modules": "(a+)+$"}, "repeats a group"), ({"alpha_pattern": {"(a|a)*b": 1}}, "repeats a group"),
+        ({"target_modules": ".?" * 40 + "Z"}, "optional parts"), ({"exclude_modules": "(.|.)" * 40 + "Z"}, "alternatives"),
+        ({"target_modules": "(?x)(.+) + Z"}, "repeats a group"), ({"rank_pattern": {"(a|(b|.)(c|.))" * 9: 4}}, "alternatives"),
         ({"target_modules": [5]}, "is no text"), ({"init_lora_weights": "pissa"}, "changes the weights of the base"),
         ({"init_lora_weights": "eva"}, "eva_config"),
     ],
@@ -64,6 +66,18 @@ def test_an_adapter_of_pickles_is_refused(adapter, tmp_path):
 def test_an_adapter_that_would_take_memory_time_or_the_base(adapter, changes, part):
     edit_json(adapter / lora.CONFIG_FILE, **changes)
     refused(adapter, part)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r".*\.(q_proj|v_proj)", r"^(?!.*embed).*\.(?:self_attn|mlp)\.(?:q_proj|v_proj)$",
+        r"model\.layers\.[0-9]+\.self_attn\.(q|v)_proj",
+    ],
+)  # fmt: skip
+def test_usual_patterns_of_layers_are_read(adapter, pattern):
+    edit_json(adapter / lora.CONFIG_FILE, target_modules=pattern)
+    assert len(loader.load(str(adapter), "cpu", "float32").adapter.layers) > 1
 
 
 @pytest.mark.parametrize(

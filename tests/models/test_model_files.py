@@ -110,6 +110,31 @@ def test_a_pipe_is_not_opened(folder, name):
     refused(folder, "not a plain file|no config.json")
 
 
+def test_layers_are_limited_also_where_the_file_has_as_many_tensors(folder):
+    many = {f"empty.{n}": torch.zeros(0) for n in range(2000)}
+    save_file(load_file(folder / WEIGHTS) | many, folder / WEIGHTS, {"format": "pt"})
+    edit_json(folder / "config.json", num_hidden_layers=2000, layer_types=["full_attention"] * 2000)
+    refused(folder, "2000 layers")
+
+
+REPLACE = {"type": "Replace", "pattern": {"String": "1"}, "content": "11"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"normalizer": {"type": "Sequence", "normalizers": [REPLACE] * 40}},
+        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": [REPLACE] * 20}] * 2}},
+        {"decoder": {"type": "Sequence", "decoders": [REPLACE] * 40}},
+        {"normalizer": {"type": "Sequence", "normalizers": [REPLACE | {"content": "1" * 10_000}] * 3}},
+    ],
+)
+def test_a_tokenizer_whose_replacements_multiply_a_text_is_refused(folder, change):
+    """It would take all memory, in a library that then ends the process."""
+    edit_json(folder / "tokenizer.json", **change)
+    refused(folder, "times longer")
+
+
 @pytest.mark.parametrize(
     "name", ["config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"]
 )

@@ -1,12 +1,14 @@
 """Rows of a run folder whose values have other types than passus writes are refused with a message."""
 
 import json
+import os
 
 import pyarrow
 import pyarrow.parquet
 import pytest
 
 from helpers.synthetic_runs import make_run
+from passus.atomic_io import last_line
 from passus.bounded_json import MAX_LINE
 from passus.errors import PassusError, UsageError
 from passus.runs import row_files
@@ -130,4 +132,26 @@ def test_values_whose_squares_overflow(run):
     rows = (run.path / "evals.jsonl").read_text().replace('"acc": 0', '"ci_high": 1e300, "acc": 0')
     (run.path / "evals.jsonl").write_text(rows.replace('"ci_high": 1.0', '"tokens_p95": 1.0'))
     with pytest.raises(UsageError, match="beyond"):
+        load_curves([run.path])
+
+
+@pytest.mark.parametrize("file", ["config.toml", "meta.json", "evals.jsonl", "items/step-000010.parquet"])
+def test_a_pipe_in_a_run_folder_is_not_opened(run, file):
+    """Opening a pipe that nobody writes to never returns."""
+    (run.path / file).unlink()
+    os.mkfifo(run.path / file)
+    with pytest.raises(UsageError, match="is a pipe"):
+        load_curves([run.path])
+    (run.path / "metrics.jsonl").unlink(missing_ok=True)
+    os.mkfifo(run.path / "metrics.jsonl")
+    with pytest.raises(UsageError, match="is a pipe"):
+        last_line(run.path / "metrics.jsonl")
+
+
+def test_too_little_memory_is_no_damage_of_a_file(run, monkeypatch):
+    def fail(*_):
+        raise pyarrow.ArrowMemoryError("malloc of size 960 failed")
+
+    monkeypatch.setattr(pyarrow.parquet.ParquetFile, "read", fail)
+    with pytest.raises(MemoryError):
         load_curves([run.path])

@@ -193,6 +193,23 @@ def test_the_request_has_the_problem_the_reference_and_the_end_of_the_answer(end
     assert "the problem" in content and "the reference" in content and len(content) < MAX_ANSWER_CHARACTERS + 1000
 
 
+def test_the_deadline_holds_while_the_host_is_looked_up(monkeypatch):
+    """The system's resolver may take minutes, and nothing can stop it. The test lets it go on once the grade is there."""
+    may_end, has_ended = threading.Event(), threading.Event()
+
+    def look_up(*_, **__):
+        may_end.wait(600)
+        has_ended.set()
+        raise socket.gaierror("unknown host")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    judge = Judge("http://judge.example/v1", "m", 0.2)
+    grades, failures = grade_items(judge, [item()], ["[slow]"], [False])
+    assert not has_ended.is_set()
+    may_end.set()
+    assert grades[0].verdict == Verdict.ERROR and list(failures) == ["the judge timed out after 0.2 s"]
+
+
 def test_an_endpoint_that_does_not_exist():
     grades, failed = grade_items(Judge("http://127.0.0.1:1/v1", "j", 1), [item()], ["7"], [False])
     assert grades[0].verdict == Verdict.ERROR and "cannot be reached" in next(iter(failed))

@@ -19,6 +19,8 @@ from passus.methods.presets import PRESETS
 
 MAX_ARMS = 2000
 """Arms of one experiment, generators of candidates not counted."""
+FIGURES, RUN_MARKS = (".png", ".svg"), ("config.toml", "status.json", "checkpoints")
+"""Endings of the figures that are drawn beside the arms, and names in a folder by which it is taken for a run."""
 MAX_NAME = 120
 """Bytes of the name of an arm or an experiment. Both together, with a suffix, name the figure of a grid."""
 
@@ -71,6 +73,7 @@ def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
     arms = [*_generators(arms, source), *arms]
     _check_folders([arm.name for arm in arms], source)
     _check_folders([slug(str(tables["name"]))], source)
+    _check_files(slug(str(tables["name"])), [arm.name for arm in arms], source)
     return Experiment(str(tables["name"]), arms, text)
 
 
@@ -101,6 +104,14 @@ def _check_folders(names: Sequence[str], source: str) -> None:
                 expected="names and sweep values that differ by more than case and punctuation",
             )
         first[name.casefold()] = name
+
+
+def _check_files(experiment: str, names: Sequence[str], source: str) -> None:
+    """Refuses an arm whose folder would have the name of a file: the figure beside it, or a file that marks a run."""
+    figures = (f"{name}{suffix}" for name in (experiment, *(f"{experiment}-{arm}" for arm in names)) for suffix in FIGURES)
+    taken = {file.casefold() for file in (*figures, *RUN_MARKS)}
+    if name := next((name for name in names if name.casefold() in taken), None):
+        raise UsageError(f"{source}: an arm would be called {name!r}, which is the name of a file", expected="another name")
 
 
 def _generators(arms: list[Arm], source: str) -> list[Arm]:

@@ -38,8 +38,8 @@ def check_size(base: str, config: Any, stored: StoredWeights) -> None:
     A small difference is left to transformers, which names the weights that are missing.
     """
     layers = config.num_hidden_layers
-    if layers > stored.tensors:
-        raise _too_large(base, f"{layers} layers", f"{stored.tensors} tensors")
+    if layers > min(stored.tensors, MAX_LAYERS):
+        raise _too_large(base, f"{layers} layers", f"{stored.tensors} tensors, and at most {MAX_LAYERS} layers are read")
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config, attn_implementation=attention.NAME)
     described = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
@@ -47,6 +47,8 @@ def check_size(base: str, config: Any, stored: StoredWeights) -> None:
         raise _too_large(base, f"{described:,} weights", f"{stored.elements:,}")
 
 
+MAX_LAYERS = 1000
+"""Layers of a model. Each takes milliseconds, before anything is known about its weights."""
 MOST_MISSING = 1 << 26
 """Weights that a configuration may describe beyond those in the files, 256 MB in float32."""
 

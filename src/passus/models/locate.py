@@ -56,7 +56,7 @@ def _model_folder(path: Path, step: str) -> Path:
         checkpoints = saved_checkpoints(path / "checkpoints")
         if not checkpoints:
             raise UsageError(f"run {path} has no checkpoint yet", expected="a run that has saved one (run.save_every)")
-        if step and (not step.isdigit() or int(step) not in checkpoints):
+        if step and step not in map(str, checkpoints):
             raise UsageError(
                 f"run {path} has no checkpoint of step {step}", expected=f"one of: {', '.join(map(str, checkpoints))}"
             )

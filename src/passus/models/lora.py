@@ -193,10 +193,25 @@ def _check_patterns(settings: Any) -> None:
     fields = [settings.target_modules, settings.exclude_modules, settings.layers_pattern, settings.rank_pattern]
     patterns = [[field] if isinstance(field, str) else list(field or []) for field in [*fields, settings.alpha_pattern]]
     for pattern in (pattern for group in patterns for pattern in group):
-        if not isinstance(pattern, str) or len(pattern) > 1000 or re.search(r"\)[*+{]", pattern):
+        if not isinstance(pattern, str) or len(pattern) > 1000 or re.search(r"\)\s*[*+{]", pattern):
             raise ValueError(f"the pattern {shown(pattern)} repeats a group, or is no text")
-        if len(re.findall(r"[*+{]", pattern)) > 3:
-            raise ValueError(f"the pattern {shown(pattern)} has more than 3 repetitions")
+        if _matching_paths(pattern) > MAX_PATHS:
+            raise ValueError(f"the pattern {shown(pattern)} has too many repetitions, alternatives and optional parts")
+
+
+MAX_PATHS, NAME_LENGTH = 1_000_000, 80
+"""Ways in which a pattern may be tried on a name, and the length of a long name of a layer."""
+
+
+def _matching_paths(pattern: str) -> float:
+    """Returns an upper bound of the ways in which a pattern without repeated groups can be tried on the name of a layer."""
+    rest, paths = re.sub(r"\(\?(?::|!|=|<!|<=)", "(", pattern), 1.0
+    paths *= NAME_LENGTH ** len(re.findall(r"[*+{]", rest))
+    paths *= 2.0 ** len(re.findall(r"(?<![*+}])\?", rest))
+    while group := re.search(r"\(([^()]*)\)", rest):
+        paths *= 1 + group[1].count("|")
+        rest = rest[: group.start()] + rest[group.end() :]
+    return paths * (1 + rest.count("|"))
 
 
 PLAIN_LORA_KEYS = {

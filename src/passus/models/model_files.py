@@ -112,6 +112,22 @@ def _check_tokenizer(name: str, path: Path) -> None:
         if not isinstance(table, dict):
             raise TypeError(f"it holds a {type(table).__name__}, and not an object")
         _check_names(table.get("added_tokens"))
+        if max(_growth(table.get("normalizer")), _growth(table.get("decoder"))) > MAX_GROWTH:
+            raise ValueError(f"its replacements may make a text more than {MAX_GROWTH:,} times longer")
+
+
+MAX_GROWTH = 1 << 12
+"""Bound of the growth of a text in a tokenizer. That of known tokenizers is below 2,000, and the texts grow much less."""
+
+
+def _growth(part: Any) -> int:
+    """Returns an upper bound of how many times longer a normalizer or decoder of a tokenizer makes a text."""
+    if not isinstance(part, dict):
+        return 1
+    if part.get("type") == "Replace":
+        return 1 + len(str(part.get("content", "")))
+    steps = part.get("normalizers") or part.get("decoders") or []
+    return math.prod(map(_growth, steps)) if part.get("type") == "Sequence" and isinstance(steps, list) else 2
 
 
 def _check_names(value: Any) -> None:

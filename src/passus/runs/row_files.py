@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from passus.atomic_io import write_atomic
+from passus.bounded_json import refuse_pipe
 from passus.errors import PassusError
 
 ROWS = {
@@ -58,6 +59,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> Any:
     import pyarrow.parquet
 
     types = column_types(path.parent.name)
+    refuse_pipe(path)
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             check_table_size(file.metadata)
@@ -67,6 +69,8 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> Any:
         if absent := [name for name in (*REQUIRED, *(columns or ())) if name not in names and name != "value"]:
             raise ValueError(f"it has no column {absent[0]}")
         return table.cast(pyarrow.schema({name: types[name] for name in table.column_names}))
+    except MemoryError:  # of pyarrow too, whose other errors are about the file
+        raise
     except (pyarrow.ArrowException, OSError, ValueError, KeyError) as error:
         raise PassusError(f"{path} cannot be read: {str(error)[:200]}", expected="the file as passus wrote it") from None
 

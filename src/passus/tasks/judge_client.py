@@ -13,6 +13,8 @@ from passus.errors import UsageError
 
 MAX_REPLY_BYTES = 1 << 20
 CONCURRENT_REQUESTS = 8
+MAX_LOOKUPS = 64
+"""Lookups of hosts that may go on at the same time, those that nobody waits for any more included."""
 
 T = TypeVar("T")
 
@@ -26,7 +28,15 @@ def ask_all(asks: Sequence[Callable[[Any], Awaitable[T]]]) -> list[T]:
     return _run(_ask_all(asks))
 
 
+class ResolverThreads(ThreadPoolExecutor):
+    """Threads that look up hosts. A lookup cannot be cancelled, so the end of the event loop does not wait for one."""
+
+    def shutdown(self, wait: bool = False, *, cancel_futures: bool = True) -> None:
+        super().shutdown(wait=False, cancel_futures=cancel_futures)
+
+
 async def _ask_all(asks: Sequence[Callable[[Any], Awaitable[T]]]) -> list[T]:
+    asyncio.get_running_loop().set_default_executor(ResolverThreads(MAX_LOOKUPS, "judge-resolver"))
     free = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
     async def ask_one(client: Any, ask: Callable[[Any], Awaitable[T]]) -> T:
