@@ -96,8 +96,8 @@ def _pair_blocks(pairs: list[Finding], several_benchmarks: bool) -> list[Block]:
     for scope, unit in units.items():
         rows = [[f.series, f.benchmark, f.sentence, f.evidence] for f in different if f.scope is scope]
         if rows:
-            pairs = f"These of the {count} pair{'s' * (count > 1)} of lines"
-            blocks.append(f"{pairs} differ at the end{where} (mean of the last common eval points; {unit}):")
+            which = f"These of the {count} pair{'s' * (count > 1)} of lines"
+            blocks.append(f"{which} differ at the end{where} (mean of the last common eval points; {unit}):")
             blocks.append(Table(["lines", "benchmark", "difference", "evidence"], rows))
     return blocks
 
