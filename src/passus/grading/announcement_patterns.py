@@ -264,6 +264,15 @@ NAMED = re.compile(
     r"|will be|equals|falls on|lands on)\s(?:an? |on an? |on )?[*_]{0,3}(?P<words>(?:[^\s.,;:=$\d]{1,20}\s?){1,2})",
     re.I,
 )
+NAMED_SUBJECT = re.compile(
+    r"(?i:(?:so|thus|therefore|hence|in conclusion|we conclude that|it follows that)[,\s]{1,2}){0,2}"
+    r"(?!This|That|It|He|She|The|There|Which|What|Then|Here|They|These|Those|None|Neither|Nobody|One)"
+    r"(?P<words>[A-Z][a-zé]{2,15}) (?:is|was|has|will be|must be) the (?:\w{2,12}est|most|least|winner|only one"
+    r"|one who)\b[^.,;\d]{0,60}"
+)
+"""`Alice is the tallest`."""
+WORD_ANSWER = re.compile(r"(?:Yes|No|True|False|[A-Z][a-zé]{2,15})(?: [A-Z][a-zé]{1,15}){0,2}")
+OTHER_PLACE = re.compile(r"\b(?:besides|except|second|third|middle|runner-up|not|or|than|could|might|may)\b", re.I)
 YES_OR_NO = re.compile(r"[*_\s]{0,4}(?:(?:so|thus|therefore|hence)[,\s]{1,2})?(yes|no)[*_]{0,3}(?:[,.;:!—–-]|\s?$)", re.I)
 JSON_ANSWER = re.compile(r"\"(?:final[_ ])?answer\"\s?:\s?\"?([^\"{}\n]{1,200})", re.I)
 DASH = re.compile(r"^\s{0,2}[-–—]{1,3}\s")

@@ -196,7 +196,7 @@ def answer_in(sentence: str) -> str:
 
 def _named(sentence: str) -> str | None:
     """Returns the Monday of `The day of the week is Monday`."""
-    match = patterns.NAMED.fullmatch(sentence)
+    match = patterns.NAMED.fullmatch(sentence) or patterns.NAMED_SUBJECT.fullmatch(sentence)
     return (
         match["words"] if match and not patterns.QUALIFIED.search(sentence) and not patterns.DENYING.search(sentence) else None
     )
@@ -292,6 +292,8 @@ def stated_in(sentence: str, at: int, *, emphasized: bool = False) -> Announceme
     bare = patterns.CONCLUSION_LEAD.sub("", sentence)
     if value is None and not patterns.DENYING.search(bare) and is_mathematics(bare):
         return Announcement(at, bare, "last line", sentence)
+    if emphasized and patterns.WORD_ANSWER.fullmatch(bare):
+        return Announcement(at, bare, "last line", sentence)
     concludes = emphasized or patterns.CONCLUSION.match(sentence)
     if value is None and (concludes or patterns.STATES_VALUE.search(sentence)):
         value = stated_value(sentence) or only_value(sentence) or _stated_words(sentence)
@@ -328,6 +330,10 @@ def _is_other_statement(sentence: str) -> bool:
 def _stated_words(sentence: str) -> str | None:
     """Returns the Thursday of `It follows that the day is Thursday`."""
     sentence = sentence.replace("**", "")
+    if patterns.OTHER_PLACE.search(sentence):
+        return None
+    if subject := patterns.NAMED_SUBJECT.fullmatch(sentence):
+        return subject["words"]
     match = patterns.CONCLUDED_WORDS.fullmatch(sentence)
     if match and not patterns.QUALIFIED.search(sentence):
         return match["words"]

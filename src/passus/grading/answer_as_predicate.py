@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from passus.grading.announcement_context import commits
-from passus.grading.announcement_patterns import ADJECTIVE, CONCLUSION_LEAD, DENYING, MATH_SPAN, QUALIFIED
+from passus.grading.announcement_patterns import ADJECTIVE, CONCLUSION_LEAD, DENYING, MATH_SPAN, QUALIFIED, WORD_ANSWER
 from passus.grading.announcements import MARKS, MAX_ANNOUNCEMENTS, Announcement, is_mathematics, sentence_before, stated_in
 
 AS_PREDICATE = re.compile(
@@ -16,7 +16,6 @@ AS_PREDICATE = re.compile(
     r"(?=[\s*_$]{0,4}(?:[.!,;。]|\n|$))",
     re.I,
 )
-WORD_ANSWER = re.compile(r"(?:Yes|No|True|False|[A-Z][a-zé]{2,15})(?: [A-Z][a-zé]{1,15}){0,2}")
 VALUE_START = re.compile(r"(?:[,:;，：]|\b(?:so|thus|therefore|hence|that|and|then))\s")
 
 

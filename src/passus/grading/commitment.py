@@ -71,7 +71,8 @@ def committed_answer(text: str, reading: AnswerReading) -> Announcement | NoAnsw
     closing = None if is_complement(text, retracted) else _closing(text, retracted, reading)
     standing = standing if reading.is_choice else _without_prose(standing, closing)
     if not standing:
-        closing = closing or (None if found or reading.is_choice else _yes_or_no(text))
+        if not found and not reading.is_choice and (closing is None or not is_mathematics(closing.text)):
+            closing = _yes_or_no(text) or closing
         return closing or NoAnswer("the answer is taken back" if found else NOTHING_ANNOUNCED)
     answer = standing[-1]
     if closing is not None and closing.at > answer.at and _concludes(text, closing):

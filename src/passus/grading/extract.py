@@ -51,14 +51,14 @@ def extract_answer(output: str, extract: Extract = ANY, reading: AnswerReading =
 
 def _unless_disowned(answer: ExtractedAnswer, turn: str, box: Box, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
     """Returns the boxed answer, unless its sentence disowns it; then what the text after it announces, or before it."""
-    if not box_is_disowned(turn, box.end):
+    if not box_is_disowned(turn, box.text, box.end):
         return _unless_retracted(answer, turn[box.end :], reading)
     after = _announced(turn[box.end :], reading)
     if isinstance(after, ExtractedAnswer) and after.source != "bare":
         return after
     before = before_box_sentence(turn, box.end)
     earlier = find_box(before)
-    if earlier is not None and not box_is_disowned(before, earlier.end):
+    if earlier is not None and not box_is_disowned(before, earlier.text, earlier.end):
         return _unless_retracted(ExtractedAnswer(earlier.text, "box"), before[earlier.end :], reading)
     announced = _announced(before, reading) if earlier is None and before.strip() else None
     if isinstance(announced, ExtractedAnswer) and announced.source == "phrase":
