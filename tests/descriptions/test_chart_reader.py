@@ -193,6 +193,9 @@ def test_listed_points(item, point):
 
 def test_numbers_too_large_to_be_numbers_are_no_points():
     assert read_chart(chart("* **A:** Reaches 1e999 at step 5.\n* Step 10: 1e999\n* Step 1e999: 1")).series[0].points == []
+    bounded = "* **A:** rises.\n* Step 10: 0.5 (0.4 to 1e999)\n* Step 20: 0.5 (at most 1e999)\n* Step 30: 0.5 (1e999 tokens)"
+    points = read_chart(chart(bounded)).series[0].points
+    assert all(math.isfinite(value) for p in points for value in (p.x, p.y, p.low, p.high, p.tokens) if value is not None)
 
 
 def test_half_characters_stay_escaped():

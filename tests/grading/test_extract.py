@@ -42,10 +42,56 @@ def test_announced_answers_of_the_second_half():
     assert count >= 1000 and agreement >= 0.985 and accepted == []
 
 
+def test_announced_answers_of_the_third_file():
+    """This file was set aside and scored once: 97.1 %, with 8 false accepts. Since then the rules were developed on it too."""
+    count, agreement, accepted, _ = score("announced_third.jsonl")
+    assert count >= 1500 and agreement >= 0.985 and accepted == []
+
+
+DISOWNED_BOXES = [
+    "It would be wrong to write $\\boxed{42}$.", "Do not write $\\boxed{42}$.", "The answer is not $\\boxed{42}$.",
+    "$\\boxed{41}$ or $\\boxed{42}$, I cannot tell.", "$\\boxed{42}$ cannot be right.", "A student wrote $\\boxed{42}$.",
+    "If there were 7 rows, the answer would be $\\boxed{42}$.", "The answer might be $\\boxed{42}$.", "$\\boxed{42}$?",
+]  # fmt: skip
+OWNED_BOXES = [
+    "The number of seats that are not taken is $\\boxed{42}$.", "The answer is $\\boxed{42}$, not $41$.",
+    "The answer is not 41 but $\\boxed{42}$.", "The number of students who said yes is $\\boxed{42}$.",
+    "It would be wrong to write $\\boxed{40}$. The answer is 42.", "Hence the book has $\\boxed{42}$ pages.",
+    "The answer is $\\boxed{42}$. It would be wrong to write $\\boxed{40}$.",
+]  # fmt: skip
+
+
+def test_the_sentence_around_a_box_may_disown_it():
+    """In the mode `any`. The mode `boxed` reads the box alone."""
+    assert [output for output in DISOWNED_BOXES if is_correct(output, "42")] == []
+    assert [output for output in OWNED_BOXES if not is_correct(output, "42")] == []
+    boxed = [grade(output, "42", truncated=False, extract=BOXED).verdict for output in DISOWNED_BOXES]
+    assert boxed == [Verdict.CORRECT] * len(DISOWNED_BOXES)
+
+
+REMARKS = [
+    "This took 4 steps.", "Confidence: 95%", "(A week has 7 days.)", "Note that we used 2 formulas.", "Fun fact: 7 is prime.",
+    "The other 3 numbers were not needed.", "Difficulty: 3/10", "By the way, 6 and 7 are consecutive.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("remark", REMARKS)
+def test_a_remark_after_the_answer_is_no_answer(remark):
+    for sentence in ("Therefore, the number of seats is 42.", "So there are 42 seats in total.", "**Answer: 42**"):
+        assert is_correct(f"There are 6 rows.\n\n{sentence}\n\n{remark}", "42")
+    assert is_correct(f"Counting on,\n\nFinal answer: Monday\n{remark}", "Monday")
+
+
 def test_variants_of_announcements():
     """Answers in open wordings, and answers that are hedged, taken back, denied, reported, assumed or partial."""
     count, agreement, accepted, _ = score("announced_variants.jsonl")
     assert count >= 400 and agreement >= 0.97 and accepted == []
+
+
+def test_neighbours_of_the_wordings_in_the_files():
+    """Disowned boxes, remarks, answers in words, percentages and later announcements, with the cases that still fail."""
+    count, agreement, accepted, _ = score("announced_neighbours.jsonl")
+    assert count >= 450 and agreement >= 0.97 and len(accepted) <= 2
 
 
 @pytest.mark.skipif(not (HERE / "announced_heldout.jsonl").exists(), reason="the half that was set aside is not here")

@@ -24,7 +24,7 @@ def run(tmp_path):
 VALUES = {
     "step": ["x", 1.5, None], "acc": ["x", [], True, "nan"], "q": ["x", None, 1.5, -1], "benchmark": [5, None, "x" * 5000],
     "ci_low": ["x", {}], "pass": [5, {"1": "x"}, []], "rm_ci": [{"1": [0.5]}, 3], "mean_ci": [[1], "x"], "extract": [3],
-    "temperature": ["x", []],
+    "temperature": ["x", [], None],
 }  # fmt: skip
 
 
@@ -155,3 +155,9 @@ def test_too_little_memory_is_no_damage_of_a_file(run, monkeypatch):
     monkeypatch.setattr(pyarrow.parquet.ParquetFile, "read", fail)
     with pytest.raises(MemoryError):
         load_curves([run.path])
+
+
+def test_a_temperature_that_no_integer_of_arrow_can_hold(run):
+    path = run.path / "evals.jsonl"
+    path.write_text(path.read_text().replace('"temperature": 1.0', f'"temperature": {10**20}'))
+    assert all(curve.items is None for curve in load_curves([run.path]).series)

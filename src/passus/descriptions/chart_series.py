@@ -145,6 +145,8 @@ def _take_point(match: re.Match[str], entry: Entry) -> bool:
             more["tokens"] = to_float(tokens[1])
         else:
             remaining.append(remark)
+    if not all(map(math.isfinite, more.values())):
+        return False
     approximate = bool(APPROXIMATE.search(match[0])) or len(values) == 2
     point = CurvePoint(x, y, more.get("low"), more.get("high"), more.get("tokens"), approximate)
     entry.listed.append(point)

@@ -184,6 +184,12 @@ SPECIAL_CASE = re.compile(
     re.I,
 )
 """`For $n = 1$`, before the answer of a special case."""
+LATER_ATTEMPT = re.compile(
+    r"\b(?:(?:second|third|fourth|next|final|last|new|corrected|fresh) (?:attempt|try|approach|pass|calculation|version)"
+    r"|(?:attempt|try|version) (?:\#?[2-9]|two|three))\b[^.:：\n]{0,60}[:：]",
+    re.I,
+)
+"""`Second attempt, with the sign corrected:`, before the writer's own answer."""
 FULL_CLAUSE = re.compile(
     r"[,;:，；：()—–]\s?(?:but|so|thus|therefore|hence|and so|however|instead|in fact|then)\b|[;；：:]", re.I
 )
@@ -221,7 +227,7 @@ def is_conditional(statement: str, clause: str, *, hypothetical: bool) -> bool:
 
 def commits(before: str, phrase: str, *, hypothetical: bool = False) -> bool:
     """Returns whether the part of a sentence before an announcing phrase leaves it the writer's own statement."""
-    before = OPENING.sub("", before).strip(MARKS)
+    before = LATER_ATTEMPT.sub(" ", OPENING.sub("", before)).strip(MARKS)
     if (LEADING_PART.match(before) and "final" not in phrase.lower()) or _is_quoted(before) or POSSESSIVE.search(before):
         return False
     separators = list(SEPARATOR.finditer(before))

@@ -58,10 +58,13 @@ ANNOUNCEMENT = re.compile(
     rf"|(?<=correct )(?:options|choices)|(?<=right )(?:options"
     rf"|choices))(?![A-Za-z])(?P<about>{QUALIFIER})[*_`\s)\]]{{0,4}}(?:\s?(?:isn't|is not|was not|wasn't"
     rf"|should not be|shouldn't be)\s{REPLACED}|{VERB}(?:\snot\s{REPLACED})?{FILLER})"
-    r"|(?:正确|最终|最后|标准|参考|所以|因此|故)?(?:的)?(?:答案|选项)(?:应该|应当|应|就|便)?(?:是|为|选|填|等于"
+    r"|(?:正确|最终|最后|标准|参考|所以|因此|故)?(?:的)?(?:答案|选项)[*_」\s]{0,3}(?:应该|应当|应|就|便)?(?:是|为|选|填|等于"
     r"|[:：】=])+(?:选项)?"
     r"|(?:答案|选项)(?:不是|并不是|并非|不应该?是)[^，,。\n]{1,40}[，,]?\s?(?:而是|应该?是|是)"
     r"|(?:最终|最后)(?:的)?(?:结果|得数)(?:应该|应)?(?:是|为|等于|[:：])+"
+    r"|\bi(?:'d| would| will|'ll|'m going to| am going to)?(?: then| thus| therefore| \w{3,9}ly)? answer(?: with)?"
+    r"(?=\s[*_(]{0,3}(?:[$\\\d-]|(?-i:[A-J])\b))"
+    r"|\b(?:chang|switch|revis|updat|correct|amend)(?:e|ing|ed)? (?:my|the) (?:final )?answer(?: from [^.\n]{1,20}?)? to\b"
     r"|(?<![一-龥])答[:：]|(?<!不)故选|(?<!不)应选|(?<!不)故填|(?<!不)应填"
     r"|(?:所以|因此|综上|本题|我)?(?<!不)(?<!不[应能该])选择?(?=[\s:：*]{0,3}[(（]?[A-Ja-j](?![a-z]))",
     re.I,
@@ -89,12 +92,13 @@ UNVERBED = re.compile(
     rf"[*_\s]{{1,5}}(?:of\s)?(?=\$"
     rf"|\\\(|\\\[|[-−]?\d|(?-i:\(?[A-J]\b(?! [a-z]))|\\frac|\\sqrt|√|[-–—]\s)(?:[-–—]\s)?"
     r"|(?:最终|正确|参考)?答案\s{1,2}(?=[-−]?[\d$\\])"
+    rf"|(?:^|(?<=\n))[#>*_\s]{{0,6}}{ADJECTIVE}(?:answer|ans)[*_]{{0,2}}\.[*_\s]{{1,4}}(?=\S)"
     rf"|(?:^|(?<=\n))[#>*_\s]{{0,6}}[\[【(]\s?{ADJECTIVE}(?:answer|ans)\s?[\]】)][*_:：\s]{{1,5}}(?=\S)",
     re.I,
 )
 """`Answer $9$`, without a verb."""
 LABEL = re.compile(
-    r"(?:A|Ans|Final|Result|Total|Answer|Solution|Response|Output|Value|TL;DR|答|解|得|∴|⇒|→|=>"
+    r"(?:A|Ans|Final|(?:the )?(?:final )?(?:Result|Total|Answer|Solution|Value)|Response|Output|TL;DR|答|解|得|∴|⇒|→|=>"
     r"|=)[*_]{0,2}\s?(?:[:：.]|(?<=[∴⇒→>=]))[*_\s]{0,3}",
     re.I,
 )
@@ -110,7 +114,8 @@ SENTENCE_END = re.compile(
     re.I,
 )
 MATH_SPAN = re.compile(
-    r"\$\$\s?([^$]{1,400}?)\s?\$\$|\$(?=[^\s$])((?:\\\$|[^$\n]){1,400}?)(?<=[^\s\\])\$(?!\d)|\\\(\s?(.{1,400}?)\s?\\\)"
+    r"\$\$\s?((?:\\\$|[^$]){1,400}?)\s?\$\$|\$(?=[^\s$])((?:\\\$|[^$\n]){1,400}?)(?<=[^\s\\])\$(?!\d)"
+    r"|\\\(\s?(.{1,400}?)\s?\\\)"
     r"|\\\[\s?(.{1,400}?)\s?\\\]",
     re.S,
 )
@@ -120,7 +125,7 @@ ALIGNED = re.compile(
     r"(?P<lines>(?:[^\\]|\\(?!begin\{|end\{)){1,2000})\\end\{(?P=kind)\}[.,]?(?:\s{0,3}(?:\$\$|\\\]))?"
 )
 LINE_BREAK = re.compile(r"\\\\(?:\[[^\]\n]{1,10}\])?")
-DISPLAY = re.compile(r"\$\$[^$]{1,600}?\$\$|\\\[.{1,600}?\\\]", re.S)
+DISPLAY = re.compile(r"\$\$(?:\\\$|[^$]){1,600}?\$\$|\\\[.{1,600}?\\\]", re.S)
 NUMBER = r"-?[$£€¥]?\d(?:[\d,]{0,40}\d)?(?:\.\d{1,40})?\s?(?:\\?%|°)?"
 NUMBER_RUN = re.compile(
     rf"(?<![A-Za-z0-9_\\.,/^])(?:\(\s?)?[-−]?{NUMBER}(?:\s?\))?(?:(?:\s?[-−–+*/×÷·=:^]\s?"
@@ -134,7 +139,8 @@ LABELLED = re.compile(r"^[*_#\s]{0,4}[A-Za-z一-龥][A-Za-z '一-龥]{0,30}[*_]{
 UNIT_POWER = re.compile(r"(?<=[A-Za-z])\s?(?:\^\s?\{?[23]\}?|[²³])")
 
 STATED = re.compile(
-    rf"(?:\b(?:is|are|it's|that's|was|equals|be|becomes|gives|get|obtain|have|ends? up with|left with"
+    rf"(?:\b(?:(?:is|are) (?:satisfied|solved|true|fulfilled) (?:exactly |only |precisely )?(?:for|by|when"
+    rf"|if and only if)|is|are|it's|that's|was|equals|be|becomes|gives|get|obtain|have|ends? up with|left with"
     rf"|{RESULT_TO})\b|[:：]|(?<!于)是|为|等于|得到?|有)"
     r"(?:\s(?:therefore|thus|then|exactly|simply|just|indeed)\b)?[\s*_:：]{0,4}",
     re.I,
@@ -163,11 +169,6 @@ CONCLUSION_LEAD = re.compile(
     r"(?:[\s,:，：]|(?<=[一-龥∴])){1,3}",
     re.I,
 )
-CLOSING_LETTER = re.compile(
-    r"(?:(?:\b(?:is|are|be)|\b(?:it|that)'s)\b(?: option| choice| answer| letter)?|[:=]|是"
-    r"|为)[\s*_(（\[]{0,4}([A-J])[)）\]*_\s]{0,4}$"
-)
-"""`... is B` at the end of a sentence."""
 HEDGE_AFTER = re.compile(
     r"[.…\s]{1,5}(?:or|or maybe|maybe|perhaps|but maybe|no)\b"
     r"|[,\s]{1,3}so (?:we|you|i) (?:now |then |still )?(?:multiply|add|subtract|divide|double|halve|need|have to|must)\b"
@@ -221,7 +222,7 @@ HEDGED_STATEMENT = re.compile(
 """An announced text that commits to nothing."""
 QUALIFIED = re.compile(
     r"\b(?:or|not|cannot|maybe|perhaps|possibly|probably|might|could|if|unless|except|otherwise|than|at least"
-    r"|at most|half|twice|double|about|but|increased|decreased|raised"
+    r"|at most|half|twice|double|about|but|(?:(?<=[\d$)] )|(?<=  ))(?:increased|decreased|raised)"
     r"|approximately|roughly|around|nearly|almost|wrong|incorrect|either|neither|minus|plus|squared|cubed|sure"
     r"|guess|factorial|divided|multiplied"
     r"|check|verif\w{1,8}|substitut\w{1,6}|remainder when)\b|\b(?:step|case|part|equation|method|problem|question"
@@ -235,7 +236,7 @@ QUALIFIED = re.compile(
 """Words around a number that change its meaning, or that make it another number than the answer."""
 CONCLUSION = re.compile(
     r"^[\s*_#>\"“-]{0,5}(?:(?:and|to sum up|so|thus|therefore|hence|consequently|finally|in total|in conclusion"
-    r"|in summary|overall|altogether|as a result|it follows|this (?:means|gives|yields|shows)"
+    r"|all in all|in summary|overall|altogether|as a result|it follows|this (?:means|gives|yields|shows)"
     r"|we (?:get|find|have|obtain|conclude|see)|∴|\\therefore)\b"
     r"|∴|\\therefore|所以|因此|故|综上|从而|于是|最终|最后|总共|一共|共|即|得)",
     re.I,
@@ -247,49 +248,34 @@ STATES_VALUE = re.compile(
     re.I,
 )
 OPTION_LABEL = re.compile(r"[*_]{0,2}[(（\[]?[A-J][)）\].:：、．]")
-CHOICE_STATEMENT = re.compile(
-    r"(?<![A-Za-z\\])(?:option|choice|answer|statement)?\s?[(（\[]?([A-J])[)）\]]?\s?(?:is|must be|would be"
-    r"|should be|seems)\s(?:thus |therefore |hence |indeed |clearly )?"
-    r"(?:the |my |our )?(?:final |only )?(?:correct|right|best|answer|true|one that)"
-    r"|(?<![A-Za-z\\])(?:[Oo]ption|[Cc]hoice)?\s?[(（\[]?([A-J])[)）\]]?\s(?:best |only |correctly "
-    r"|clearly )?(?:matches|fits|works"
-    r"|describes|answers|says|states|holds|it is)(?![a-z])"
-    r"|(?<![A-Za-z不])([A-J])\s?(?:选项|项)?(?:是|为)?(?:正确|对的)|只有\s?([A-J])\s?(?:选项|项)?(?:符合|满足|成立)"
-    r"|\b(?i:leaving|leaves|leave|choose|choosing|pick|select|selecting|go with|going with|opt for"
-    r"|corresponds to|matches|match|chosen|settle on)\s(?:us\s|me\s)?(?:with\s)?(?:the\s)?(?:answer )?(?:option|choice|answer"
-    r"|letter)?\s?[*_(（\[]{0,3}([A-J])(?![A-Za-z])"
-)
-"""A choice in a sentence without the word answer: `Option B is correct`, `I would go with (B)`."""
-OWN_CHOICE = re.compile(r"\b(?:i|we) would (?:then |therefore |thus |also )?(?=choose|pick|select|go|opt|settle)|\bi'd\b", re.I)
-CHOICE_REJECTED = re.compile(
-    r"[\s*_)\]]{0,4}(?:would|could|might|is|was|seems) (?:\w{1,10} )?(?:mistake|wrong|incorrect|error|not|tempting"
-    r"|bad|a mistake)\b",
-    re.I,
-)
-FIRST_CHOICE = re.compile(
-    r"(?:[Oo]ption |[Cc]hoice |[Aa]nswer:? )?(?:[(（\[]?([A-J])(?:[)）\].:：、．,]{1,2}| [-–—])\s?\S.{0,300}"
-    r"|[(（\[]?([A-J])[)）\].。:：]?)"
-)
-"""A first line that chooses: `C. x = 3`, `(C)`."""
 BULLET = re.compile(r"^[*_:：\s]{0,6}\n[-•*+>]\s")
 CONCLUDED_WORDS = re.compile(
     r"(?:so|thus|therefore|hence|consequently|finally|in conclusion|in summary|to sum up|overall|it follows that"
     r"|we conclude that|the (?:solution|result|conclusion)|conclusion|(?:this|that|which) (?:means|shows|implies"
     r"|tells us)(?: that)?"
     r"|所以|因此|综上)"
-    r"[^.=$\d]{0,120}?(?:\b(?:is|are|was|it's|that's)\s|是|为)(?P<words>(?:[^\s.,;:=$\d]{1,20}\s?){1,4})",
+    r"[^.=$]{0,120}?(?:\b(?:is|are|was|it's|that's|equals|(?:must|will|has to)(?: \w{2,9})? be|falls on|lands on"
+    r"|turns out to be)\s|\s=\s|是|为)"
+    r"(?:an? |on an? |on )?[*_]{0,3}(?P<words>(?:[^\s.,;:=$\d]{1,20}\s?){1,4})",
     re.I,
 )
 NAMED = re.compile(
-    r"(?:so |thus |therefore,? |hence )?(?:the|this|that|his|her|their|its)\s[^.=$\d,;:]{1,80}?\b(?:is"
-    r"|was)\s(?P<words>(?:[^\s.,;:=$\d]{1,20}\s?){1,2})",
+    r"(?:so |thus |therefore,? |hence )?(?:the|this|that|his|her|their|its|it)\s(?:[^.=$\d,;:]{1,80}?\b)?(?:is|was|must be"
+    r"|will be|equals|falls on|lands on)\s(?:an? |on an? |on )?[*_]{0,3}(?P<words>(?:[^\s.,;:=$\d]{1,20}\s?){1,2})",
     re.I,
 )
+NAMED_SUBJECT = re.compile(
+    r"(?i:(?:so|thus|therefore|hence|in conclusion|we conclude that|it follows that)[,\s]{1,2}){0,2}"
+    r"(?!This|That|It|He|She|The|There|Which|What|Then|Here|They|These|Those|None|Neither|Nobody|One)"
+    r"(?P<words>[A-Z][a-zé]{2,15}) (?:is|was|has|will be|must be) the (?:\w{2,12}est|most|least|winner|only one"
+    r"|one who)\b[^.,;\d]{0,60}"
+)
+"""`Alice is the tallest`."""
+WORD_ANSWER = re.compile(r"(?:Yes|No|True|False|[A-Z][a-zé]{2,15})(?: [A-Z][a-zé]{1,15}){0,2}")
+OTHER_PLACE = re.compile(r"\b(?:besides|except|second|third|middle|runner-up|not|or|than|could|might|may)\b", re.I)
+YES_OR_NO = re.compile(r"[*_\s]{0,4}(?:(?:so|thus|therefore|hence)[,\s]{1,2})?(yes|no)[*_]{0,3}(?:[,.;:!—–-]|\s?$)", re.I)
 JSON_ANSWER = re.compile(r"\"(?:final[_ ])?answer\"\s?:\s?\"?([^\"{}\n]{1,200})", re.I)
 DASH = re.compile(r"^\s{0,2}[-–—]{1,3}\s")
-EXCEPTION = re.compile(
-    r"\b(?:except|than|besides|(?:all|every\w{0,5}|none|nothing|any\w{0,5}|each|no)(?: \w{1,10}){0,3} but)\W{0,3}$", re.I
-)
 PREPOSITION = re.compile(
     r"(?:\b(?:of|by|on|in|to|than|after|before|over|under|from|at|with|for|per|until|below|above|beyond|page|row"
     r"|item|step|number"
@@ -306,23 +292,13 @@ NUMBER_AS_SUBJECT = re.compile(
 """What follows a number of which something else is said, as in `36 is too small`."""
 NO_SOLUTION = re.compile(r"(?:that )?(?:there (?:is|are|exists?) )?no (?:real |integer |such )?solutions?(?: exists?)?", re.I)
 STRUCK_OUT = re.compile(r"~~[^~\n]{1,80}~~")
-ONLY_LETTER = re.compile(r"\b[Oo]nly (?:option |choice |answer )?[(（]?([A-J])[)）]?\s(?:satisf|work|is|fit|match|hold|remain)")
-OTHER_LETTER = re.compile(
-    r"\b(?:but|also|or|and|although|though)\b.{0,40}(?<![A-Za-z])[(（]?[A-J](?![A-Za-z'])|\bbut [(（]?[A-J]\b"
-)
-"""Another option in the sentence of a choice."""
-CHOICE_LEAD = re.compile(
-    r"^(?:(?:so|thus|therefore|hence|finally|by elimination|it's|it is|that's|which is|this is|it must be)[\s,:]{1,3}){1,2}"
-    r"(?:the )?(?:answer |option |choice ){0,2}|^[^\n]{1,80}, (?:so|hence|thus|therefore)(?: it is| it's| choose"
-    r"| pick)? (?=\W?[A-J]\b)|^(?:it is |it's )?not [(（\[]?[A-J][)）\]]?,? (?:but|rather)(?: rather)? ",
-    re.I,
-)
 FOR_EXAMPLE = re.compile(r"\be\.g\.?,?\s{0,2}(?:the\s)?$", re.I)
 PLANNING = re.compile(
     r"\b(?:let|assume|suppose|consider|try|recall|notice|substitut\w{1,6}|want to|(?<!all )told|asks?(?! for\b)"
     r"|asked(?! for\b)|discard|reject(?:ed)?|excluded?"
     r"|extraneous|plug|remains to|used to|remember|observe|need to|have to)\b"
-    r"|(?:^|[,;:]\s|\b(?:we|you|i|us|to|now|then|and|must|can|will|let's)\s)(?:check|verify|note|prove|show|test|start|begin)\b"
+    r"|(?:^|[,;:]\s|\b(?:we|you|i|us|to|now|then|and|must|can|will|let's)\s)(?:check|verify|note|prove|show|test"
+    r"|start|begin)\b"
     r"|^\W{0,3}(?:first|next|given|note|start|begin)\b|\b(?:we are|are|is|was) given\b"
     r"|(?:设|令|假设|考虑|验证|(?<!经)(?<!经过)检验(?!后)|注意|已知|代入|首先|舍去|不妨)",
     re.I,
@@ -331,11 +307,20 @@ PLANNING = re.compile(
 ANSWER_AS_SUBJECT = re.compile(
     r"^\W{0,3}(?:so |thus |therefore |hence )?(?:the|our|my|this)(?: final| correct)? answer\b(?! to be\b)|^\W{0,3}答案", re.I
 )
+ANSWER_OF_PART = re.compile(
+    r"\banswer (?:to|for|of|in) (?:the )?(?:part|sub\w{0,12}|step|first|second|third|other|previous|another)", re.I
+)
 ALLOWED_BEFORE = re.compile(
-    r"(?:\b(?:total|sum|answer|value|result|probability|count|average|mean|median|profit|cost|length|area|volume|speed|distance"
-    r"|difference|product|amount|maximum|minimum|age|price|score|perimeter|width|height|weight|mass|quotient|remainder|rate) of"
+    r"(?:\b(?:total|sum|answer|value|result|probability|count|average|mean|median|profit|cost|length|area|volume"
+    r"|speed|distance"
+    r"|difference|product|amount|maximum|minimum|age|price|score|perimeter|width|height|weight|mass|quotient"
+    r"|remainder|rate) of"
     r"|\barrives? at|\blooking at|\b(?:ends? up|left|remains?|leaves (?:us|me|him|her|them)|leaving (?:us|me)"
     r"|lands?) (?:with|at|on)"
+    r"|\b(?:goes|go|went|gone|rose|rises?|risen|fell|falls?|fallen|dropp?(?:ed|s)?|increase[sd]?|decrease[sd]?|grew|grows?"
+    r"|grown|change[sd]?|declined?s?|gained?s?|up|down|reduced|shrank|shrinks|lowered|raised|climbed|differs?) by"
+    r"|\bsatisfied (?:exactly |only |precisely )?(?:for|by|when|at)|\b(?:begins?|starts?|ends?|arrives?|leaves"
+    r"|finish\w{0,2}) at"
     rf"|\bresult(?:s|ing)? in|\b{RESULT_TO})\s?(?:exactly |only |just |precisely |simply )?[$£€¥]?$",
     re.I,
 )
@@ -363,7 +348,8 @@ DISOWNED_CLOSING = re.compile(
     r"|(?:says?|said|claims?|claimed|thinks?|thought|believes?|believed|suggests?|suggested|states|stated|wrote"
     r"|argues?|argued|guess\w{0,3}"
     r"|lists|reports|predicts?|answered|asserts?|insists?|replied|misprint|doubts?)\b"
-    r"|(?:previous|last year's|last|similar|another|other|different|earlier|easier|simpler|related|analogous)\s(?:\w{1,10}\s)?"
+    r"|(?:previous|last year's|last|similar|another|other|different|earlier|easier|simpler|related"
+    r"|analogous)\s(?:\w{1,10}\s)?"
     r"(?:problem|exercise|question|example|version|task|puzzle|test|exam)\b"
     r"|contradict\w{0,4}|absurd|nonsense|(?:would|might) seem|goal|aim|hope to|(?:people|students?|classmates?"
     r"|others|many) (?:\w{1,8} )?(?:get|gets|got|find|found)"
@@ -378,7 +364,8 @@ LABELLED_STEP = re.compile(
     re.I,
 )
 SUFFIX = re.compile(
-    r"\b(?:says?|said|claims?|according to (?!(?:the|our|my|this|these) (?:above|calc|comp|form|work|result|rule|theorem|step))"
+    r"\b(?:says?|said|claims?|according to (?!(?:the|our|my|this|these) (?:above|calc|comp|form|work|result|rule"
+    r"|theorem|step))"
     r"|in (?:the|this|that) case|(?:for|in) (?:the )?(?:first|second|third|other|even|odd|part|case|small|large"
     r"|special)|when(?!\srounded)"
     r"|whenever|if|unless|provided|assuming|though|although|but|supposedly|allegedly|presumably|apparently"
@@ -388,16 +375,30 @@ SUFFIX = re.compile(
 )
 """Words beside an announced value that restrict it or make it somebody else's."""
 RELATIVE = re.compile(
-    r"\b(?P<noun>number|integer|probability|chance|fraction|percentage|amount|value|people|students|elements|digit|person|day)"
+    r"\b(?P<noun>number|integer|probability|chance|fraction|percentage|amount|value|people|students|elements|digit"
+    r"|person|day)"
     r"\s(?:that|who|which)\b[^,.$\d]{0,60}?(?=\s(?:is|are|was|equals)\s[$\\\d-])",
     re.I,
 )
 """`the number that is not in the list`, of which the negation is no denial."""
 TRAILING_CLAUSE = re.compile(
     r"[,，]\s(?:achieved|attained|reached|occurring|which (?:occurs|is (?:achieved|attained|reached))"
-    r"|with equality)\b.{0,200}$",
+    r"|with equality)\b.{0,200}$"
+    rf"|[,，]?\s(?:which|and (?:this|that|it))(?: then| thus| therefore)? is (?:indeed |also |exactly )?(?:the|our|my)"
+    rf" {ADJECTIVE}(?:answer|result|solution)\W{{0,3}}$",
     re.S,
 )
+PERCENTAGE_OF = re.compile(
+    r"(?<![\d.])(\d[\d.,]{0,12}\s?\\?%\$?|\d[\d.,]{0,12} percent)[*_]{0,2} of (?:(?:the|all|her|his|their|our|its"
+    r"|these|those)\s)?"
+    r"(?:[a-z]{2,14}\s){1,3}?(?:play|are|is|have|has|had|were|was|like|pass|prefer|own|live|stud[yi]|speak|take|took"
+    r"|got|chose"
+    r"|remain|left|vote|walk|work|come|came|go|went|wear|read|use|do|did|can|will|drink|eat|own|attend|answer|remain)\w{0,3}"
+    r"\b[^.\n$\d]{0,80}"
+)
+"""`39% of the students play chess`, which states the percentage."""
+SECOND_ANNOUNCEMENT = re.compile(rf"[,;]?\s(?:and|but|while|whereas)\s(?:the|my|our|another)\s{ADJECTIVE}answer\b", re.I)
+"""Another announcement in the same sentence."""
 NEXT_QUESTION = re.compile(r"\n\s?(?:#{1,4} |\*\*)?(?:Problem|Question|Q|Human|User|Input|Instruction)\s?\d{0,3}[.:]")
 """Base models continue with the next question."""
 UNSTATED = re.compile(r"[≥≤<>≠≈~]|\\(?:ge|le|ne|approx)")

@@ -169,9 +169,11 @@ def statement(rest: str) -> str:
     rest = patterns.BULLET.sub("", rest).lstrip(MARKS + ":：…")
     if nested := patterns.NESTED.match(rest):
         rest = rest[nested.end() :].lstrip(MARKS + ":：…")
+    rest = patterns.PERCENTAGE_OF.sub(r"\1", rest)
     span = patterns.MATH_SPAN.match(rest)
     end = patterns.SENTENCE_END.search(rest, span.end() if span else 0)  # not inside a formula at the beginning
     sentence = (rest[: end.start()] if end else rest).strip(TRAILING_MARKS)
+    sentence = patterns.SECOND_ANNOUNCEMENT.split(sentence, maxsplit=1)[0]
     if sentence.endswith(")") and sentence.count("(") + sentence.count("[") < sentence.count(")") + sentence.count("]"):
         sentence = sentence[:-1].rstrip(TRAILING_MARKS)
     hedged = patterns.HEDGED_STATEMENT.search(sentence) or (end and patterns.HEDGE_AFTER.match(rest, end.start()))
@@ -194,7 +196,7 @@ def answer_in(sentence: str) -> str:
 
 def _named(sentence: str) -> str | None:
     """Returns the Monday of `The day of the week is Monday`."""
-    match = patterns.NAMED.fullmatch(sentence)
+    match = patterns.NAMED.fullmatch(sentence) or patterns.NAMED_SUBJECT.fullmatch(sentence)
     return (
         match["words"] if match and not patterns.QUALIFIED.search(sentence) and not patterns.DENYING.search(sentence) else None
     )
@@ -252,6 +254,7 @@ def closing_answer(text: str, start: int = 0) -> Announcement | None:
     rest = patterns.LEAD.sub("", text[at:]) if at == start > 0 else text[at:]
     labelled = patterns.DASH.sub("", rest).strip(TRAILING_MARKS)
     labelled = patterns.RELATIVE.sub(lambda match: match["noun"], patterns.TRAILING_CLAUSE.sub("", labelled))
+    labelled = patterns.PERCENTAGE_OF.sub(r"\1", labelled)
     sentence = patterns.LABELLED.sub("", labelled)
     label = labelled[: len(labelled) - len(sentence)]
     label = OWN_PLAN.sub(" ", label)
@@ -266,11 +269,13 @@ def closing_answer(text: str, start: int = 0) -> Announcement | None:
         return None
     if patterns.HEDGED_STATEMENT.search(sentence) or _is_other_statement(sentence):
         return None
-    if not patterns.PLANNING.search(words) and (closing := _stated_in(sentence, at)):
+    if not patterns.PLANNING.search(words) and (
+        closing := stated_in(sentence, at, emphasized=text[at:].lstrip().startswith("**"))
+    ):
         return closing
     clause = _main_clause(sentence)
     planned = clause and patterns.PLANNING.search(patterns.MATH_SPAN.sub(" ", clause))
-    return _stated_in(clause, at) if clause and not planned else None
+    return stated_in(clause, at, emphasized=True) if clause and not planned else None
 
 
 def _main_clause(sentence: str) -> str | None:
@@ -281,13 +286,16 @@ def _main_clause(sentence: str) -> str | None:
     return clause if comma > 0 and (REASON.match(words) or patterns.CONCLUSION.match(clause)) else None
 
 
-def _stated_in(sentence: str, at: int) -> Announcement | None:
+def stated_in(sentence: str, at: int, *, emphasized: bool = False) -> Announcement | None:
     """Returns the value that a closing sentence states."""
     value = _final_formula(sentence)
     bare = patterns.CONCLUSION_LEAD.sub("", sentence)
     if value is None and not patterns.DENYING.search(bare) and is_mathematics(bare):
         return Announcement(at, bare, "last line", sentence)
-    if value is None and (patterns.CONCLUSION.match(sentence) or patterns.STATES_VALUE.search(sentence)):
+    if emphasized and patterns.WORD_ANSWER.fullmatch(bare):
+        return Announcement(at, bare, "last line", sentence)
+    concludes = emphasized or patterns.CONCLUSION.match(sentence)
+    if value is None and (concludes or patterns.STATES_VALUE.search(sentence)):
         value = stated_value(sentence) or only_value(sentence) or _stated_words(sentence)
     return Announcement(at, value, "closing sentence", sentence) if value else None
 
@@ -314,13 +322,22 @@ def _is_other_statement(sentence: str) -> bool:
     """Returns whether a sentence is hypothetical, or an announcement of another answer than the question's."""
     if CONDITION.search(sentence) and (patterns.HYPOTHETICAL.search(sentence) or not CONCLUDING.search(sentence)):
         return True
+    if patterns.ANSWER_OF_PART.search(sentence):
+        return True
     return patterns.ANNOUNCEMENT.search(sentence) is not None or patterns.ANSWER_AS_SUBJECT.match(sentence) is not None
 
 
 def _stated_words(sentence: str) -> str | None:
     """Returns the Thursday of `It follows that the day is Thursday`."""
+    sentence = sentence.replace("**", "")
+    if patterns.OTHER_PLACE.search(sentence):
+        return None
+    if subject := patterns.NAMED_SUBJECT.fullmatch(sentence):
+        return subject["words"]
     match = patterns.CONCLUDED_WORDS.fullmatch(sentence)
-    return match["words"] if match and not patterns.QUALIFIED.search(sentence) else None
+    if match and not patterns.QUALIFIED.search(sentence):
+        return match["words"]
+    return None if disowns(sentence) else _named(sentence)
 
 
 def _leads_to_formula(before: str) -> bool:

@@ -28,11 +28,48 @@ COURTESY = re.compile(
     r"|希望|如有|如果[你您]|谢谢|感谢|祝[你您]|疑问|问题|欢迎|告诉我|随时|还需要|帮助|加油",
     re.I,
 )
+REMARK = re.compile(
+    r"[*_\s]{0,4}(?:\((?![A-Ja-j]\))[A-Z][^()]{12,300}(?:\([^()]{0,60}\)[^()]{0,200})?\)[.*_]{0,3}$"
+    r"|(?:confidence|certainty|difficulty|word count|tokens?(?: used)?|rating|source|reference|topic"
+    r"|subject|category|tags?|keywords?|concepts?|skills?|grade level"
+    r"|置信度|难度|知识点|考点|来源|关键词)(?: \w{1,12}){0,3}[*_]{0,2}\s?[:：]"
+    r"|(?:please )?(?:note|notice|remember|recall|observe)(?: that|:|,)|(?:side )?(?:note|remark|comment|tip|hint"
+    r"|fun fact|reminder"
+    r"|trivia|p\.?s)\.?[:：]|p\.s\.|(?:by the way|incidentally|as an aside|as a side note|as a reminder"
+    r"|for (?:reference|context))\b"
+    r"|(?:注意?|备注|说明|提示|附注|另外|顺便)[:：，]|[（][^（）]{6,200}[）]$"
+    r"|(?:(?:this|that|it|which|(?:the|this|my|our) (?:\w{1,12} )?(?:solution|calculation|computation|problem"
+    r"|derivation|proof|method|approach"
+    r"|work|reasoning|answer)|we|i|overall,? (?:this|it|we|i)|in total,? (?:this|we|i))(?: only| just| all| have| has)?"
+    r"(?: did not| didn't| never)?"
+    r" (?:took|takes?|used?|uses|required?|requires|needed?|needs|involved?|involves|went through"
+    r"|consists? of)\b[^.\n]{0,60}?"
+    r"\b(?:steps?|formulas?|operations?|calculations?|lines?|attempts?|equations?|words?|tokens?|substitutions?|methods?"
+    r"|multiplications?|additions?|divisions?|subtractions?|lemmas?|theorems?|calculator|rules?|identit(?:y|ies)|techniques?"
+    r"|cases)\b)"
+    r"|(?:这|以上|本题|整个(?:过程|解答)|解答)[^。\n]{0,8}(?:用了|共用|需要)[^。\n]{0,8}(?:步|个公式|个步骤)"
+    r"|(?:the|all|this|that|other|any)\b[^.\n]{0,60}\b(?:was|were|is|are) (?:not (?:needed|used|relevant|necessary|required)"
+    r"|irrelevant|unnecessary|extra information|a distract\w{2,4}|superfluous|not used)\b"
+    r"|(?:i|we) (?:did not|didn't|never|have not|haven't) (?:even )?(?:need|use)\w{0,2}\b[^.\n]{0,80}\.$)",
+    re.I,
+)
+"""A sentence after the answer that is about the solution, or about something else."""
+NO_REMARK = re.compile(
+    r"\banswers?\b|答|选|\b(?:so|thus|therefore|hence|wrong|incorrect|mistake|error|actually|instead|correct(?:ed"
+    r"|ion)?|should|must"
+    r"|if|unless|maybe|perhaps|might|may|could|sure|certain|final|result|total|equals?|gives?|or|wait|option|choice"
+    r"|solution set"
+    r"|boxed|guess\w{0,3}|only|need to|find|compute|calculate|also|doubt\w{0,3}|not (?:hold|valid|true|right|work))\b"
+    r"|=|\?|所以|因此|错|可能|不确定|应",
+    re.I,
+)
+"""Words of a sentence that may bear on the answer. It is kept."""
 NOT_COURTESY = re.compile(r"\\|\$|\d|=")
 ORNAMENTS = frozenset(" \t\r\n*_`#~=-–—|•·■□∎▪◼◾\ufe0f\u200b\u200d\u3000")
 
 END_OF_PROOF = re.compile(
-    r"(?:(?<![\\$])\$|\$\$|\\\(|\\\[)?\s?\\(?:blacksquare|square|Box|qed|qedsymbol|qedhere|blacktriangle|hfill|quad|qquad)\s?(?:\$\$|\$|\\\)|\\\])?$"
+    r"(?:(?<![\\$])\$|\$\$|\\\(|\\\[)?\s?\\(?:blacksquare|square|Box|qed|qedsymbol|qedhere|blacktriangle|hfill|quad"
+    r"|qquad)\s?(?:\$\$|\$|\\\)|\\\])?$"
     r"|(?<=[\s(\[.])[(\[]?(?:Q\.\s?E\.\s?D|Q\.\s?E\.\s?F|QED|q\.e\.d)\.?[)\]]?\.?$|证毕[。.]?$"
 )
 """Signs that end a proof."""
@@ -62,10 +99,19 @@ def strip_courtesy(text: str) -> str:
     for _ in range(MAX_COURTESY):
         start = last_sentence_start(text)
         sentence = text[start:]
-        if start == 0 or not COURTESY.search(sentence) or NOT_COURTESY.search(sentence):
+        if start == 0 or not (is_courtesy(sentence) or is_remark(sentence)):
             break
         text = strip_ornaments(text[:start])
     return text
+
+
+def is_courtesy(sentence: str) -> bool:
+    return COURTESY.search(sentence) is not None and NOT_COURTESY.search(sentence) is None
+
+
+def is_remark(sentence: str) -> bool:
+    """Returns whether a sentence cannot be the answer: it is a remark, and nothing in it bears on the answer."""
+    return REMARK.match(sentence) is not None and NO_REMARK.search(sentence.replace("in total", "")) is None
 
 
 def strip_ornaments(text: str) -> str:

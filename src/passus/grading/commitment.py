@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from passus.grading import announcement_patterns as patterns
+from passus.grading import choice_patterns as choices
 from passus.grading.announcement_context import CONDITION, FULL_CLAUSE, disowns, is_of_others, last_clause
 from passus.grading.announcements import (
     MAX_UNBOXED,
@@ -13,6 +14,7 @@ from passus.grading.announcements import (
     is_mathematics,
     sentence_before,
 )
+from passus.grading.answer_as_predicate import predicate_announcements
 from passus.grading.closing_text import last_sentence_start
 from passus.grading.equivalence import equivalent
 from passus.grading.retraction import REFUSAL, REPLACEMENT, is_complement, last_doubt, last_retraction, values_called_wrong
@@ -51,7 +53,8 @@ class MathReading:
 
 def committed_answer(text: str, reading: AnswerReading) -> Announcement | NoAnswer:
     """Returns the answer that the text commits to, or why it commits to none."""
-    found = [a for a in announcements(text) if reading.announced(a) is not None]
+    announced = sorted([*announcements(text), *predicate_announcements(text)], key=lambda a: a.at)
+    found = [a for a in announced if reading.announced(a) is not None]
     if reading.is_choice and not found:
         found = _choice_statements(text) or _choice_first(text)
     start = found[0].at if found else max(0, len(text) - 2 * MAX_UNBOXED)  # what is taken back before does not matter
@@ -68,6 +71,8 @@ def committed_answer(text: str, reading: AnswerReading) -> Announcement | NoAnsw
     closing = None if is_complement(text, retracted) else _closing(text, retracted, reading)
     standing = standing if reading.is_choice else _without_prose(standing, closing)
     if not standing:
+        if not found and not reading.is_choice and (closing is None or not is_mathematics(closing.text)):
+            closing = _yes_or_no(text) or closing
         return closing or NoAnswer("the answer is taken back" if found else NOTHING_ANNOUNCED)
     answer = standing[-1]
     if closing is not None and closing.at > answer.at and _concludes(text, closing):
@@ -83,18 +88,25 @@ def _closing(text: str, start: int, reading: AnswerReading) -> Announcement | No
         return closing_answer(text, start) or _replacement(text, start)
     for at in (last_sentence_start(text), text.rfind("\n") + 1):
         line = text[max(start, at) :].strip(" ,.:;")
-        line = patterns.LEAD.sub("", line) if start >= at and start else patterns.CHOICE_LEAD.sub("", line)
+        line = patterns.LEAD.sub("", line) if start >= at and start else choices.CHOICE_LEAD.sub("", line)
         if _is_option_list(text, line):
             return None
-        if 0 < len(line) < MAX_UNBOXED and reading.last_line(line) is not None:
+        if 0 < len(line) < MAX_UNBOXED and not is_about_option(line) and reading.last_line(line) is not None:
             return Announcement(len(text) - len(line), line, "last line", line)
     sentence = text[max(start, last_sentence_start(text)) :].rstrip(" .。*_")
-    letter = patterns.CLOSING_LETTER.search(sentence)
+    letter = choices.CLOSING_LETTER.search(sentence)
     if letter is None or patterns.DENYING.search(sentence) or patterns.QUALIFIED.search(sentence):
         return None
     if disowns(last_clause(sentence[: letter.start()])):
         return None
     return Announcement(len(text) - len(sentence), letter[1], "closing sentence", letter[1])
+
+
+def _yes_or_no(text: str) -> Announcement | None:
+    """Returns the No of `No, 51 is not prime`."""
+    at = last_sentence_start(text)
+    match = patterns.YES_OR_NO.match(text, at)
+    return Announcement(at, match[1], "closing sentence", match[1]) if match else None
 
 
 def _replacement(text: str, start: int) -> Announcement | None:
@@ -104,6 +116,11 @@ def _replacement(text: str, start: int) -> Announcement | None:
     if not is_short or not REPLACEMENT.search(text, max(0, start - 20), start) or disowns(words):
         return None
     return Announcement(start, words, "closing sentence", words)
+
+
+def is_about_option(line: str) -> bool:
+    """Returns whether a line says something about an option, as `(A) cannot be the answer`, and does not choose it."""
+    return choices.OPTION_AS_SUBJECT.match(line) is not None
 
 
 def _is_option_list(text: str, line: str) -> bool:
@@ -153,19 +170,19 @@ def _refuses(text: str, found: list[Announcement]) -> bool:
 
 def _choice_statements(text: str) -> list[Announcement]:
     found = []
-    for match in (*patterns.CHOICE_STATEMENT.finditer(text), *patterns.ONLY_LETTER.finditer(text)):
+    for match in (*choices.CHOICE_STATEMENT.finditer(text), *choices.ONLY_LETTER.finditer(text)):
         group = match.lastindex or 0
         letter, before = match[group], sentence_before(text, match.start(group))
-        own = patterns.OWN_CHOICE.sub(" ", before + match[0])
+        own = choices.OWN_CHOICE.sub(" ", before + match[0])
         hypothetical = CONDITION.search(before) or patterns.HYPOTHETICAL.search(own)
         rest = text[match.end() : match.end() + MAX_UNBOXED].partition("\n")[0].partition(". ")[0]
-        other = patterns.OTHER_LETTER.search(rest) or patterns.CHOICE_REJECTED.match(rest)
+        other = choices.OTHER_LETTER.search(rest) or choices.CHOICE_REJECTED.match(rest)
         if (
             other is None
             and not hypothetical
             and not patterns.NEGATION.search(FULL_CLAUSE.split(before)[-1])
             and not is_of_others(last_clause(before))
-            and not patterns.EXCEPTION.search(before)
+            and not choices.EXCEPTION.search(before)
         ):
             found.append(Announcement(match.start(), letter, "choice", letter))
     return found
@@ -176,7 +193,7 @@ def _choice_first(text: str) -> list[Announcement]:
     line, _, rest = text.partition("\n")
     line = line.strip(" *_#`")
     is_list = patterns.OPTION_LABEL.match(rest.lstrip(" \n*_"))
-    first = patterns.FIRST_CHOICE.fullmatch(line)
+    first = choices.FIRST_CHOICE.fullmatch(line)
     if not rest or is_list or first is None:
         return []
     letter = first[1] or first[2]

@@ -10,10 +10,11 @@ from typing import Literal
 
 from passus.grading import announcement_patterns as patterns
 from passus.grading.announcements import MARKS, MAX_UNBOXED, Announcement, Source, is_mathematics
-from passus.grading.boxes import TAIL, find_box, has_open_box
+from passus.grading.box_context import before_box_sentence, box_is_disowned
+from passus.grading.boxes import TAIL, Box, find_box, has_open_box
 from passus.grading.closing_text import answer_turn, collapse_spaces, strip_courtesy
-from passus.grading.commitment import NOTHING_ANNOUNCED, AnswerReading, MathReading, NoAnswer, committed_answer
-from passus.grading.retraction import last_retraction
+from passus.grading.commitment import NOTHING_ANNOUNCED, AnswerReading, MathReading, NoAnswer, committed_answer, is_about_option
+from passus.grading.retraction import last_doubt, last_retraction
 
 Extract = Literal["boxed", "any"]
 BOXED: Extract = "boxed"
@@ -40,12 +41,29 @@ def extract_answer(output: str, extract: Extract = ANY, reading: AnswerReading =
         turn, box = turn[box.end :], None
     if box is not None:
         answer = ExtractedAnswer(box.text, "box")
-        return answer if extract == BOXED else _unless_retracted(answer, turn[box.end :], reading)
+        return answer if extract == BOXED else _unless_disowned(answer, turn, box, reading)
     if extract == BOXED:
         return NO_BOX
     if has_open_box(turn):
         return NoAnswer("a box is opened and never closed")
     return _announced(turn, reading)
+
+
+def _unless_disowned(answer: ExtractedAnswer, turn: str, box: Box, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
+    """Returns the boxed answer, unless its sentence disowns it; then what the text after it announces, or before it."""
+    if not box_is_disowned(turn, box.text, box.end):
+        return _unless_retracted(answer, turn[box.end :], reading)
+    after = _announced(turn[box.end :], reading)
+    if isinstance(after, ExtractedAnswer) and after.source != "bare":
+        return after
+    before = before_box_sentence(turn, box.end)
+    earlier = find_box(before)
+    if earlier is not None and not box_is_disowned(before, earlier.text, earlier.end):
+        return _unless_retracted(ExtractedAnswer(earlier.text, "box"), before[earlier.end :], reading)
+    announced = _announced(before, reading) if earlier is None and before.strip() else None
+    if isinstance(announced, ExtractedAnswer) and announced.source == "phrase":
+        return announced
+    return NoAnswer("the sentence around the box disowns its answer")
 
 
 def _unless_retracted(box: ExtractedAnswer, after: str, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
@@ -64,6 +82,8 @@ def _announced(turn: str, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
         return ExtractedAnswer(found.text if letters is None else letters, found.source)
     bare = text.strip(MARKS)
     is_short = 0 < len(bare) <= MAX_UNBOXED and "\n" not in bare and len(turn) <= TAIL
+    if reading.is_choice and (is_about_option(bare) or last_retraction(bare, 0) or last_doubt(bare, 0) is not None):
+        return found
     if found.reason == NOTHING_ANNOUNCED and is_short and not is_mathematics(bare) and not patterns.ANNOUNCEMENT.search(bare):
         return ExtractedAnswer(bare, "bare")
     return found

@@ -54,7 +54,7 @@ class ChoiceReading:
 
 def parse_choice(text: str, options: tuple[str, ...] = ()) -> str | None:
     """Returns the letters that an answer chooses, in alphabetical order; None if it chooses none."""
-    bare = TEXT_MACRO.sub(lambda m: m[1], normalize_latex(text))
+    bare = TEXT_MACRO.sub(lambda m: m[1], normalize_latex(text.replace("**", "")))
     bare = bare.replace("\\", " ").replace("{", " ").replace("}", " ").strip(" *`.。,，;；\"'\n")
     bare = LEADING_PHRASE.sub("", bare)
     if match := ONE_LETTER.fullmatch(bare):

@@ -44,7 +44,7 @@ class ItemReader:
         table = self._table(step)
         if table is None:
             return {}
-        mask = pc.and_(pc.equal(table["benchmark"], benchmark), pc.equal(table["temperature"], temperature))
+        mask = pc.and_(pc.equal(table["benchmark"], benchmark), pc.equal(table["temperature"], float(temperature)))
         if reader:
             mask = pc.and_(mask, pc.equal(table["reader"], reader))
         rows = table.filter(mask).to_pydict()

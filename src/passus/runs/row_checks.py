@@ -35,7 +35,7 @@ def check_numbers(row: Row) -> None:
 def check_eval_row(row: Row, known: Mapping[str, Any]) -> None:
     """Checks the values of the known keys of a row of evals.jsonl, readings.jsonl or totals.jsonl."""
     for key, value in row.items():
-        if key in known and (value is not None or key in INTEGERS | {"benchmark"}):
+        if key in known and (value is not None or key in INTEGERS | {"benchmark", "temperature"}):
             _check_value(key, value)
 
 
