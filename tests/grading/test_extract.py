@@ -48,6 +48,65 @@ def test_announced_answers_of_the_third_file():
     assert count >= 1500 and agreement >= 0.985 and accepted == []
 
 
+def test_announced_answers_of_the_fourth_file():
+    """This file was set aside and scored once: 98.4 %, with 3 false accepts. Since then the rules were developed on it too."""
+    count, agreement, accepted, _ = score("announced_fourth.jsonl")
+    assert count >= 1700 and agreement >= 0.985 and accepted == []
+
+
+TAKEN_BACK = [
+    "However, this does not satisfy the second condition.", "Actually, checking again, this fails the condition.",
+    "Upon verification, the condition is violated.", "This answer needs to be corrected.", "However, this root is extraneous.",
+    "On second thought, the answer is 31.", "However, the final answer is $31$.", "The correct answer is 31.",
+    "But 42 is not prime, so the answer is 31.", "Hold on, the question asks for half of that, so the answer is 31.",
+    "但是检验发现这不满足条件，所以答案是31。", "其实应该是31。", "经检验，不满足题意。", "然而42不满足条件，因此答案是31。",
+]  # fmt: skip
+CONFIRMED = [
+    "Note that $x=31$ does not satisfy the condition.", "However, $31$ fails the condition, so it is rejected.",
+    "Wait, let me verify: yes, this is correct.", "So the answer is 42 cubic units.", "注意31不符合题意，舍去。",
+    "There are no other solutions, since $x=31$ does not work.", "Checking: it does not exceed 200, as required.",
+]  # fmt: skip
+
+
+def test_the_text_after_a_box_may_take_it_back():
+    box = "We get $\\boxed{42}$. "
+    assert [after for after in TAKEN_BACK if is_correct(box + after, "42")] == []
+    assert [after for after in TAKEN_BACK if "31" in after and not is_correct(box + after, "31")] == []
+    assert [after for after in CONFIRMED if not is_correct(box + after, "42")] == []
+
+
+CLOSING = [
+    ("The bakery sold 56 loaves on Tuesday.", "56"), ("There are 56 eggs that are not broken.", "56"),
+    ("So Ann won the race.", "Ann"),
+    ("56 students do not take the bus.", "56"), ("**Answer**: The farmer needs 56 feet (56).", "56"),
+    ("Ann ran the fastest.", "Ann"),
+    ("So the value of $a_{16}$ is equal to $56$.", "56"), ("This gives us a final answer of 56 students.", "56"),
+    ("So the number of students who do not walk would be 56.", "56"), ("So, the project ends in **January**.", "January"),
+]  # fmt: skip
+NOT_CLOSING = [
+    "56 students are not enough.", "Suppose the bakery sold 56 loaves.", "The bakery sold more than 56 loaves.",
+    "Answer: The farmer needs 56 feet (57).", "The first shop sold 56 loaves.", "Tom would answer 56.",
+    "If one left, it would be 56 students.", "The bakery did not sell 56 loaves.", "The 56 students who walk live nearby.",
+]  # fmt: skip
+
+
+def test_closing_sentences_with_any_verb():
+    assert [sentence for sentence, gold in CLOSING if not is_correct(f"We subtract 24 from 80.\n\n{sentence}", gold)] == []
+    assert [sentence for sentence in NOT_CLOSING if is_correct(f"We subtract 24 from 80.\n\n{sentence}", "56")] == []
+
+
+def test_several_options_that_are_correct():
+    for sentence in ("Hence, options B and C are correct.", "Options **B** and **C** are correct.", "所以B、C正确。"):
+        assert is_correct(f"We check each one.\n\n{sentence}", "BC", Rule("choice"))
+    for sentence in (
+        "Options B and C are not correct.",
+        "B and C are correct?",
+        "B、C不正确。",
+        "If options B and C are correct, D.",
+    ):
+        assert not is_correct(f"We check each one.\n\n{sentence}", "BC", Rule("choice"))
+
+
 DISOWNED_BOXES = [
     "It would be wrong to write $\\boxed{42}$.", "Do not write $\\boxed{42}$.", "The answer is not $\\boxed{42}$.",
     "$\\boxed{41}$ or $\\boxed{42}$, I cannot tell.", "$\\boxed{42}$ cannot be right.", "A student wrote $\\boxed{42}$.",
@@ -91,7 +150,7 @@ def test_variants_of_announcements():
 def test_neighbours_of_the_wordings_in_the_files():
     """Disowned boxes, remarks, answers in words, percentages and later announcements, with the cases that still fail."""
     count, agreement, accepted, _ = score("announced_neighbours.jsonl")
-    assert count >= 450 and agreement >= 0.97 and len(accepted) <= 2
+    assert count >= 450 and agreement >= 0.97 and accepted == []
 
 
 @pytest.mark.skipif(not (HERE / "announced_heldout.jsonl").exists(), reason="the half that was set aside is not here")

@@ -87,7 +87,7 @@ HEADING = re.compile(
 )
 """A line that says only `**Final Answer**`; the answer is on the next line."""
 UNVERBED = re.compile(
-    rf"(?:(?:^|(?<=\n)|(?<=[.!] ))[#>*_\s\[【(]{{0,6}}(?:the\s|so\s|thus\s)?|\b(?:the|an|our"
+    rf"(?:(?:^|(?<=\n)|(?<=[.!] ))[#>*_\s\[【(]{{0,6}}(?:the\s|so\s|thus\s)?|\b(?:the|an?|our"
     rf"|my)\s){ADJECTIVE}(?:answer|ans\.?)[\]】)]?"
     rf"[*_\s]{{1,5}}(?:of\s)?(?=\$"
     rf"|\\\(|\\\[|[-−]?\d|(?-i:\(?[A-J]\b(?! [a-z]))|\\frac|\\sqrt|√|[-–—]\s)(?:[-–—]\s)?"
@@ -236,6 +236,8 @@ QUALIFIED = re.compile(
 """Words around a number that change its meaning, or that make it another number than the answer."""
 CONCLUSION = re.compile(
     r"^[\s*_#>\"“-]{0,5}(?:(?:and|to sum up|so|thus|therefore|hence|consequently|finally|in total|in conclusion"
+    r"|to (?:summarize|summarise|conclude|recap)|summing up|in (?:short|sum|brief|the end)|ultimately|accordingly|as such"
+    r"|(?:that|which) (?:means|gives|leaves|makes)|this (?:leaves|makes|results in)|it turns out"
     r"|all in all|in summary|overall|altogether|as a result|it follows|this (?:means|gives|yields|shows)"
     r"|we (?:get|find|have|obtain|conclude|see)|∴|\\therefore)\b"
     r"|∴|\\therefore|所以|因此|故|综上|从而|于是|最终|最后|总共|一共|共|即|得)",
@@ -244,7 +246,7 @@ CONCLUSION = re.compile(
 STATES_VALUE = re.compile(
     r"(?:\b(?:is|are|it's|that's|was|were|equals|equal to|be|have|has|had|gives|get|gets|make|makes|takes|costs?|needs?"
     r"|total\w{0,4}|there (?:is|are|were)|com(?:es?|ing) to|leaves?|yields?|obtains?|remains?|results? in|ends? up|means?"
-    rf"|{RESULT_TO})\b|=|是|为|有|等于|共|得|要|用)",
+    rf"|{RESULT_TO})\b|=|是|为|有|等于|共|得|要|用|卖|买|剩|花|赚|走|需|能|可以|行驶)",
     re.I,
 )
 OPTION_LABEL = re.compile(r"[*_]{0,2}[(（\[]?[A-J][)）\].:：、．]")
@@ -254,8 +256,10 @@ CONCLUDED_WORDS = re.compile(
     r"|we conclude that|the (?:solution|result|conclusion)|conclusion|(?:this|that|which) (?:means|shows|implies"
     r"|tells us)(?: that)?"
     r"|所以|因此|综上)"
-    r"[^.=$]{0,120}?(?:\b(?:is|are|was|it's|that's|equals|(?:must|will|has to)(?: \w{2,9})? be|falls on|lands on"
-    r"|turns out to be)\s|\s=\s|是|为)"
+    r"[^.=$]{0,120}?(?:\b(?:is|was|will be) (?:held|born|due|scheduled) (?:in|on|for)\s"
+    r"|\b(?:is|are|was|it's|that's|equals|(?:must|will|has to)(?: \w{2,9})? be|falls on|lands on"
+    r"|turns out to be)\s|\b(?:ends?|ended|starts?|started|begins?|began|finish(?:es|ed)?|occurs?|happens?|takes? place|falls"
+    r"|lands|arrives?|opens|closes|held|born)(?: up)? (?:in|on)\s(?=[*_]{0,3}(?-i:[A-Z]))|\s=\s|是|为)"
     r"(?:an? |on an? |on )?[*_]{0,3}(?P<words>(?:[^\s.,;:=$\d]{1,20}\s?){1,4})",
     re.I,
 )
@@ -267,12 +271,14 @@ NAMED = re.compile(
 NAMED_SUBJECT = re.compile(
     r"(?i:(?:so|thus|therefore|hence|in conclusion|we conclude that|it follows that)[,\s]{1,2}){0,2}"
     r"(?!This|That|It|He|She|The|There|Which|What|Then|Here|They|These|Those|None|Neither|Nobody|One)"
-    r"(?P<words>[A-Z][a-zé]{2,15}) (?:is|was|has|will be|must be) the (?:\w{2,12}est|most|least|winner|only one"
-    r"|one who)\b[^.,;\d]{0,60}"
+    r"(?P<words>[A-Z][a-zé]{2,15}) (?:(?:is|was|has|had|gets|got|wins|won|will be|must be|will have|must have|ran|runs"
+    r"|earned|earns|received|receives|scored|scores|made|makes|sold|spent|paid|travell?ed|drove|walked|jumped|threw|read"
+    r"|worked|took|takes|finished|finishes|reached|weighs|owns) (?:at |with )?the (?:\w{2,12}est|most|least|winner|race"
+    r"|game|only one|one who)|(?:finish(?:ed|es)|came|comes|arrived|arrives) (?:in )?(?:first|last))\b[^.,;\d]{0,60}"
 )
 """`Alice is the tallest`."""
 WORD_ANSWER = re.compile(r"(?:Yes|No|True|False|[A-Z][a-zé]{2,15})(?: [A-Z][a-zé]{1,15}){0,2}")
-OTHER_PLACE = re.compile(r"\b(?:besides|except|second|third|middle|runner-up|not|or|than|could|might|may)\b", re.I)
+OTHER_PLACE = re.compile(r"\b(?:after|next|besides|except|second|third|middle|runner-up|not|or|than|could|might|may)\b", re.I)
 YES_OR_NO = re.compile(r"[*_\s]{0,4}(?:(?:so|thus|therefore|hence)[,\s]{1,2})?(yes|no)[*_]{0,3}(?:[,.;:!—–-]|\s?$)", re.I)
 JSON_ANSWER = re.compile(r"\"(?:final[_ ])?answer\"\s?:\s?\"?([^\"{}\n]{1,200})", re.I)
 DASH = re.compile(r"^\s{0,2}[-–—]{1,3}\s")
@@ -354,6 +360,7 @@ DISOWNED_CLOSING = re.compile(
     r"|contradict\w{0,4}|absurd|nonsense|(?:would|might) seem|goal|aim|hope to|(?:people|students?|classmates?"
     r"|others|many) (?:\w{1,8} )?(?:get|gets|got|find|found)"
     r"|would (?:give|mean|imply|yield|have)|has it|chances|estimate"
+    r"|the (?:first|second|third|other) \w{1,12} \w{2,12} (?:up |down )?by"
     r"|for the \w{1,8} (?:case|part|step|half))|有人|同学|[他她]说|以为",
     re.I,
 )
@@ -377,7 +384,8 @@ SUFFIX = re.compile(
 RELATIVE = re.compile(
     r"\b(?P<noun>number|integer|probability|chance|fraction|percentage|amount|value|people|students|elements|digit"
     r"|person|day)"
-    r"\s(?:that|who|which)\b[^,.$\d]{0,60}?(?=\s(?:is|are|was|equals)\s[$\\\d-])",
+    r"\s(?:that|who|which)\b[^,.$\d]{0,60}?(?=\s(?:is|are|was|equals|(?:would|will|must) be)\s(?:exactly |only "
+    r"|equal to )?[$\\\d-])",
     re.I,
 )
 """`the number that is not in the list`, of which the negation is no denial."""
@@ -402,7 +410,7 @@ SECOND_ANNOUNCEMENT = re.compile(rf"[,;]?\s(?:and|but|while|whereas)\s(?:the|my|
 NEXT_QUESTION = re.compile(r"\n\s?(?:#{1,4} |\*\*)?(?:Problem|Question|Q|Human|User|Input|Instruction)\s?\d{0,3}[.:]")
 """Base models continue with the next question."""
 UNSTATED = re.compile(r"[≥≤<>≠≈~]|\\(?:ge|le|ne|approx)")
-COPULA = re.compile(rf"\b(?:is|are|equals|be|{RESULT_TO})\b|(?<!于)是|为|等于")
+COPULA = re.compile(rf"\b(?:(?:is|are|be)(?: \w{{3,9}}ly)? equal to|is|are|equals|be|{RESULT_TO})\b|(?<!于)是|为|等于")
 COPULA_BEFORE = re.compile(
     rf"(?:\b(?:is|are|equals|be|{RESULT_TO})|是|为|等于)(?:\s(?:exactly|only|just|precisely|simply|indeed|then"
     rf"|therefore|thus|equal to|now))?[\s*_:：]{{0,4}}$"

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from passus.grading import announcement_patterns as patterns
+from passus.grading import closing_patterns as closing
 from passus.grading.announcement_context import (
     ALLOWED_WORDS,
     CONCLUDING,
@@ -27,6 +28,7 @@ from passus.grading.announcement_context import (
 from passus.grading.answer_parser import parse_answer
 from passus.grading.answer_types import Unsupported, Words
 from passus.grading.closing_text import SENTENCE_BREAK, last_sentence_start
+from passus.grading.equivalence import equivalent
 
 MAX_UNBOXED = 400
 """Characters of an answer outside a box."""
@@ -172,7 +174,7 @@ def statement(rest: str) -> str:
     rest = patterns.PERCENTAGE_OF.sub(r"\1", rest)
     span = patterns.MATH_SPAN.match(rest)
     end = patterns.SENTENCE_END.search(rest, span.end() if span else 0)  # not inside a formula at the beginning
-    sentence = (rest[: end.start()] if end else rest).strip(TRAILING_MARKS)
+    sentence = (rest[: end.start()] if end else rest).strip(TRAILING_MARKS).rstrip(TRAILING_MARKS + "(（")
     sentence = patterns.SECOND_ANNOUNCEMENT.split(sentence, maxsplit=1)[0]
     if sentence.endswith(")") and sentence.count("(") + sentence.count("[") < sentence.count(")") + sentence.count("]"):
         sentence = sentence[:-1].rstrip(TRAILING_MARKS)
@@ -191,7 +193,14 @@ def answer_in(sentence: str) -> str:
         return sentence
     if patterns.SUFFIX.search(patterns.MATH_SPAN.sub(" ", sentence)):
         return sentence
-    return stated_value(sentence) or only_value(sentence) or _named(sentence) or sentence
+    return stated_value(sentence) or only_value(sentence) or _repeated(sentence) or _named(sentence) or sentence
+
+
+def _repeated(sentence: str) -> str | None:
+    """Returns the 66 of `The farmer needs 66 feet of fence (66)`."""
+    match = closing.BRACKETED_REPEAT.fullmatch(sentence)
+    value = (stated_value(match["sentence"]) or only_value(match["sentence"])) if match else None
+    return value if match and value and equivalent(value, match["value"]) else None
 
 
 def _named(sentence: str) -> str | None:
@@ -254,6 +263,7 @@ def closing_answer(text: str, start: int = 0) -> Announcement | None:
     rest = patterns.LEAD.sub("", text[at:]) if at == start > 0 else text[at:]
     labelled = patterns.DASH.sub("", rest).strip(TRAILING_MARKS)
     labelled = patterns.RELATIVE.sub(lambda match: match["noun"], patterns.TRAILING_CLAUSE.sub("", labelled))
+    labelled = closing.NEGATED_VERB.sub(r"\g<count>", closing.NEGATED_RELATIVE.sub(r"\g<count>", labelled))
     labelled = patterns.PERCENTAGE_OF.sub(r"\1", labelled)
     sentence = patterns.LABELLED.sub("", labelled)
     label = labelled[: len(labelled) - len(sentence)]
@@ -270,9 +280,9 @@ def closing_answer(text: str, start: int = 0) -> Announcement | None:
     if patterns.HEDGED_STATEMENT.search(sentence) or _is_other_statement(sentence):
         return None
     if not patterns.PLANNING.search(words) and (
-        closing := stated_in(sentence, at, emphasized=text[at:].lstrip().startswith("**"))
+        stated := stated_in(sentence, at, emphasized=text[at:].lstrip().startswith("**"))
     ):
-        return closing
+        return stated
     clause = _main_clause(sentence)
     planned = clause and patterns.PLANNING.search(patterns.MATH_SPAN.sub(" ", clause))
     return stated_in(clause, at, emphasized=True) if clause and not planned else None
@@ -295,8 +305,8 @@ def stated_in(sentence: str, at: int, *, emphasized: bool = False) -> Announceme
     if emphasized and patterns.WORD_ANSWER.fullmatch(bare):
         return Announcement(at, bare, "last line", sentence)
     concludes = emphasized or patterns.CONCLUSION.match(sentence)
-    if value is None and (concludes or patterns.STATES_VALUE.search(sentence)):
-        value = stated_value(sentence) or only_value(sentence) or _stated_words(sentence)
+    if value is None and (concludes or any(pattern.search(sentence) for pattern in closing.STATING)):
+        value = stated_value(sentence) or only_value(sentence) or _repeated(sentence) or _stated_words(sentence)
     return Announcement(at, value, "closing sentence", sentence) if value else None
 
 

@@ -16,8 +16,13 @@ OPTION_AS_SUBJECT = re.compile(
     re.I,
 )
 """`(A) cannot`, of which something is said."""
+LETTERS = r"[*_(（\[]{0,3}[A-J][*_)）\]]{0,3}(?:(?:,? (?:and|&) |[,、，]\s?|和|与|及)[*_(（\[]{0,3}[A-J][*_)）\]]{0,3}){1,8}"
 CHOICE_STATEMENT = re.compile(
-    r"(?<![A-Za-z\\])(?:option|choice|answer|statement)?\s?[(（\[]?([A-J])[)）\]]?\s?(?:is|must be|would be"
+    rf"(?<![A-Za-z\\不])({LETTERS})\s(?:are|must be|should be)\s(?:thus |therefore |both |all |indeed |clearly |each ){{0,2}}"
+    r"(?:the |my |our )?(?:final |only )?(?:correct|right|true|answers|best)\b(?! statements?| facts?|[*_]{0,2}\?)"
+    rf"|(?<![A-Za-z\\不])({LETTERS})\s?(?:[两三四]?个?选项|[两三四]?项)?(?:都|均)?(?:是|为)?(?:正确|对的)"
+    r"|(?<![A-Za-z\\])(?:[Oo]ption|[Cc]hoice|[Aa]nswer"
+    r"|[Ss]tatement)?\s?[*_(（\[]{0,3}([A-J])[*_)）\]]{0,3}\s?(?:is|must be|would be"
     r"|should be|seems)\s(?:thus |therefore |hence |indeed |clearly )?"
     r"(?:the |my |our )?(?:final |only )?(?:correct|right|best|answer|true|one that)"
     r"|(?<![A-Za-z\\])(?:[Oo]ption|[Cc]hoice)?\s?[(（\[]?([A-J])[)）\]]?\s(?:best |only |correctly "
@@ -45,6 +50,11 @@ EXCEPTION = re.compile(
     r"\b(?:except|than|besides|(?:all|every\w{0,5}|none|nothing|any\w{0,5}|each|no)(?: \w{1,10}){0,3} but)\W{0,3}$", re.I
 )
 ONLY_LETTER = re.compile(r"\b[Oo]nly (?:option |choice |answer )?[(（]?([A-J])[)）]?\s(?:satisf|work|is|fit|match|hold|remain)")
+WRONG_OTHERS = re.compile(
+    rf"^[,;]?\s?(?:while|whereas|and|but) (?:options? )?(?:{LETTERS}|[(（]?[A-J][)）]?) (?:is|are) (?:wrong"
+    rf"|incorrect|false|not)\b"
+)
+"""The other options, which are rejected."""
 OTHER_LETTER = re.compile(
     r"\b(?:but|also|or|and|although|though)\b.{0,40}(?<![A-Za-z])[(（]?[A-J](?![A-Za-z'])|\bbut [(（]?[A-J]\b"
 )

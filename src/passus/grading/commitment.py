@@ -176,6 +176,7 @@ def _choice_statements(text: str) -> list[Announcement]:
         own = choices.OWN_CHOICE.sub(" ", before + match[0])
         hypothetical = CONDITION.search(before) or patterns.HYPOTHETICAL.search(own)
         rest = text[match.end() : match.end() + MAX_UNBOXED].partition("\n")[0].partition(". ")[0]
+        rest = choices.WRONG_OTHERS.sub("", rest)
         other = choices.OTHER_LETTER.search(rest) or choices.CHOICE_REJECTED.match(rest)
         if (
             other is None

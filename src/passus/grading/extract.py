@@ -14,6 +14,7 @@ from passus.grading.box_context import before_box_sentence, box_is_disowned
 from passus.grading.boxes import TAIL, Box, find_box, has_open_box
 from passus.grading.closing_text import answer_turn, collapse_spaces, strip_courtesy
 from passus.grading.commitment import NOTHING_ANNOUNCED, AnswerReading, MathReading, NoAnswer, committed_answer, is_about_option
+from passus.grading.equivalence import equivalent
 from passus.grading.retraction import last_doubt, last_retraction
 
 Extract = Literal["boxed", "any"]
@@ -24,6 +25,11 @@ PLACEHOLDER = re.compile(
     r"[\s.…]*|\\[lc]?dots|(?:\\text\{)?(?:your |the )?(?:final )?(?:answer|letter|result)(?: here)?\}?", re.I
 )
 """The content of a box that repeats the instructions: `\\boxed{}`."""
+TURN = re.compile(r"\b(?:actually|however|but|instead|re-?check\w{0,3}|checking again)\b|但|然而|不过|其实|实际上", re.I)
+"""Words after a box that may introduce another answer."""
+CORRECTING = frozenset({"hashes", "tag", "phrase", "heading", "choice", "closing sentence"})
+EXPLICIT = frozenset({"phrase"})
+"""Sources of an announcement after a box that outrank the box, with and without such a word."""
 NO_BOX = NoAnswer("no box in the text")
 
 
@@ -68,10 +74,27 @@ def _unless_disowned(answer: ExtractedAnswer, turn: str, box: Box, reading: Answ
 
 def _unless_retracted(box: ExtractedAnswer, after: str, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
     """Returns the boxed answer, unless the text after the box takes it back and may announce another one."""
-    if not last_retraction(after[-TAIL:], 0):
+    tail = after[-TAIL:]
+    if last_retraction(tail, 0):
+        announced = _announced(after, reading)
+        return NoAnswer("the answer in the box is taken back") if isinstance(announced, NoAnswer) else announced
+    turns = last_doubt(tail, 0) is not None or TURN.search(tail) is not None
+    if not turns and (patterns.ANNOUNCEMENT.search(tail) is None or patterns.NEXT_QUESTION.search(tail)):
         return box
     announced = _announced(after, reading)
-    return NoAnswer("the answer in the box is taken back") if isinstance(announced, NoAnswer) else announced
+    if isinstance(announced, NoAnswer) or announced.source not in (CORRECTING if turns else EXPLICIT):
+        return box
+    return announced if _differs(box.text, announced.text, reading) else box
+
+
+def _differs(box: str, announced: str, reading: AnswerReading) -> bool:
+    """Returns whether an announced answer is another one than that of the box, as far as both can be read."""
+    if reading.is_choice:
+        letters = reading.last_line(box), reading.last_line(announced)
+        return None not in letters and letters[0] != letters[1]
+    if not is_mathematics(box) or not is_mathematics(announced):
+        return False
+    return not equivalent(announced, box) and not equivalent(box, announced)
 
 
 def _announced(turn: str, reading: AnswerReading) -> ExtractedAnswer | NoAnswer:
