@@ -58,6 +58,7 @@ TAKEN_BACK = [
     "However, this does not satisfy the second condition.", "Actually, checking again, this fails the condition.",
     "Upon verification, the condition is violated.", "This answer needs to be corrected.", "However, this root is extraneous.",
     "On second thought, the answer is 31.", "However, the final answer is $31$.", "The correct answer is 31.",
+    "But we double counted, so the total is 31.", "This cannot be the final answer because it must be odd.",
     "But 42 is not prime, so the answer is 31.", "Hold on, the question asks for half of that, so the answer is 31.",
     "但是检验发现这不满足条件，所以答案是31。", "其实应该是31。", "经检验，不满足题意。", "然而42不满足条件，因此答案是31。",
 ]  # fmt: skip
