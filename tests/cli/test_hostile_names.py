@@ -50,6 +50,7 @@ def test_analyse_and_describe(curves):
     assert run_command(curves, "describe", "curves.json") == "accepted"
 
 
+@pytest.mark.slow
 def test_in_a_terminal(curves):
     """A terminal gets colours, and none of the sequences that the file holds."""
     controller, terminal = pty.openpty()

@@ -10,6 +10,7 @@ import pytest
 
 from helpers.command import ONE_THREAD, passus_in_process
 from helpers.small_run import assert_same, write_experiment
+from helpers.tiers import slow_cases
 from passus.errors import is_out_of_memory
 from passus.runs.run_folder import RunFolder
 
@@ -21,6 +22,7 @@ def limited(limit: str, *arguments: str, cwd) -> subprocess.CompletedProcess:
     return subprocess.run(shell, cwd=cwd, env=os.environ | ONE_THREAD, capture_output=True, text=True, timeout=600)
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_size_of_files(small_run, tmp_path):
     """The checkpoint is larger than the limit. The rows before it stay, and the run resumes without the limit."""
     arguments = ("run", write_experiment(tmp_path), "--arm", "qwen3", "--out", "out")
@@ -39,7 +41,7 @@ def test_a_limit_that_the_first_rows_exceed(tmp_path):
     assert done.returncode == 1 and "Traceback" not in done.stderr + done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("name", ["x.svg", "x.png", "x.pdf", "x.csv", "x.html", "x.md", "x.txt"])
+@pytest.mark.parametrize("name", ["x.csv", "x.txt", *slow_cases("x.svg", "x.png", "x.pdf", "x.html", "x.md")])
 def test_outputs_that_exceed_the_limit_on_the_size_of_files(tmp_path, name):
     command = {".html": "report", ".md": "report", ".txt": "describe"}.get(name[1:], "plot")
     done = limited("-f 1", command, "kimi-k1.5", "--out", name, cwd=tmp_path)
@@ -61,6 +63,7 @@ def test_too_little_address_space(tmp_path, arguments):
     assert done.returncode == 1 and "run out of memory" in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
+@pytest.mark.slow
 def test_curves_need_little_address_space(tmp_path):
     done = limited("-v 1200000", "plot", "kimi-k1.5", "--out", "x.svg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -305,6 +305,7 @@ except UsageError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_model_of_the_hub_is_checked_too(tmp_path):
     """In the hub's cache, files of a snapshot are links to others. Nothing is downloaded in the tests."""
     cached = tmp_path / "models--owner--tiny"

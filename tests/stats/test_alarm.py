@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from helpers.tiers import slow_cases
 from passus.stats import alarm
 
 SE = 0.0125
@@ -18,8 +19,8 @@ def alarms(values_T, planned):
     ]
 
 
-@pytest.mark.parametrize("wiggle", [0.0, 0.01, 0.02, 0.04])
-@pytest.mark.parametrize("points", [13, 21])
+@pytest.mark.parametrize("wiggle", [0.0, *slow_cases(0.01, 0.04), 0.02])
+@pytest.mark.parametrize("points", [13, *slow_cases(21)])
 def test_a_run_without_a_fall_alarms_in_at_most_one_case_of_twenty(points, wiggle):
     rng = np.random.default_rng(1)
     noise_RT = rng.normal(0, SE, (1000, points)) + rng.normal(0, wiggle, (1000, points))
