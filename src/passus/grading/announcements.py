@@ -39,6 +39,7 @@ MAX_ANNOUNCEMENTS = 16
 MARKS = " \t\r\n*_`\"“”'"
 MASK = "\ufffc"
 """Stands for a character of a formula."""
+CLAUSE_COMMA = re.compile(r",(?=[\s一-龥])|，")
 TRAILING_MARKS = MARKS + ".,;:!。，；：！"
 Source = Literal["box", "hashes", "tag", "phrase", "heading", "last line", "closing sentence", "choice", "bare"]
 
@@ -155,7 +156,19 @@ def sentence_before(text: str, at: int) -> str:
 
 def _headings(text: str) -> Iterator[Announcement]:
     for match in _last_matches(patterns.HEADING, text):
-        yield _announce(match.start(), text[match.end() - 1 : match.end() + 2 * MAX_UNBOXED], "heading")
+        found = _announce(match.start(), text[match.end() - 1 : match.end() + 2 * MAX_UNBOXED], "heading")
+        display = _last_display(text, match.end()) if _is_prose(found.sentence) else None
+        yield Announcement(match.start(), display.text, "heading", display.text) if display else found
+
+
+def _is_prose(sentence: str) -> bool:
+    return len(patterns.LONG_WORD.findall(patterns.MATH_SPAN.sub(" ", sentence))) > 2
+
+
+def _last_display(text: str, start: int) -> Announcement | None:
+    """Returns the answer of a displayed formula that ends the text on a line of its own."""
+    at = text.rfind("\n") + 1
+    return closing_answer(text) if at > start and text.startswith(("$$", "\\["), at) else None
 
 
 def _label(text: str) -> Iterator[Announcement]:
@@ -205,7 +218,7 @@ def _repeated(sentence: str) -> str | None:
 
 def _named(sentence: str) -> str | None:
     """Returns the Monday of `The day of the week is Monday`."""
-    match = patterns.NAMED.fullmatch(sentence) or patterns.NAMED_SUBJECT.fullmatch(sentence)
+    match = patterns.NAMED.fullmatch(patterns.SOUGHT.sub("", sentence)) or patterns.NAMED_SUBJECT.fullmatch(sentence)
     return (
         match["words"] if match and not patterns.QUALIFIED.search(sentence) and not patterns.DENYING.search(sentence) else None
     )
@@ -263,6 +276,7 @@ def closing_answer(text: str, start: int = 0) -> Announcement | None:
     rest = patterns.LEAD.sub("", text[at:]) if at == start > 0 else text[at:]
     labelled = patterns.DASH.sub("", rest).strip(TRAILING_MARKS)
     labelled = patterns.RELATIVE.sub(lambda match: match["noun"], patterns.TRAILING_CLAUSE.sub("", labelled))
+    labelled = patterns.SOUGHT.sub("", labelled)
     labelled = closing.NEGATED_VERB.sub(r"\g<count>", closing.NEGATED_RELATIVE.sub(r"\g<count>", labelled))
     labelled = patterns.PERCENTAGE_OF.sub(r"\1", labelled)
     sentence = patterns.LABELLED.sub("", labelled)
@@ -291,7 +305,7 @@ def closing_answer(text: str, start: int = 0) -> Announcement | None:
 def _main_clause(sentence: str) -> str | None:
     """Returns the last clause of a sentence that begins with a reason: `Since $7$ is prime, the answer is $2$`."""
     words = patterns.MATH_SPAN.sub(lambda span: MASK * len(span[0]), sentence)
-    comma = max(words.rfind(", "), words.rfind("，"))
+    comma = max((match.start() for match in CLAUSE_COMMA.finditer(words)), default=-1)
     clause = sentence[comma + 1 :].strip()
     return clause if comma > 0 and (REASON.match(words) or patterns.CONCLUSION.match(clause)) else None
 

@@ -71,6 +71,8 @@ def committed_answer(text: str, reading: AnswerReading) -> Announcement | NoAnsw
     closing = None if is_complement(text, retracted) else _closing(text, retracted, reading)
     standing = standing if reading.is_choice else _without_prose(standing, closing)
     if not standing:
+        if not found and not reading.is_choice and (first := _first_word(text, closing)):
+            return first
         if not found and not reading.is_choice and (closing is None or not is_mathematics(closing.text)):
             closing = _yes_or_no(text) or closing
         return closing or NoAnswer("the answer is taken back" if found else NOTHING_ANNOUNCED)
@@ -100,6 +102,18 @@ def _closing(text: str, start: int, reading: AnswerReading) -> Announcement | No
     if disowns(last_clause(sentence[: letter.start()])):
         return None
     return Announcement(len(text) - len(sentence), letter[1], "closing sentence", letter[1])
+
+
+def _first_word(text: str, closing: Announcement | None) -> Announcement | None:
+    """Returns the Yes of a text that begins with it and explains it, unless the explanation concludes something else."""
+    match = patterns.FIRST_WORD.match(text)
+    if match is None or last_retraction(text, 0) or last_doubt(text, 0) is not None:
+        return None
+    if patterns.LATER_WORD.search(text, match.end()) or patterns.HEDGED_STATEMENT.search(text):
+        return None
+    if closing is not None and (not match["bold"] or _concludes(text, closing)):
+        return None
+    return Announcement(0, match["word"], "closing sentence", match["word"])
 
 
 def _yes_or_no(text: str) -> Announcement | None:

@@ -30,6 +30,8 @@ TURN = re.compile(r"\b(?:actually|however|but|instead|re-?check\w{0,3}|checking 
 CORRECTING = frozenset({"hashes", "tag", "phrase", "heading", "choice", "closing sentence"})
 EXPLICIT = frozenset({"phrase"})
 """Sources of an announcement after a box that outrank the box, with and without such a word."""
+ANSWERED = (patterns.ANNOUNCEMENT, patterns.HASHES, re.compile(r"\\boxed\s?\{[^{}\n]"))
+"""What stands before a question that is not the one that was given."""
 NO_BOX = NoAnswer("no box in the text")
 
 
@@ -41,7 +43,7 @@ class ExtractedAnswer:
 
 def extract_answer(output: str, extract: Extract = ANY, reading: AnswerReading = MATH_READING) -> ExtractedAnswer | NoAnswer:
     """Returns the answer and where it stood, or why the output gives none."""
-    turn = output if extract == BOXED else answer_turn(output)
+    turn = output if extract == BOXED else _without_invented_question(answer_turn(output))
     box = find_box(turn)
     if box is not None and extract == ANY and PLACEHOLDER.fullmatch(box.text):
         turn, box = turn[box.end :], None
@@ -119,6 +121,23 @@ def _without_next_question(text: str) -> str:
         return text
     answered = patterns.ANNOUNCEMENT.search(text, 0, following.start())
     return text[: following.start()] if answered else text
+
+
+def _without_invented_question(turn: str) -> str:
+    """Cuts off a new question with its answer, which a base model writes after the answer to the given one."""
+    tail = turn[-TAIL:]
+    if patterns.NEXT_QUESTION.search(tail) is None:
+        return turn
+    answered = min((match.end() for pattern in ANSWERED if (match := pattern.search(tail))), default=len(tail))
+    question = next((q for q in patterns.NEXT_QUESTION.finditer(tail, answered) if _is_invented(tail, q)), None)
+    if question is None or last_retraction(tail, question.end()) or last_doubt(tail, question.end()) is not None:
+        return turn
+    return turn[: len(turn) - len(tail) + question.start()]
+
+
+def _is_invented(text: str, question: re.Match[str]) -> bool:
+    """Returns whether a question has no number, as the parts of one problem do, and data of its own."""
+    return not question["number"].strip() and patterns.INVENTED_QUESTION.match(text, question.end()) is not None
 
 
 def _without_markup(text: str) -> str:
