@@ -60,6 +60,64 @@ def test_announced_answers_of_the_fifth_file():
     assert count >= 1300 and agreement >= 0.998 and accepted == []
 
 
+def test_announced_answers_of_the_sixth_file():
+    """This file was set aside and scored once: 98.4 %, with no false accept. Since then the rules were developed on it too."""
+    count, agreement, accepted, _ = score("announced_sixth.jsonl")
+    assert count >= 1200 and agreement >= 0.998 and accepted == []
+
+
+MARKERS = [
+    "<|end_of_sentence|>", "<|end▁of▁sentence|>", "<｜end▁of▁sentence｜>", "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>",
+    "<|end_of_solution|>", "<end_of_utterance>", "<pad><pad>", "[end of text]",
+    "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nThe answer is 9.",
+]  # fmt: skip
+CHANNELS = "<|channel|>analysis<|message|>Perhaps the answer is 57.<|end|><|start|>assistant<|channel|>final<|message|>"
+
+
+@pytest.mark.parametrize("marker", MARKERS)
+def test_a_marker_of_any_spelling_ends_the_turn(marker):
+    for answer in ("So the final answer is **56**.", "The final answer is **\\(56\\)**", "**56**", "#### 56"):
+        assert is_correct(f"We subtract 24 from 80.\n\n{answer}{marker}", "56")
+
+
+def test_the_answer_begins_after_markers_and_channels():
+    for lead in (CHANNELS, "<|start_header_id|>assistant<|end_header_id|>\n\n", "<|im_start|>assistant\n"):
+        assert is_correct(f"{lead}The day of the week is **Saturday**.", "Saturday")
+        assert is_correct(f"{lead}The set is **$\\{{9, 3, 5\\}}$**.<|return|>", "\\{3,5,9\\}")
+    assert not is_correct(f"{CHANNELS}I do not know.", "57")
+
+
+VERBS = ["is given by", "comes to", "amounts to", "turns out to be", "works out as", "is found to be", "is calculated as"]
+SELF_REFERENCES = ["That is our final answer.", "This is the answer.", "And that's the answer to the question!"]
+
+
+def test_verbs_that_state_a_value_and_sentences_about_the_answer():
+    sentences = [f"{subject} {verb} $56$." for verb in VERBS for subject in ("Thus the exponent $n$", "The number of apples")]
+    sentences += [f"We have found that the slope is $56$. {reference}" for reference in SELF_REFERENCES]
+    sentences += ["So the answer is 56 ($56).", "The answer is 56 (i.e., 56.0).", "Therefore, the total is **56** (56)."]
+    assert [sentence for sentence in sentences if not is_correct(f"We add.\n\n{sentence}", "56")] == []
+    others = ["The total is not given by $56$.", "Tom says it is 56. This is the answer.", "The answer is 56 (57)."]
+    others += ["It is 55 or 56. That is our final answer.", "The total is 56. That is the answer to the previous problem."]
+    others += ["The total is 56. That is not our final answer.", "The radius is given as 56."]
+    assert [sentence for sentence in others if is_correct(f"We add.\n\n{sentence}", "56")] == []
+
+
+def test_the_text_of_an_option_is_no_further_letter():
+    rule = Rule("choice")
+    for line in ("**A) HF**", "A. BE", "**A – classical conditioning**", "The correct statement is A."):
+        assert is_correct(f"We compare them.\n\n{line}", "A", rule)
+    for line in ("A – incorrect", "**A – not classical**", "A – this is wrong", "B – one\nA – two", "A – classical?"):
+        assert not is_correct(f"We compare them.\n\n{line}", "A", rule)
+    for line in (
+        "The correct statements are A, C, and D.",
+        "The correct ones are A, C and D.",
+        "A, C and D are the correct ones.",
+    ):
+        assert is_correct(f"We compare them.\n\n{line}", "ACD", rule)
+        assert not is_correct(f"We compare them.\n\n{line.replace('correct', 'incorrect')}", "ACD", rule)
+        assert not is_correct(f"We compare them.\n\n{line.replace('.', '?')}", "ACD", rule)
+
+
 INVENTED = "\n\nQ: Tom has 5 hats and buys 3 more. How many hats does he have?\nA: "
 
 

@@ -197,6 +197,7 @@ def statement(rest: str) -> str:
 
 def answer_in(sentence: str) -> str:
     """Returns the formula or the number of an announced text, if it has exactly one, else the whole text."""
+    sentence = _without_repeat(sentence)
     if patterns.NO_SOLUTION.fullmatch(sentence):
         return "no solution"
     span = patterns.MATH_SPAN.match(sentence)
@@ -207,6 +208,15 @@ def answer_in(sentence: str) -> str:
     if patterns.SUFFIX.search(patterns.MATH_SPAN.sub(" ", sentence)):
         return sentence
     return stated_value(sentence) or only_value(sentence) or _repeated(sentence) or _named(sentence) or sentence
+
+
+def _without_repeat(sentence: str) -> str:
+    """Returns the `32` of `32 ($32)`."""
+    match = closing.BRACKETED_REPEAT.fullmatch(sentence) if sentence.endswith((")", "\uff09")) else None
+    if match is None or not match["space"].strip("*_") or not is_mathematics(match["sentence"]):
+        return sentence
+    value = match["value"].lstrip("$£€¥") if match["value"].count("$") == 1 else match["value"]
+    return match["sentence"] if equivalent(match["sentence"], value) else sentence
 
 
 def _repeated(sentence: str) -> str | None:
@@ -230,7 +240,7 @@ def stated_value(sentence: str) -> str | None:
     verbs = list(patterns.STATED.finditer(words))
     if len(verbs) != 1 or patterns.DENYING.search(words) or patterns.LABELLED_STEP.search(words):
         return None
-    value = sentence[verbs[0].end() :].strip(TRAILING_MARKS)
+    value = _without_repeat(sentence[verbs[0].end() :].strip(TRAILING_MARKS))
     return value if value and is_mathematics(value) else None
 
 
@@ -276,7 +286,7 @@ def closing_answer(text: str, start: int = 0) -> Announcement | None:
     rest = patterns.LEAD.sub("", text[at:]) if at == start > 0 else text[at:]
     labelled = patterns.DASH.sub("", rest).strip(TRAILING_MARKS)
     labelled = patterns.RELATIVE.sub(lambda match: match["noun"], patterns.TRAILING_CLAUSE.sub("", labelled))
-    labelled = patterns.SOUGHT.sub("", labelled)
+    labelled = closing.GIVEN_AS.sub(r"\1is", closing.STATING_VERB.sub("is", patterns.SOUGHT.sub("", labelled)))
     labelled = closing.NEGATED_VERB.sub(r"\g<count>", closing.NEGATED_RELATIVE.sub(r"\g<count>", labelled))
     labelled = patterns.PERCENTAGE_OF.sub(r"\1", labelled)
     sentence = patterns.LABELLED.sub("", labelled)
@@ -313,6 +323,7 @@ def _main_clause(sentence: str) -> str | None:
 def stated_in(sentence: str, at: int, *, emphasized: bool = False) -> Announcement | None:
     """Returns the value that a closing sentence states."""
     value = _final_formula(sentence)
+    sentence = _without_repeat(sentence)
     bare = patterns.CONCLUSION_LEAD.sub("", sentence)
     if value is None and not patterns.DENYING.search(bare) and is_mathematics(bare):
         return Announcement(at, bare, "last line", sentence)

@@ -6,16 +6,27 @@ from collections.abc import Iterator
 
 from passus.grading.announcement_context import commits
 from passus.grading.announcement_patterns import ADJECTIVE, CONCLUSION_LEAD, DENYING, MATH_SPAN, QUALIFIED, WORD_ANSWER
-from passus.grading.announcements import MARKS, MAX_ANNOUNCEMENTS, Announcement, is_mathematics, sentence_before, stated_in
+from passus.grading.announcements import (
+    MARKS,
+    MAX_ANNOUNCEMENTS,
+    Announcement,
+    closing_answer,
+    is_mathematics,
+    sentence_before,
+    stated_in,
+)
 
 AS_PREDICATE = re.compile(
     r"[,，]?(?P<relative>\s(?:which|and (?:this|that|it)))?(?:\sthen|\sthus|\stherefore)?\s(?:is|must be|has to be"
     r"|will be|becomes)"
     r"(?:\s(?:thus|therefore|then|hence|indeed|clearly|exactly|also))?"
-    rf"\s(?:the|our|my)\s{ADJECTIVE}answer(?:\s(?:to|for) (?:the|this|your) (?:\w{{1,10}} )?(?:question|problem|exercise))?"
+    rf"\s(?:the|our|my)\s{ADJECTIVE}answer(?:\s(?:to|for) (?:the|this|your) (?:(?:given|original|whole|stated|math) )?"
+    r"(?:question|problem|exercise))?"
     r"(?=[\s*_$]{0,4}(?:[.!,;。]|\n|$))",
     re.I,
 )
+PRONOUN = re.compile(r"(?:(?:and|so|thus|therefore|hence|but)[,\s]{1,2})?(?:that|this|it|which|these|there|what)", re.I)
+"""The subject of `That is our final answer`, which refers to the sentence before it."""
 VALUE_START = re.compile(r"(?:[,:;，：]|\b(?:so|thus|therefore|hence|that|and|then))\s")
 
 
@@ -32,6 +43,11 @@ def _read(text: str, match: re.Match[str]) -> Iterator[Announcement]:
         stated = None if _is_changed(before) else stated_in(before.strip(MARKS + ",:"), at, emphasized=True)
         if stated and commits(before, match[0]):
             yield Announcement(at, stated.text, "phrase", stated.text)
+        return
+    if PRONOUN.fullmatch(before.strip(MARKS)):
+        stated = closing_answer(text[:at].rstrip())
+        if stated:
+            yield Announcement(stated.at, stated.text, "phrase", stated.text)
         return
     lead, value = _subject(before)
     if value and commits(lead, match[0]):

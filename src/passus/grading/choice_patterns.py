@@ -19,7 +19,14 @@ OPTION_AS_SUBJECT = re.compile(
 LETTERS = r"[*_(（\[]{0,3}[A-J][*_)）\]]{0,3}(?:(?:,? (?:and|&) |[,、，]\s?|和|与|及)[*_(（\[]{0,3}[A-J][*_)）\]]{0,3}){1,8}"
 CHOICE_STATEMENT = re.compile(
     rf"(?<![A-Za-z\\不])({LETTERS})\s(?:are|must be|should be)\s(?:thus |therefore |both |all |indeed |clearly |each ){{0,2}}"
-    r"(?:the |my |our )?(?:final |only )?(?:correct|right|true|answers|best)\b(?! statements?| facts?|[*_]{0,2}\?)"
+    r"(?:the |my |our )?(?:final |only )?(?:correct|right|true|answers|best)\b(?! statements?| facts?| ones\b| options\b"
+    r"| answers\b| choices\b|[*_]{0,2}\?)"
+    r"|\b(?i:(?<!not )(?:correct|right|true) (?:statements?|ones?|conclusions?|propositions?|claims?|items?|sentences?|pairs?"
+    r"|assertions?|responses?)|(?:statements?|options?|ones?|choices) (?:that|which) (?:is|are) (?:correct|true|right))"
+    r"(?: here| above)?(?::| (?:is|are):?)(?: thus| therefore| only| both| hence)?(?: options| statements| choices)?\s"
+    rf"({LETTERS}|[*_(（\[]{{0,3}}[A-J][*_)）\]]{{0,3}})(?![A-Za-z'])(?! [a-z]|,? or\b|[.*_)]{{0,3}}[?？])"
+    rf"|(?<![A-Za-z\\])({LETTERS})\sare (?:thus |therefore )?the (?:only )?(?:correct|right|true) (?:statements|ones|options"
+    r"|answers|choices)\b(?![*_]{0,2}\?)"
     rf"|(?<![A-Za-z\\不])({LETTERS})\s?(?:[两三四]?个?选项|[两三四]?项)?(?:都|均)?(?:是|为)?(?:正确|对的)"
     r"|(?<![A-Za-z\\])(?:[Oo]ption|[Cc]hoice|[Aa]nswer"
     r"|[Ss]tatement)?\s?[*_(（\[]{0,3}([A-J])[*_)）\]]{0,3}\s?(?:is|must be|would be"
@@ -49,6 +56,8 @@ FIRST_CHOICE = re.compile(
 EXCEPTION = re.compile(
     r"\b(?:except|than|besides|(?:all|every\w{0,5}|none|nothing|any\w{0,5}|each|no)(?: \w{1,10}){0,3} but)\W{0,3}$", re.I
 )
+LISTED_OPTION = re.compile(r"[*_]{0,2}[(（\[]?[A-J](?:[)）\].:：、．]|\s[-–—]{1,2}\s)")
+OPTION_LABEL_ALONE = re.compile(r"[*_]{0,2}[(（\[]?[A-J][)）\].]{1,2}[*_]{0,2}\s?")
 ONLY_LETTER = re.compile(r"\b[Oo]nly (?:option |choice |answer )?[(（]?([A-J])[)）]?\s(?:satisf|work|is|fit|match|hold|remain)")
 WRONG_OTHERS = re.compile(
     rf"^[,;]?\s?(?:while|whereas|and|but) (?:options? )?(?:{LETTERS}|[(（]?[A-J][)）]?) (?:is|are) (?:wrong"

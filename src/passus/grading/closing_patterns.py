@@ -33,6 +33,16 @@ COUNTED_OBJECT = re.compile(
     r"(?: a total of| exactly| only| just)? [*_]{0,2}(?:[$£€¥]\d|\d[\d,.]{0,12}[*_]{0,2} [a-z])"
 )
 """`The bakery sold 120`, with any verb."""
+STATING_VERB = re.compile(
+    r"\b(?:(?:is|are|was)(?: then| thus| therefore| hence)? (?:given by|found to be|calculated to be|computed to be"
+    r"|seen to be|determined to be)|(?:turns?|turned|works?|worked|comes?|came) out (?:to be|as|at)|proves to be"
+    r"|is (?:then|thus|therefore|hence) equal to|(?:is|are) (?:computed|calculated|determined|obtained|evaluated) as"
+    r"|can be (?:written|expressed) as)\b",
+    re.I,
+)
+"""Verbs that state a value as `is` does."""
+GIVEN_AS = re.compile(r"^([*_\s]{0,4}(?:so|thus|therefore|hence|finally)\b[^.;]{1,80}?)\b(?:is|are) given as\b", re.I)
+"""The same of a value that is concluded. Without a conclusion, what is given as 5 belongs to the question."""
 STATING = (
     STATES_VALUE,
     COUNTED_OBJECT,
@@ -40,6 +50,8 @@ STATING = (
 )
 """Sentences that state an answer without a word of conclusion."""
 BRACKETED_REPEAT = re.compile(
-    r"(?P<sentence>.{1,300}?)[\s*_]{0,3}[(\uff08][\s*_=]{0,4}(?P<value>[^()\uff08\uff09]{1,40}?)[\s*_]{0,3}[)\uff09]$", re.S
+    r"(?P<sentence>.{1,300}?)(?P<space>[\s*_]{0,3})[(\uff08](?:i\.e\.|that is|or|which is|equivalently)?[\s*_=,]{0,4}"
+    r"(?P<value>[^()\uff08\uff09]{1,40}?)[\s*_]{0,3}[)\uff09]$",
+    re.S,
 )
 """`66 feet (66)`."""

@@ -3,14 +3,25 @@
 import re
 
 END_OF_TURN = re.compile(
-    r"<(?:\|(?:im_end|im_start|endoftext|end_of_text|eot_id|eom_id|end|eos|user|assistant|end_of_turn|return|EOT"
-    r"|START_OF_TURN_TOKEN|END_OF_TURN_TOKEN)\|>|/s>|s>|eos>|end_of_turn>|start_of_turn>|\uff5c[^<>\n]{1,30}\uff5c>)"
-    r"|\[/INST\]"
+    r"<(?:[|\uff5c]\s?[A-Za-z][A-Za-z0-9 _\u2581-]{1,30}[|\uff5c]>|/s>|s>|eos>|pad>|end_of_[a-z]{2,12}>|start_of_turn>"
+    r"|\uff5c[^<>\n]{1,30}\uff5c>)|\[/INST\]|\[(?:end of text|EOS|PAD)\]"
 )
 """Special tokens of chat templates, as text. The turn ends at the first one."""
-MARKER_SIGNS = ("<|", "<\uff5c", "s>", "_turn>", "[/INST]")
+MARKER_SIGNS = ("<|", "<\uff5c", "s>", "<pad>", "_turn>", "<end_of_", "[/INST]", "[end of text]", "[EOS]", "[PAD]")
 """Parts of every marker, which are quick to search for."""
 THINK_CLOSE = "</think>"
+FINAL_CHANNEL = "<|channel|>final<|message|>"
+"""Begins the answer of models that write in channels."""
+ROLE = re.compile(r"assistant(?=\s|<)")
+SELF_REFERENCE = re.compile(
+    r"[*_\s]{0,4}(?:(?:and|so|thus|therefore|hence)[,\s]{1,2})?(?:(?:that|this|it) is|(?:that|it)'s|these are)"
+    r"(?: then| thus| therefore| indeed)?"
+    r" (?:the|our|my) (?:(?:final|correct|right|required|desired|complete) ){0,2}(?:answers?|result|solution)"
+    r"(?: (?:to|for) (?:the|this|your) (?:(?:given|original|whole|stated|math) )?(?:question|problem|exercise))?[.!*_\s]{0,4}$"
+    r"|(?:这就是|此即为?|即为)(?:最终|所求的?|本题的?|我们的)?答案[。！]?$",
+    re.I,
+)
+"""`That is our final answer`, which is about the sentence before it."""
 SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
 BLANK_LINES = re.compile(r"\n\s*\n")
 MAX_COURTESY = 6
@@ -79,11 +90,13 @@ def answer_turn(output: str) -> str:
     """Returns the text of the model's turn: after its thinking and before the first marker that ends the turn."""
     before, closed, after = output.rpartition(THINK_CLOSE)
     text = after if closed and after.strip() else before if closed else output
+    text = text.rpartition(FINAL_CHANNEL)[2]
     if not any(sign in text for sign in MARKER_SIGNS):
         return text
     start = len(text) - len(text.lstrip())
     while marker := END_OF_TURN.match(text, start):  # markers before the turn, as `<|im_start|>`
-        start = marker.end()
+        role = ROLE.match(text, marker.end())
+        start = role.end() if role else marker.end()
     end = END_OF_TURN.search(text, start)
     return text[start : end.start()] if end else text[start:]
 
@@ -99,7 +112,7 @@ def strip_courtesy(text: str) -> str:
     for _ in range(MAX_COURTESY):
         start = last_sentence_start(text)
         sentence = text[start:]
-        if start == 0 or not (is_courtesy(sentence) or is_remark(sentence)):
+        if start == 0 or not (is_courtesy(sentence) or is_remark(sentence) or SELF_REFERENCE.match(sentence)):
             break
         text = strip_ornaments(text[:start])
     return text

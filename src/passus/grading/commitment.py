@@ -88,7 +88,10 @@ def _closing(text: str, start: int, reading: AnswerReading) -> Announcement | No
     """Returns the answer of the last line or sentence after `start`."""
     if not reading.is_choice:
         return closing_answer(text, start) or _replacement(text, start)
-    for at in (last_sentence_start(text), text.rfind("\n") + 1):
+    sentence_at, line_at = last_sentence_start(text), text.rfind("\n") + 1
+    if choices.OPTION_LABEL_ALONE.fullmatch(text, line_at, max(line_at, sentence_at)):
+        sentence_at = line_at  # the full stop belongs to the label
+    for at in (sentence_at, line_at):
         line = text[max(start, at) :].strip(" ,.:;")
         line = patterns.LEAD.sub("", line) if start >= at and start else choices.CHOICE_LEAD.sub("", line)
         if _is_option_list(text, line):
@@ -140,7 +143,7 @@ def is_about_option(line: str) -> bool:
 def _is_option_list(text: str, line: str) -> bool:
     """Returns whether the last line is the last of the options, which are repeated one below the other."""
     before = text[: len(text) - len(line)].rstrip().rpartition("\n")[2].lstrip("*_ ")
-    return bool(patterns.OPTION_LABEL.match(line) and patterns.OPTION_LABEL.match(before) and before[:3] != line[:3])
+    return bool(choices.LISTED_OPTION.match(line) and choices.LISTED_OPTION.match(before) and before[:3] != line[:3])
 
 
 def _without_denied(standing: list[Announcement], text: str, reading: AnswerReading) -> tuple[list[Announcement], int]:

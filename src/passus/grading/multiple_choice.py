@@ -14,12 +14,18 @@ ONE_LETTER = re.compile(
 )
 """`B`, `(B)`, `B.`, `option B`."""
 LABELLED_OPTION = re.compile(
-    r"(?:[Oo]ption|[Cc]hoice|选项|选)?\s*(?:[(\[（]\s*([A-J])\s*[)\]）]|([A-J])\s*[.):：、．])\s*(?=\S)"
+    r"(?:[Oo]ption|[Cc]hoice|选项|选)?\s*(?:[(\[（]\s*([A-J])\s*[)\]）]|([A-J])\s*(?:[.):：、．]"
+    r"|\s[-–—]{1,2}\s(?=\S{2})(?!(?i:(?:the |this |it |that )?(?:is |was |are |does )?(?:in)?(?:correct|wrong|false|true"
+    r"|not?|yes|right|possible|impossible|invalid|valid|maybe|perhaps|plausible|cannot|does|too|ruled|rejected|eliminate\w?|part(?:ial)?ly|contradict\w{1,5}|common|misconception|also|only"
+    r"|but|close|tempting|(?:un)?likely|irrelevant|incomplete|out|fails?|violates?|describes|refers|would|could|might|may|should"
+    r"|has|have|can|same|never|half|almost)\b))(?!.{0,200}[?？]$)))\s*(?=\S)"
 )
 """`B. the text of the option`."""
 LETTER_LIST = re.compile(
     r"[A-Ja-j](?:[\s,，、;；&和与()（）.]|and|or|或)*(?:[A-Ja-j](?:[\s,，、;；&和与()（）.]|and|or|或)*){1,9}"
 )
+LABELLED_LETTERS = re.compile(r"[(（]?([A-J])[)）.:：]\s*[A-Z](?:[A-Za-z]{1,9}|,? (?:and|or|&) [A-J])")
+"""`A) HF`, an option whose text consists of letters too."""
 OR = re.compile(r"\bor\b|或|还是")
 NO_CHOICE = ""
 """The letters of `B or D`, which chooses neither."""
@@ -61,6 +67,8 @@ def parse_choice(text: str, options: tuple[str, ...] = ()) -> str | None:
         return match[1].upper()
     if LETTER_RUN.fullmatch(bare) and len(set(bare.upper())) == len(bare):
         return "".join(sorted(bare.upper()))
+    if match := LABELLED_LETTERS.fullmatch(bare):
+        return match[1]
     if LETTER_LIST.fullmatch(bare):
         if OR.search(bare):
             return NO_CHOICE
