@@ -112,6 +112,7 @@ def test_the_text_of_an_option_is_no_further_letter():
         "The correct statements are A, C, and D.",
         "The correct ones are A, C and D.",
         "A, C and D are the correct ones.",
+        "So the correct ones are A, C and D only.",
     ):
         assert is_correct(f"We compare them.\n\n{line}", "ACD", rule)
         assert not is_correct(f"We compare them.\n\n{line.replace('correct', 'incorrect')}", "ACD", rule)
@@ -130,6 +131,8 @@ INVENTED = "\n\nQ: Tom has 5 hats and buys 3 more. How many hats does he have?\n
         ("**No**. The product is $45, which has to be compared with the budget.", "No"),
         ("The answer is about **8.6**.", "8.6"),
         ("The answer is only $12$.", "12"),
+        ("So we have 42 apples left. Done!", "42"),
+        ("We add the numbers.\n\n✅ **42**", "42"),
         ("Therefore, the day that we were asked about is Monday.", "Monday"),
         ("So the number we want is 17.", "17"),
         ("The value we were asked for is $x+1$.", "x+1"),

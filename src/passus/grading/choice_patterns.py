@@ -24,7 +24,7 @@ CHOICE_STATEMENT = re.compile(
     r"|\b(?i:(?<!not )(?:correct|right|true) (?:statements?|ones?|conclusions?|propositions?|claims?|items?|sentences?|pairs?"
     r"|assertions?|responses?)|(?:statements?|options?|ones?|choices) (?:that|which) (?:is|are) (?:correct|true|right))"
     r"(?: here| above)?(?::| (?:is|are):?)(?: thus| therefore| only| both| hence)?(?: options| statements| choices)?\s"
-    rf"({LETTERS}|[*_(（\[]{{0,3}}[A-J][*_)）\]]{{0,3}})(?![A-Za-z'])(?! [a-z]|,? or\b|[.*_)]{{0,3}}[?？])"
+    rf"({LETTERS}|[*_(（\[]{{0,3}}[A-J][*_)）\]]{{0,3}})(?![A-Za-z'])(?! (?!only\b(?!\?))[a-z]|,? or\b|[.*_)]{{0,3}}[?？])"
     rf"|(?<![A-Za-z\\])({LETTERS})\sare (?:thus |therefore )?the (?:only )?(?:correct|right|true) (?:statements|ones|options"
     r"|answers|choices)\b(?![*_]{0,2}\?)"
     rf"|(?<![A-Za-z\\不])({LETTERS})\s?(?:[两三四]?个?选项|[两三四]?项)?(?:都|均)?(?:是|为)?(?:正确|对的)"

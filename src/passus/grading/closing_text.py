@@ -18,7 +18,8 @@ SELF_REFERENCE = re.compile(
     r"(?: then| thus| therefore| indeed)?"
     r" (?:the|our|my) (?:(?:final|correct|right|required|desired|complete) ){0,2}(?:answers?|result|solution)"
     r"(?: (?:to|for) (?:the|this|your) (?:(?:given|original|whole|stated|math) )?(?:question|problem|exercise))?[.!*_\s]{0,4}$"
-    r"|(?:这就是|此即为?|即为)(?:最终|所求的?|本题的?|我们的)?答案[。！]?$",
+    r"|(?:(?:and )?(?:we are |we're |i'm |i am )?done|(?:this|that|which) (?:concludes|completes) (?:the|our) (?:solution|proof"
+    r"|problem|calculation))[.!*_\s]{0,4}$|(?:这就是|此即为?|即为)(?:最终|所求的?|本题的?|我们的)?答案[。！]?$",
     re.I,
 )
 """`That is our final answer`, which is about the sentence before it."""

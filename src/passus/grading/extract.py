@@ -32,6 +32,8 @@ EXPLICIT = frozenset({"phrase"})
 """Sources of an announcement after a box that outrank the box, with and without such a word."""
 ANSWERED = (patterns.ANNOUNCEMENT, patterns.HASHES, re.compile(r"\\boxed\s?\{[^{}\n]"))
 """What stands before a question that is not the one that was given."""
+LEADING_SIGN = re.compile(r"(?:^|(?<=\n))[✅☑👉🎯]\ufe0f?[^\S\n]?(?=\S)")
+"""A pictogram before the answer's line."""
 NO_BOX = NoAnswer("no box in the text")
 
 
@@ -141,8 +143,8 @@ def _is_invented(text: str, question: re.Match[str]) -> bool:
 
 
 def _without_markup(text: str) -> str:
-    """Removes HTML tags, and text that is struck out."""
-    return patterns.HTML_TAG.sub("", patterns.STRUCK_OUT.sub("", text))
+    """Removes HTML tags, pictograms before a line, and text that is struck out."""
+    return patterns.HTML_TAG.sub("", patterns.STRUCK_OUT.sub("", LEADING_SIGN.sub("", text)))
 
 
 def join_displays(text: str) -> str:

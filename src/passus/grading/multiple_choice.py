@@ -63,6 +63,7 @@ def parse_choice(text: str, options: tuple[str, ...] = ()) -> str | None:
     bare = TEXT_MACRO.sub(lambda m: m[1], normalize_latex(text.replace("**", "")))
     bare = bare.replace("\\", " ").replace("{", " ").replace("}", " ").strip(" *`.。,，;；\"'\n")
     bare = LEADING_PHRASE.sub("", bare)
+    bare = bare.removesuffix(" only") if LETTER_LIST.fullmatch(bare.removesuffix(" only")) else bare
     if match := ONE_LETTER.fullmatch(bare):
         return match[1].upper()
     if LETTER_RUN.fullmatch(bare) and len(set(bare.upper())) == len(bare):
