@@ -174,6 +174,7 @@ def test_a_run_with_readers_resumes_exactly(whole, tmp_path):
     assert_same(tmp_path / "arm", whole.path)
 
 
+@pytest.mark.slow
 def test_readers_without_rewards_do_not_change_training(tmp_path):
     unread = {**TABLES, "reward": {}, "eval": TABLES["eval"] | {"readers": []}}
     run_small(tmp_path / "a", **unread)

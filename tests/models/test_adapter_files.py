@@ -80,6 +80,7 @@ def test_usual_patterns_of_layers_are_read(adapter, pattern):
     assert len(loader.load(str(adapter), "cpu", "float32").adapter.layers) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key",
     [

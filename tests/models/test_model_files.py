@@ -182,6 +182,7 @@ def test_odd_values_in_the_generation_config(folder, key):
     survives_odd_values(folder, "generation_config.json", key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key",
     [

@@ -208,6 +208,7 @@ def test_a_prompt_longer_than_the_context_is_refused_before_the_first_step(tmp_p
     assert "max_tokens=50" in str(refused.value)
 
 
+@pytest.mark.slow
 def test_the_toy_task_is_learned(tmp_path):
     """After 14 steps from the shipped model, accuracy is above the interval of step 0."""
     folder = run_small(

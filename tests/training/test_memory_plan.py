@@ -111,6 +111,7 @@ def test_a_float32_adapter_needs_merged_weights_for_the_sampler(tmp_path):
     assert full.weights - 2 * half.weights + 4 * half.optimizer // 8 == pytest.approx(4 * adapted, rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_plan_has_room_for_lessons(tmp_path):
     """A lesson follows the problem and two solutions, so its row is longer than that of a completion."""
     base = nano_folder(tmp_path / "model", small_model("qwen3"))
@@ -134,6 +135,7 @@ def test_the_instructions_of_a_lesson_fit_the_tokens_that_are_planned_for_them()
     assert max(len(mel.PAIR), len(mel.CRITIQUE)) / 4 < memory_plan.LESSON_INSTRUCTION_TOKENS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_tokens", [40, 200, 300])
 def test_a_length_is_proposed_where_lessons_exceed_the_context(tmp_path, max_tokens):
     """Three solutions do not fit the context, so the longest row does not shrink with the first tokens that are taken away."""

@@ -46,6 +46,7 @@ def plain(tmp_path_factory):
     return run_small(tmp_path_factory.mktemp("plain") / "arm", **EVALS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_regression", ["return", *slow_cases("warn", "stop")])
 def test_an_alarm_that_never_goes_off_changes_nothing(tmp_path, plain, on_regression):
     assert_same(run_small(tmp_path / "arm", **tables(on_regression)).path, plain.path)
@@ -140,6 +141,7 @@ def test_a_return_holds_one_optimizer_at_a_time(tmp_path, goes_off, monkeypatch)
     assert alive == [0, 0]
 
 
+@pytest.mark.slow
 def test_layers_are_recomputed_after_a_return_as_before(tmp_path, goes_off, monkeypatch):
     """The memory plan of the run holds for the model of the earlier checkpoint, too. On a CPU nothing reads the mark."""
     marks = []

@@ -192,6 +192,7 @@ def test_two_runners_on_one_folder(tmp_path):
         first.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "reason"), [("enospc", "the disk is full"), ("efbig", "limit on the size of files")])
 def test_no_space_while_saving(halfway, reference, tmp_path, fault, reason):
     run, arguments = copy_of(halfway, tmp_path)
