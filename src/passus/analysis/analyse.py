@@ -1,8 +1,9 @@
 """From curves to findings: every question of docs/analysis.md that these curves can answer, with one conclusion each.
 
 The tests of one report are one family: conclusions that rest on a p-value use it after Holm's correction, so that a report
-without any effect has a false finding in at most one case of twenty. Dips are corrected within their curve; early dips and best
-checkpoints have no p-value. Intervals are not adjusted.
+without any effect has a false finding in at most one case of twenty. Claims about configurations share one half of the level and
+all others the other half: what was varied is the question of a report, and the many tests of single curves would drown it. Dips
+are corrected within their curve; early dips and best checkpoints have no p-value. Intervals are not adjusted.
 """
 
 from collections import Counter
@@ -62,7 +63,9 @@ def measure_curves(curves: Curves) -> list[MeasuredCurve]:
 def adjust_for_multiplicity(findings: Sequence[Finding]) -> None:
     """Sets q of all tests as one family; a supported claim whose q is too large becomes not supported."""
     tested = [(finding, finding.p) for finding in findings if finding.p is not None]
-    for (finding, _), q in zip(tested, multiplicity.holm([p for _, p in tested]), strict=True):
+    sizes = Counter(finding.scope for finding, _ in tested)
+    weights = [1 / sizes[finding.scope] for finding, _ in tested]
+    for (finding, _), q in zip(tested, multiplicity.holm([p for _, p in tested], weights), strict=True):
         finding.q = float(q)
         if finding.verdict is Conclusion.SUPPORTED and q >= MAX_Q:
             finding.verdict = Conclusion.NOT_SUPPORTED

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 from scipy.stats import bartlett
 
-UNLIKE_LEVEL = 0.1
+UNLIKE_LEVEL = 0.25
 """Level of the test for unlike spreads. It is generous: a missed difference costs coverage, a false one only width."""
 
 
