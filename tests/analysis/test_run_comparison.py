@@ -148,3 +148,36 @@ def test_the_exit_code_of_single_runs_is_explained(tmp_path, capsys):
     make_seeds(tmp_path, [0.2], "dapo")
     assert passus_compare([tmp_path / "grpo-0", tmp_path / "dapo-0"], fail_on_regression=True) == 3
     assert "this checkpoint is worse, not that its settings are" in capsys.readouterr().out
+
+
+def growing_runs(tmp_path, shift=0.0, runs=1, steps=(0, 10, 20)):
+    """Runs that have made three of eleven planned eval points."""
+    for side, number in (("a", 1), ("b", 2)):
+        for seed in range(runs):
+            run = make_run(tmp_path / side / str(seed), {"x": shift * (side == "a")}, 10 * seed + number, steps=steps)
+            config = run.config()
+            train = config.train.model_copy(update={"steps": 100})
+            run.start(config.model_copy(update={"train": train, "seed": seed}), {"label": side, "tuning": "live"}, None)
+    return compared_runs([tmp_path / "a", tmp_path / "b"])
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_runs_that_still_train_are_compared_for_all_planned_looks(tmp_path, runs, capsys):
+    (comparison,) = run_comparison.compare(growing_runs(tmp_path, 0.15, runs))
+    growing = comparison.growing
+    assert growing is not None and growing.planned == 11 and growing.steps == [0, 10, 20] and growing.price > 1.3
+    mean, last = growing.so_far[-1], growing.band[-1]
+    assert (comparison.difference, comparison.low, comparison.high) == (mean.mean, mean.low, mean.high)
+    assert mean.mean == pytest.approx(np.mean([look.mean for look in growing.band]))
+    assert last.low < last.mean < last.high and mean.low < mean.mean < mean.high
+    assert "3 of 11 planned eval points" in comparison.sentence and "times as wide" in comparison.sentence
+    assert passus_compare([tmp_path / "b", tmp_path / "a"], json_=True, fail_on_regression=True) == (
+        3 if comparison.p < 0.05 else 0
+    )
+    assert json.loads(capsys.readouterr().out)["growing"]["planned"] == 11
+
+
+def test_finished_runs_are_compared_once(tmp_path):
+    make_run(tmp_path / "a", {"x": 0.0}, seed=1)
+    make_run(tmp_path / "b", {"x": 0.0}, seed=2)
+    assert run_comparison.compare(compared_runs([tmp_path / "a", tmp_path / "b"]))[0].growing is None

@@ -48,3 +48,17 @@ def test_blocks_keep_neighbours_together():
     blocks = np.mean([coupling.block_bootstrap_p(a, b, coupling.pearson_rows, 200) <= 0.05 for a, b in pairs])
     plain = np.mean([abs(np.corrcoef(a, b)[0, 1]) > 1.96 / np.sqrt(40) for a, b in pairs])
     assert blocks < 0.15 < plain
+
+
+def test_the_rest_is_given_for_several_trends():
+    x = np.arange(24.0)
+    length, accuracy = noisy(2000 + 3000 * (1 - np.exp(-x / 4)), 50, 1, 3)[0], noisy(0.8 - 0.5 * np.exp(-x / 5), 0.01, 1, 4)[0]
+    got = coupling.length_accuracy_coupling(length, accuracy, x)
+    by_hand = [
+        np.corrcoef(length - np.polyval(np.polyfit(x, length, d), x), accuracy - np.polyval(np.polyfit(x, accuracy, d), x))[
+            0, 1
+        ]
+        for d in (2, 3)
+    ]
+    assert got.partial_low <= min(by_hand) + 1e-6 and max(by_hand) - 1e-6 <= got.partial_high
+    assert got.partial_high - got.partial_low > 0.3  # a parabola leaves the bend of both curves

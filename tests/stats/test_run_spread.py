@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_ind
+from scipy.stats import ttest_ind, ttest_rel
 
 from helpers.tiers import slow_cases
 from passus.stats.multiplicity import holm
-from passus.stats.run_spread import item_variance, run_difference, run_spread
+from passus.stats.run_spread import blocked_spread, item_variance, run_difference, run_spread
 
 A, B = [0.50, 0.53, 0.51], [0.58, 0.60, 0.55]
 
@@ -60,3 +60,25 @@ def test_equal_arms_differ_in_one_report_of_twenty(arms, runs):
 def test_runs_that_end_alike_allow_no_test():
     spread = run_spread([[0.5, 0.5], [0.6, 0.6]])
     assert np.isnan(run_difference(spread, [[0.5, 0.5], [0.6, 0.6]], 0, 1).p)
+
+
+def test_two_arms_within_seeds_are_a_paired_t_test():
+    spread = blocked_spread([A, B], [[0, 1, 2], [0, 1, 2]])
+    assert spread is not None
+    difference, expected = run_difference(spread, [A, B], 0, 1), ttest_rel(A, B)
+    assert difference.p == pytest.approx(expected.pvalue) and difference.df == expected.df
+    shuffled = blocked_spread([A, [B[2], B[0], B[1]]], [[0, 1, 2], [2, 0, 1]])
+    assert shuffled is not None and shuffled.blocked == pytest.approx(spread.blocked)
+
+
+def test_blocks_need_three_seeds_that_all_arms_have():
+    assert blocked_spread([A[:2], B[:2]], [[0, 1], [0, 1]]) is None
+    assert blocked_spread([A, B], [[0, 1, 2], [0, 1, 3]]) is None
+
+
+def test_what_a_seed_does_to_all_arms_cancels_within_seeds():
+    rng = np.random.default_rng(4)
+    ends = rng.normal(0, 0.01, (4, 5)) + rng.normal(0, 0.1, 5)
+    spread = blocked_spread(ends.tolist(), [list(range(5))] * 4)
+    assert spread is not None and spread.pooled[1] == 12
+    assert np.sqrt(spread.pooled[0]) < 0.02 < np.sqrt(run_spread(ends.tolist()).pooled[0])

@@ -1,9 +1,9 @@
 """From curves to findings: every question of docs/analysis.md that these curves can answer, with one conclusion each.
 
 The tests of one report are one family: conclusions that rest on a p-value use it after Holm's correction, so that a report
-without any effect has a false finding in at most one case of twenty. Claims about configurations share one half of the level and
-all others the other half: what was varied is the question of a report, and the many tests of single curves would drown it. Dips
-are corrected within their curve; early dips and best checkpoints have no p-value. Intervals are not adjusted.
+without any effect has a false finding in at most one case of twenty. Claims about configurations share one half of the level
+and all others the other half: what was varied is the question of a report, and the many tests of single curves would drown it.
+Dips are corrected within their curve; early dips and best checkpoints have no p-value. Intervals are not adjusted.
 """
 
 from collections import Counter
@@ -40,8 +40,9 @@ def analyse(curves: Curves) -> list[Finding]:
     adjust_for_multiplicity(findings)
     findings += course.findings([m for m in measured if m.curve.reader != "control"], findings)
     findings += curve_comparison.tiers(findings, lines)
-    findings += drop_diagnosis.findings(policies, findings)
-    return findings + claim_check.findings(curves)
+    causes = drop_diagnosis.findings(policies, findings)
+    adjust_for_multiplicity(causes, findings)
+    return findings + causes + claim_check.findings(curves)
 
 
 def measure_curves(curves: Curves) -> list[MeasuredCurve]:
@@ -60,12 +61,14 @@ def measure_curves(curves: Curves) -> list[MeasuredCurve]:
     ]
 
 
-def adjust_for_multiplicity(findings: Sequence[Finding]) -> None:
-    """Sets q of all tests as one family; a supported claim whose q is too large becomes not supported."""
-    tested = [(finding, finding.p) for finding in findings if finding.p is not None]
+def adjust_for_multiplicity(findings: Sequence[Finding], earlier: Sequence[Finding] = ()) -> None:
+    """Sets q of these findings, in one family with earlier ones; a supported claim with too large a q becomes not supported."""
+    tested = [(finding, finding.p) for finding in [*earlier, *findings] if finding.p is not None]
     sizes = Counter(finding.scope for finding, _ in tested)
-    weights = [1 / sizes[finding.scope] for finding, _ in tested]
-    for (finding, _), q in zip(tested, multiplicity.holm([p for _, p in tested], weights), strict=True):
+    adjusted = multiplicity.holm([p for _, p in tested], [1 / sizes[finding.scope] for finding, _ in tested])
+    for (finding, _), q in zip(tested, adjusted, strict=True):
+        if finding.q is not None:
+            continue
         finding.q = float(q)
         if finding.verdict is Conclusion.SUPPORTED and q >= MAX_Q:
             finding.verdict = Conclusion.NOT_SUPPORTED

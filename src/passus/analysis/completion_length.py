@@ -29,7 +29,9 @@ def length_and_accuracy(m: MeasuredCurve) -> Finding | None:
         return None
     c = coupling.length_accuracy_coupling(tokens_T, m.y_T, m.x_T)
     # Both: changes alone still share a trend where two curves rise fast and then slowly, as all of these do.
-    p = max(c.differences_p, c.partial_p) if c.partial * c.differences > 0 else 1.0
+    # And whatever the form of the trend: on published curves the sign of the rest depends on it.
+    same_sign = min(c.partial_low * c.differences, c.partial_high * c.differences) > 0
+    p = max(c.differences_p, c.partial_p) if same_sign else 1.0
     verdict = supported_if(p < 0.05)
     if verdict is Conclusion.SUPPORTED:
         meaning = "they move together beyond their trends"
@@ -38,7 +40,8 @@ def length_and_accuracy(m: MeasuredCurve) -> Finding | None:
     else:
         meaning = "no link is shown"
     sentence = f"Length and accuracy correlate at {c.level_pearson:+.2f} in levels, {c.differences:+.2f} in changes "
-    sentence += f"({p_value(c.differences_p)}) and {c.partial:+.2f} without their trends ({p_value(c.partial_p)}): {meaning}."
+    sentence += f"({p_value(c.differences_p)}) and {c.partial:+.2f} without their trends ({c.partial_low:+.2f} to "
+    sentence += f"{c.partial_high:+.2f} by the form of the trend, {p_value(c.partial_p)}): {meaning}."
     claim = "length and accuracy move together beyond a shared trend"
     return m.finding("A10", claim, verdict, sentence, numbers=asdict(c), p=p)
 

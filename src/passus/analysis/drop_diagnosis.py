@@ -2,10 +2,11 @@
 
 Overfitting: accuracy on the training items, which come again and again, holds while accuracy on unseen items falls.
 Truncation: completions outgrow the token limit by as much as accuracy falls.
-Instability: the policy got worse on its training items too. The first recorded signal to leave the band of its past is named,
-where there is one; at a learning rate that is too high, entropy and gradient norm often look well while accuracy falls.
+Instability: the policy got worse on its training items too, or a recorded signal left the line of its past; at a learning rate
+that is too high, entropy and gradient norm often look well while accuracy falls.
 
-An order in time does not prove a cause.
+Signals are noisy and neighbouring steps alike, so each is tested (stats/level_shift.py), and the tests of one fall are
+corrected for their number. An order in time does not prove a cause.
 """
 
 from collections.abc import Sequence
@@ -15,17 +16,19 @@ import numpy as np
 
 from passus.analysis.finding import Conclusion, Finding
 from passus.analysis.measured_curve import MeasuredCurve
-from passus.formatting import points
+from passus.analysis.wording import ci
+from passus.formatting import p_value, points
 from passus.runs.run_folder import RunFolder
+from passus.stats.level_shift import MIN_BEFORE, LevelShift, level_shift
 
 SIGNALS = {
     "train/grad_norm": 0.0, "train/entropy": 0.0, "train/approx_kl": 0.0, "train/kl": 0.0,
     "train/clip_ratio/region_mean": 0.05, "sampling/sampling_logp_difference/mean": 1e-3,
 }  # fmt: skip
 """Recorded signals, each with a change that is too small to matter."""
-BAND = 4.0
-"""Median absolute deviations from the median of the past."""
-MIN_BAND_STEPS = 8
+MAX_BEFORE = 60
+"""Steps before the fall that a signal is compared with."""
+LEVEL = 0.05
 CLAIM = "the cause of the fall can be identified"
 Row = dict[str, Any]
 
@@ -53,19 +56,20 @@ def cause(m: MeasuredCurve, peak: float) -> Finding:
     peak_index = int(np.abs(m.x_T - peak).argmin())
     fall = float(m.y_T[max(0, peak_index - 2) : peak_index + 1].mean() - m.end)
     training = _training_change(rows, peak)
-    numbers = {"fall": fall, "training": training}
+    numbers = {"fall": fall} | ({"training": training.change} if training else {})
     repeated = _repeated_items(run, peak)
-    if repeated and training > -fall / 2:
-        sentence = f"Accuracy on the {repeated} training items changed by {points(training)}, on unseen items by "
-        sentence += f"{points(-fall)}: overfitting."
+    if repeated and training and training.interval()[0] > -fall / 2:
+        sentence = f"Accuracy on the {repeated} training items changed by {points(training.change)} "
+        sentence += f"({ci(*training.interval())}), on unseen items by {points(-fall)}: overfitting."
         return m.finding("A16", CLAIM, Conclusion.SUPPORTED, sentence, numbers=numbers)
     truncation = _truncation(m, peak_index, fall)
     if truncation is not None:
         return m.finding("A16", CLAIM, Conclusion.SUPPORTED, f"{truncation}: truncation.", numbers=numbers)
     signs = _signs_of_instability(rows, peak, training, fall)
     if signs:
-        return m.finding("A16", CLAIM, Conclusion.SUPPORTED, f"{'; '.join(signs)}: instability.", numbers=numbers)
-    sentence = "No recorded signal moved with the fall: the cause is unknown."
+        sentence, p = f"{'; '.join(words for words, _ in signs)}: instability.", min(p for _, p in signs)
+        return m.finding("A16", CLAIM, Conclusion.SUPPORTED, sentence, numbers=numbers, p=p)
+    sentence = "No recorded signal is shown to have moved with the fall: the cause is unknown."
     return m.finding("A16", CLAIM, Conclusion.NOT_SUPPORTED, sentence, numbers=numbers)
 
 
@@ -76,11 +80,12 @@ def _repeated_items(run: RunFolder, peak: float) -> int:
     return limit if peak * config.train.prompts >= 2 * limit else 0
 
 
-def _training_change(rows: list[Row], peak: float) -> float:
-    """Computes the change of training accuracy from around the peak to the end."""
-    width = max(2, len(rows) // 10)
-    around = [row["train/accuracy"] for row in sorted(rows, key=lambda row: abs(row["step"] - peak))[:width]]
-    return float(np.mean([row["train/accuracy"] for row in rows[-width:]]) - np.mean(around))
+def _training_change(rows: list[Row], peak: float) -> LevelShift | None:
+    """Computes the change of training accuracy from before the fall to the end."""
+    width = max(MIN_BEFORE, len(rows) // 10)
+    before = [row["train/accuracy"] for row in rows if row["step"] <= peak][-width:]
+    after = [row["train/accuracy"] for row in rows if row["step"] > peak][-width:]
+    return level_shift(np.array(before), np.array(after))
 
 
 def _truncation(m: MeasuredCurve, peak_index: int, fall: float) -> str | None:
@@ -95,23 +100,26 @@ def _truncation(m: MeasuredCurve, peak_index: int, fall: float) -> str | None:
     return f"Completions cut off by the token limit went from {rise} at {m.at(m.x_T[fallen[0]])}"
 
 
-def _signs_of_instability(rows: list[Row], peak: float, training: float, fall: float) -> list[str]:
-    signs = [f"Accuracy on training items changed by {points(training)} as well"] if training <= -fall / 2 else []
-    left = sorted((at, name) for name, least in SIGNALS.items() if (at := _leaves_band(rows, name, least, peak)) is not None)
-    if left:
-        signs.append(f"{left[0][1]} left the band of its own past at step {left[0][0]}")
+def _signs_of_instability(rows: list[Row], peak: float, training: LevelShift | None, fall: float) -> list[tuple[str, float]]:
+    """Returns what moved with the fall, in words, each with its p-value after correction for the number of signals."""
+    shifts = {name: shift for name in SIGNALS if (shift := _signal_shift(rows, name, peak)) is not None}
+    tests = len(shifts) + (training is not None)
+    signs = []
+    if training and training.change <= -fall / 2 and tests * training.p < LEVEL:
+        words = f"Accuracy on training items changed by {points(training.change)} as well ({ci(*training.interval())})"
+        signs.append((words, tests * training.p))
+    for name, shift in shifts.items():
+        p = tests * shift.p
+        if p < LEVEL and abs(shift.change) > SIGNALS[name]:
+            size = f"{'rose above' if shift.change > 0 else 'fell below'} the line of its past by {abs(shift.change):.2g}"
+            signs.append((f"{name} {size} ({p_value(p)} for {tests} signals)", p))
     return signs
 
 
-def _leaves_band(rows: list[Row], name: str, least: float, peak: float) -> int | None:
-    """Returns the first step, up to halfway into the fall, at which a signal is off the band of its past twice in a row."""
+def _signal_shift(rows: list[Row], name: str, peak: float) -> LevelShift | None:
+    """Compares a signal in the first half of the fall with the line of its past; None where too little is recorded."""
     known = [(row["step"], row[name]) for row in rows if row.get(name) is not None]
-    values = np.array([value for _, value in known], dtype=float)
-    for i in range(MIN_BAND_STEPS, len(known) - 1):
-        if known[i][0] > (peak + rows[-1]["step"]) / 2:
-            return None
-        middle = np.median(values[:i])
-        spread = 1.4826 * np.median(np.abs(values[:i] - middle)) + 0.02 * abs(middle)
-        if (np.abs(values[i : i + 2] - middle) > BAND * spread + least).all():
-            return int(known[i][0])
-    return None
+    middle = (peak + rows[-1]["step"]) / 2
+    before = [value for step, value in known if step <= peak][-MAX_BEFORE:]
+    after = [value for step, value in known if peak < step <= middle]
+    return level_shift(np.array(before), np.array(after), trend=True)

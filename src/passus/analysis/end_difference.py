@@ -15,9 +15,11 @@ import numpy as np
 
 from passus.analysis.compared_line import ComparedLine, same_items
 from passus.analysis.finding import Scope
+from passus.analysis.measured_curve import MeasuredCurve
 from passus.stats import intervals, paired_tests, power, resampling, unpaired_tests
-from passus.stats.run_spread import RunSpread, item_variance, run_difference, run_spread
+from passus.stats.run_spread import RunSpread, blocked_spread, item_variance, run_difference, run_spread
 
+BLOCKED = ("eval.block_by_seed", "True")
 MIN_RUNS = 2
 """Runs per line from which a difference can be a statement about what was varied."""
 
@@ -49,13 +51,21 @@ Pair = tuple[str, str]
 def end_differences(lines: Sequence[ComparedLine]) -> dict[Pair, Difference]:
     """Compares all pairs of lines of one benchmark: over runs, else paired over items, else by counts, else by points only."""
     ends = [line.ends for line in lines]
-    spread = run_spread(ends)
+    spread = _spread(ends, [line.curves for line in lines])
     differences = {}
     for i, j in combinations(range(len(lines)), 2):
         a, b = lines[i], lines[j]
         has_runs = min(len(a.curves), len(b.curves)) >= MIN_RUNS
         differences[a.name, b.name] = _over_runs(a, b, spread, ends, i, j) if has_runs else _checkpoints(a, b)
     return differences
+
+
+def _spread(ends: Sequence[Sequence[float]], curves: Sequence[Sequence[MeasuredCurve]]) -> RunSpread:
+    """Measures the spread between runs; within seeds where all runs were planned so (eval.block_by_seed)."""
+    origins = [[m.curve.origin for m in line if m.curve.origin] for line in curves]
+    if origins and all(origins) and all(BLOCKED in origin.settings for line in origins for origin in line):
+        return blocked_spread(ends, [[origin.seed for origin in line] for line in origins]) or run_spread(ends)
+    return run_spread(ends)
 
 
 def _checkpoints(a: ComparedLine, b: ComparedLine) -> Difference:
@@ -151,6 +161,8 @@ def _run_level(
 
 
 def _spread_words(spread: RunSpread, runs_a: int, runs_b: int) -> str:
+    if spread.blocked is not None:
+        return f"within each of {runs_a} seeds, {spread.pooled[1]} degrees of freedom"
     if not spread.is_pooled:
         return f"Welch's test over {runs_a} and {runs_b} runs, because the arms differ in spread"
     arms = int((spread.sizes_A > 1).sum())
@@ -189,7 +201,8 @@ def _overall_over_runs(by_name: Sequence[dict[str, ComparedLine]], names: Sequen
         return {}
     ends_by_name = {name: means for name in names if (means := _mean_ends(by_name, name))}
     ends, known = list(ends_by_name.values()), list(ends_by_name)
-    spread, differences = run_spread(ends), {}
+    lines = [by_name[0][name].curves for name in known]
+    spread, differences = _spread(ends, lines), {}
     for i, j in combinations(range(len(known)), 2):
         if min(len(ends[i]), len(ends[j])) >= MIN_RUNS:
             basis = f"mean of {len(by_name)} benchmarks, {_spread_words(spread, len(ends[i]), len(ends[j]))}"

@@ -2,18 +2,20 @@
 
 A and B are single runs, or groups of runs that differ by seed. Two runs or more on both sides make runs the unit; otherwise
 items are the unit, and the difference is one of checkpoints. The summary is fixed: the mean of the last three eval points that
-all have, or the area under the curve. Never a step that somebody picked.
+all have, or the area under the curve. Never a step that somebody picked. Runs that have not reached their last step are
+compared by the mean difference so far (growing_comparison.py), whose interval allows for being looked at again.
 
 Shapes: S runs of a side, Q items.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from passus.analysis.finding import OVERALL, Scope
+from passus.analysis.growing_comparison import GrowingComparison, growing_comparison, planned_looks
 from passus.analysis.measured_curve import MeasuredCurve, final_points, measure_curve
 from passus.analysis.run_groups import ComparedRuns
 from passus.analysis.wording import ci
@@ -52,6 +54,8 @@ class BenchmarkComparison:
     scope: Scope = Scope.CHECKPOINT
     seeds: tuple[int, int] = (1, 1)
     """Runs of A and of B."""
+    growing: GrowingComparison | None = None
+    """Set where a run has not reached its last step. Difference, interval and p-value are then those of the mean so far."""
 
     @property
     def sentence(self) -> str:
@@ -60,12 +64,13 @@ class BenchmarkComparison:
             unit = f"paired over {self.items} items x {self.samples} samples"
         evidence = f"{ci(self.low, self.high)}, {p_value(self.p)}, {unit}" if self.p == self.p else f"no test, {unit}"
         evidence += f", extraction {self.extract}" if self.extract else ""
-        return f"A minus B is {points(self.difference)} ({evidence})."
+        return f"A minus B is {points(self.difference)} ({evidence})." + (f" {self.growing.sentence}" if self.growing else "")
 
     def to_json(self) -> dict[str, Any]:
         """Returns the comparison without values that are not finite."""
         fields = {"smallest" if name == "detectable" else name: value for name, value in vars(self).items()}
         fields |= {"scope": str(self.scope), "seeds": list(self.seeds), "text": self.sentence}
+        fields["growing"] = self.growing.to_json() if self.growing else None
         return {key: v for key, v in fields.items() if not (isinstance(v, float) and not np.isfinite(v))}
 
 
@@ -95,7 +100,7 @@ def compare(runs: ComparedRuns, benchmark: str | None = None, summary: Summary =
         name: _Sides.of([by[name] for by in curves[0]], [by[name] for by in curves[1]], summary, runs)
         for name in ([benchmark] if benchmark else shared)
     }
-    comparisons = [_compare_benchmark(name, side) for name, side in sides.items()]
+    comparisons = [_while_growing(_compare_benchmark(name, side), [side]) for name, side in sides.items()]
     by_temperature: dict[float | None, list[str]] = {}
     for name in sides:  # the items are the same at every temperature, so temperatures are not benchmarks
         by_temperature.setdefault(curves[0][0][name].curve.temperature, []).append(name)
@@ -103,8 +108,22 @@ def compare(runs: ComparedRuns, benchmark: str | None = None, summary: Summary =
         if len(names) > 1:
             single = [c for c in comparisons if c.benchmark in names]
             overall = OVERALL + (f", temperature {temperature:g}" if temperature is not None else "")
-            comparisons.append(_compare_overall(overall, single, [sides[name] for name in names]))
+            parts = [sides[name] for name in names]
+            comparisons.append(_while_growing(_compare_overall(overall, single, parts), parts))
     return comparisons
+
+
+def _while_growing(comparison: BenchmarkComparison, sides: Sequence["_Sides"]) -> BenchmarkComparison:
+    """Replaces the summary of runs that still train by the mean difference so far."""
+    planned = max((side.planned for side in sides if side.planned is not None), default=None)
+    if planned is None:
+        return comparison
+    steps = [x for x in sides[0].common if all(x in side.common for side in sides)]
+    at = [[side.common.index(x) for x in steps] for side in sides]
+    looked = [(side.every[0][rows], side.every[1][rows]) for side, rows in zip(sides, at, strict=True)]
+    growing = growing_comparison(steps, looked, planned)
+    mean = growing.so_far[-1]
+    return replace(comparison, difference=mean.mean, low=mean.low, high=mean.high, p=growing.p, steps=steps, growing=growing)
 
 
 def _curves_by_benchmark(side: Sequence[RunFolder], runs: Sequence[RunFolder]) -> list[dict[str, MeasuredCurve]]:
@@ -125,6 +144,12 @@ class _Sides:
     """[Q] of A and of B at the last eval point, as means over runs."""
     samples: str
     extract: str
+    common: list[float]
+    """All eval points that the runs have in common."""
+    every: tuple[np.ndarray, np.ndarray]
+    """[T, S, Q] of A and of B at these."""
+    planned: int | None
+    """Eval points of the whole runs, where one still trains."""
 
     @classmethod
     def of(cls, a: list[MeasuredCurve], b: list[MeasuredCurve], summary: Summary, runs: ComparedRuns) -> "_Sides":
@@ -139,18 +164,21 @@ class _Sides:
                 expected="the same benchmark, eval.limit and items/ folders",
             )
         steps = common if summary == "area" else final_points(common)
-        at, items = [int(x) for x in steps], first.items.item_Q
-        outcomes = [[m.items.at(items, at).means_TQ for m in side if m.items is not None] for side in (a, b)]
+        at, items = [int(x) for x in common], first.items.item_Q
+        outcomes = [np.stack([m.items.at(items, at).means_TQ for m in side if m.items is not None], axis=1) for side in (a, b)]
         weights_T = _weights(steps, summary)
-        means, last = ([np.array([fold(run) for run in side]) for side in outcomes] for fold in (weights_T.__matmul__, _last))
+        means = [np.tensordot(weights_T, every_TSQ[-len(steps) :], 1) for every_TSQ in outcomes]
         sizes = dict.fromkeys(str(m.items.correct_TQK.shape[2]) for m in every if m.items is not None)
         return cls(
             steps,
             list(items),
             (means[0], means[1]),
-            (last[0].mean(0), last[1].mean(0)),
+            (outcomes[0][-1].mean(0), outcomes[1][-1].mean(0)),
             " and ".join(sizes),
             first.curve.extract,
+            common,
+            (outcomes[0], outcomes[1]),
+            planned_looks(every),
         )
 
     @property
@@ -164,10 +192,6 @@ class _Sides:
     @property
     def seeds(self) -> tuple[int, int]:
         return len(self.means[0]), len(self.means[1])
-
-
-def _last(means_TQ: np.ndarray) -> np.ndarray:
-    return np.asarray(means_TQ[-1])
 
 
 def _weights(steps: list[float], summary: Summary) -> np.ndarray:

@@ -226,6 +226,9 @@ class EvalTable(Section):
     on_regression: Literal["nothing", "warn", "stop", "return"] = "nothing"
     """Response to an accuracy that falls from its best beyond noise: record it, stop, or return to the best checkpoint at
     half the learning rate."""
+    block_by_seed: bool = False
+    """Compares arms within each seed, from three seeds on: their prompts and random numbers are the same. It is fixed here,
+    before the run, because choosing it afterwards would be choosing the smaller p-value."""
     readers: list[str] = Field([])
     """CoT readers that answer from the policy's reasoning: `live`, `frozen`, models; `none` and `shuffled` are controls."""
 

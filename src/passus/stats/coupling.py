@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from passus.stats.curve_fits import detrend, polynomial_fit, slope_interval
+from passus.stats.curve_fits import detrend, fit_saturation, polynomial_fit, slope_interval
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,12 @@ class Coupling:
     """Correlation of the changes between eval points, which two curves that rise fast and then slowly share as well."""
     differences_p: float
     partial: float
-    """Correlation of the residuals after detrending both."""
+    """Correlation of the residuals after detrending both, by the trend that fits best."""
+    partial_low: float
+    partial_high: float
+    """The lowest and the highest over the trends that could be removed: quadratic, cubic, saturating."""
     partial_p: float
+    """The largest over these trends."""
     slope_per_1k: float
     slope_per_doubling: float
 
@@ -33,7 +37,9 @@ def length_accuracy_coupling(length_T: np.ndarray, accuracy_T: np.ndarray, x_T: 
     """Correlates length and accuracy in levels, in changes, and without their trends."""
     length_T, accuracy_T = np.asarray(length_T, dtype=float), np.asarray(accuracy_T, dtype=float)
     changes = np.diff(length_T), np.diff(accuracy_T)
-    residuals = detrend(x_T, length_T), detrend(x_T, accuracy_T)
+    best = _pearson(detrend(x_T, length_T), detrend(x_T, accuracy_T))
+    trends = [(_residual(x_T, length_T, form), _residual(x_T, accuracy_T, form)) for form in (2, 3, None)]
+    partials = [_pearson(*residuals) for residuals in trends]
 
     def partial(a_T: np.ndarray, b_RT: np.ndarray) -> np.ndarray:
         # A resampled curve has a trend again; without its removal p below .05 comes twice as often as it should.
@@ -45,11 +51,21 @@ def length_accuracy_coupling(length_T: np.ndarray, accuracy_T: np.ndarray, x_T: 
         level_spearman=_pearson(rankdata(length_T), rankdata(accuracy_T)),
         differences=_pearson(*changes),
         differences_p=block_bootstrap_p(*changes, pearson_rows, seed=seed),
-        partial=_pearson(*residuals),
-        partial_p=block_bootstrap_p(*residuals, partial, seed=seed),
+        partial=best,
+        partial_low=min(best, *partials),
+        partial_high=max(best, *partials),
+        partial_p=max(block_bootstrap_p(*residuals, partial, seed=seed) for residuals in trends),
         slope_per_1k=slope_interval(length_T / 1000, accuracy_T, 0.0).mean,
         slope_per_doubling=slope_interval(doublings_T, accuracy_T, 0.0).mean,
     )
+
+
+def _residual(x_T: np.ndarray, values_T: np.ndarray, degree: int | None) -> np.ndarray:
+    """Returns what a polynomial of this degree leaves, or without a degree what a saturating curve leaves (a cubic without)."""
+    fit = fit_saturation(x_T, values_T) if degree is None else None
+    trend_T = fit.at(np.asarray(x_T, dtype=float)) if fit else polynomial_fit(x_T, values_T, degree or 3)
+    residual_T = values_T - trend_T
+    return np.where(np.abs(residual_T) > 1e-12 * np.abs(values_T).max(), residual_T, 0.0)
 
 
 def block_bootstrap_p(

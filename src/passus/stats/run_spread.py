@@ -4,11 +4,14 @@ The spread between runs of one arm is pooled over the arms of a sweep, so that t
 freedom. Where the spreads of the arms differ (Bartlett's test), each pair uses its own (Welch). Items add to the variance what
 they do beyond the noise of the runs: a method may be better on some items and worse on others.
 
+Arms that share the prompts and random numbers of a seed can be compared within each seed (`blocked_spread`): what a seed does
+to all arms alike then cancels. That must be fixed before the runs, because the smaller of two p-values is no p-value.
+
 Shapes: A arms, S runs of an arm, Q items.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -16,6 +19,9 @@ from scipy.stats import bartlett
 
 UNLIKE_LEVEL = 0.25
 """Level of the test for unlike spreads. It is generous: a missed difference costs coverage, a false one only width."""
+
+MIN_BLOCKS = 3
+"""Seeds from which arms can be compared within each seed."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +33,18 @@ class RunSpread:
     """Runs per arm. Arms of one run have no variance (NaN)."""
     unlike_p: float
     """p-value of Bartlett's test for equal spreads; NaN with fewer than two arms of two runs."""
+    blocked: tuple[float, int] | None = None
+    """Variance of one run within its seed, and its degrees of freedom, where arms are compared within each seed."""
 
     @property
     def is_pooled(self) -> bool:
-        return not self.unlike_p < UNLIKE_LEVEL
+        return self.blocked is not None or not self.unlike_p < UNLIKE_LEVEL
 
     @property
     def pooled(self) -> tuple[float, int]:
         """Returns the pooled variance of one run, and its degrees of freedom."""
+        if self.blocked is not None:
+            return self.blocked
         known = self.sizes_A > 1
         df = int((self.sizes_A[known] - 1).sum())
         return float((self.variances_A[known] * (self.sizes_A[known] - 1)).sum() / max(df, 1)), df
@@ -60,6 +70,21 @@ def run_spread(ends: Sequence[Sequence[float]]) -> RunSpread:
         # An arm whose runs all end alike has no logarithm of its variance; next to arms that vary, it is unlike them.
         p = float(bartlett(*varying).pvalue) if len(varying) == len(repeated) else 0.0 if varying else float("nan")
     return RunSpread(variances_A, sizes_A, p)
+
+
+def blocked_spread(ends: Sequence[Sequence[float]], seeds: Sequence[Sequence[int]]) -> RunSpread | None:
+    """Measures the spread within seeds; None with fewer than three seeds, or where arms have other seeds.
+
+    It is the residual of a two-way analysis of variance: (A - 1)(S - 1) degrees of freedom.
+    """
+    order = sorted(seeds[0])
+    if len(ends) < 2 or len(order) < MIN_BLOCKS or any(sorted(of_arm) != order for of_arm in seeds):
+        return None
+    by_seed = [dict(zip(of_arm, values, strict=True)) for of_arm, values in zip(seeds, ends, strict=True)]
+    ends_AS = np.array([[values[seed] for seed in order] for values in by_seed])
+    residual_AS = ends_AS - ends_AS.mean(0) - ends_AS.mean(1, keepdims=True) + ends_AS.mean()
+    df = (len(ends_AS) - 1) * (len(order) - 1)
+    return replace(run_spread(ends), blocked=(float((residual_AS**2).sum()) / df, df))
 
 
 @dataclass(frozen=True)
