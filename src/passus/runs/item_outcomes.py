@@ -52,8 +52,8 @@ class ItemReader:
         if reader:
             mask = pc.and_(mask, pc.equal(table["reader"], reader))
         rows = table.filter(mask).to_pydict()
-        clusters = rows.get("cluster") or [None] * len(rows["item"])
-        self._clusters |= {(benchmark, item): name for item, name in zip(rows["item"], clusters, strict=True) if name}
+        if clusters := rows.get("cluster"):
+            self._clusters |= {(benchmark, item): name for item, name in zip(rows["item"], clusters, strict=True) if name}
         values = rows.get("value") or [None] * len(rows["item"])
         return {
             (item, sample): (verdict == Verdict.CORRECT if value is None else value, tokens, verdict == Verdict.TRUNCATED)

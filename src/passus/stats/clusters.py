@@ -55,8 +55,10 @@ def _numbered(cluster_Q: Sequence[str], items: int) -> tuple[np.ndarray, int]:
     """Returns the unit of every item, numbered in order of appearance, and the number of units."""
     if len(cluster_Q) not in (0, items):
         raise ValueError(f"{len(cluster_Q)} clusters for {items} items: each item needs one, or none of them")
+    if not any(cluster_Q):
+        return np.arange(items), items
     numbers: dict[str | int, int] = {}
-    unit_Q = [numbers.setdefault(name or q, len(numbers)) for q, name in enumerate(cluster_Q or [""] * items)]
+    unit_Q = [numbers.setdefault(name or q, len(numbers)) for q, name in enumerate(cluster_Q)]
     return np.array(unit_Q, dtype=int), len(numbers)
 
 
