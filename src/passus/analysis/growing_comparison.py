@@ -77,11 +77,11 @@ def growing_comparison(steps: list[float], benchmarks: Sequence[Sides], planned:
     at_each = [[(a[t], b[t]) for a, b in benchmarks] for t in range(len(steps))]
     up_to = [[(a[: t + 1].mean(0), b[: t + 1].mean(0)) for a, b in benchmarks] for t in range(len(steps))]
     band, so_far = ([_difference(sides) for sides in looked] for looked in (at_each, up_to))
+    band_intervals, mean_intervals = ([looks.look_interval(*look, planned) for look in looked] for looked in (band, so_far))
     last = so_far[-1]
     return GrowingComparison(
-        planned, steps, *([looks.look_interval(*look, planned) for look in looked] for looked in (band, so_far)),
-        looks.look_p(*last, planned), looks.price(last[2], planned),
-    )  # fmt: skip
+        planned, steps, band_intervals, mean_intervals, looks.look_p(*last, planned), looks.price(last[2], planned)
+    )
 
 
 def _difference(benchmarks: Sequence[Sides]) -> tuple[float, float, float]:

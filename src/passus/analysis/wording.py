@@ -5,6 +5,8 @@ from passus.analysis.finding import Conclusion
 
 def ci(low: float, high: float) -> str:
     """Formats the confidence interval of a difference of accuracies, in points."""
+    if low != low:
+        return "no interval"
     return f"95 % CI {_rounded(low):.1f} to {_rounded(high):.1f}"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from passus.grading.grade import Verdict
 from passus.runs.curve import ItemOutcomes
 from passus.runs.eval_point import BEST_OF
-from passus.runs.row_files import read_table
+from passus.runs.row_files import OPTIONAL, read_table
 from passus.runs.run_folder import RunFolder
 
 COLUMNS = ("benchmark", "temperature", "item", "sample", "verdict", "tokens")
@@ -22,6 +22,7 @@ class ItemReader:
     def __init__(self, run: RunFolder, kind: str = "items"):
         self.run, self.kind = run, kind
         self._tables: dict[int, Any] = {}
+        self._clusters: dict[tuple[str, int], str] = {}
 
     def outcomes(self, benchmark: str, temperature: float, steps: Sequence[int], reader: str = "") -> ItemOutcomes | None:
         """Returns the outcomes at these steps; None where no rows are kept, or where they do not fit together."""
@@ -36,7 +37,10 @@ class ItemReader:
         values = np.array([[[rows[i, s] for s in samples] for i in items] for rows in by_step.values()], dtype=float)
         correct, tokens, truncated = np.moveaxis(values, 3, 0)
         source, choices = _data_fingerprint(self.run, benchmark), _choices(self.run)
-        return ItemOutcomes(list(by_step), items, correct, tokens, truncated, source, choices)
+        clusters = [self._clusters.get((benchmark, item), "") for item in items]
+        return ItemOutcomes(
+            list(by_step), items, correct, tokens, truncated, source, choices, clusters if any(clusters) else []
+        )  # fmt: skip
 
     def _of_step(self, step: int, benchmark: str, temperature: float, reader: str) -> Outcomes:
         import pyarrow.compute as pc
@@ -48,6 +52,8 @@ class ItemReader:
         if reader:
             mask = pc.and_(mask, pc.equal(table["reader"], reader))
         rows = table.filter(mask).to_pydict()
+        if clusters := rows.get("cluster"):
+            self._clusters |= {(benchmark, item): name for item, name in zip(rows["item"], clusters, strict=True) if name}
         values = rows.get("value") or [None] * len(rows["item"])
         return {
             (item, sample): (verdict == Verdict.CORRECT if value is None else value, tokens, verdict == Verdict.TRUNCATED)
@@ -62,8 +68,8 @@ class ItemReader:
         if step not in self._tables:
             self._tables[step] = None
             if path.exists():
-                more = "reader" if self.kind == "readings" else "value"  # older runs have no value
-                self._tables[step] = read_table(path, [*COLUMNS, more])
+                more = ["reader"] if self.kind == "readings" else []
+                self._tables[step] = read_table(path, [*COLUMNS, *more, *OPTIONAL])
         return self._tables[step]
 
 
