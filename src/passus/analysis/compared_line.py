@@ -3,7 +3,7 @@
 The summary of a line is fixed beforehand: the mean of the last three eval points that all lines have, and never a step that was
 picked.
 
-Shapes: S eval points, Q items.
+Shapes: S eval points or runs, Q items, B benchmarks.
 """
 
 from collections.abc import Sequence
@@ -69,6 +69,14 @@ def final_item_means(lines: Sequence[ComparedLine]) -> list[np.ndarray] | None:
     """Returns the item means [Q] of each line at its end; None where the lines were not measured on the same items."""
     means = [m.mean(0) for line in lines if same_items(lines[0], line) and (m := line.means_SQ(line.steps)) is not None]
     return means if len(means) == len(lines) else None
+
+
+def run_scores(lines: Sequence[ComparedLine]) -> np.ndarray | None:
+    """Returns the final accuracy of every run of one line on its benchmarks [S, B]; None where a run lacks one of them."""
+    by_run = [{m.curve.origin: end for m, end in zip(line.curves, line.ends, strict=True)} for line in lines]
+    if any(benchmark.keys() != by_run[0].keys() for benchmark in by_run):
+        return None
+    return np.array([[benchmark[run] for benchmark in by_run] for run in by_run[0]])
 
 
 def common_points(lines: Sequence[ComparedLine]) -> list[float]:
