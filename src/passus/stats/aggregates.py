@@ -1,10 +1,10 @@
 """Aggregates over the runs of an arm and its benchmarks, as rliable defines them (Agarwal et al. 2021, arXiv:2108.13264).
 
 Intervals come from the stratified bootstrap: runs are resampled within each benchmark, and independently between benchmarks.
-They are too short with few runs, and where one run is evaluated on all benchmarks, because its luck is then in all of them. On
-four simulated benchmarks, the 95 % interval of the interquartile mean covers .81 with three runs and .91 with ten; where the luck
-of a run has a correlation of .8 between benchmarks, .65 and .80. So the intervals describe what was measured, and no conclusion
-rests on them.
+They are too short with few runs, and where one run is evaluated on all benchmarks, because its luck is then in all of them.
+On four simulated benchmarks, the 95 % interval of the interquartile mean covers .81 with three runs and .91 with ten, and .65
+and .80 where the luck of a run has a correlation of .8 between benchmarks. So the intervals describe what was measured, and no
+conclusion rests on them.
 
 Shapes: S runs, B benchmarks, R resamples, T thresholds. Statistics take scores [S, B], or any number of resamples of them
 [..., S, B].
