@@ -25,8 +25,8 @@ def test_an_analysis_of_variance_worked_by_hand():
 
 
 def test_components_are_those_of_statsmodels():
-    """Numbers of statsmodels 0.15.0: anova_lm of both groups; with equal numbers of runs MixedLM's REML gives the same components
-    (.0047767 and .00070001, to the precision of its optimizer)."""
+    """Numbers of statsmodels 0.15.0: anova_lm of both sets; MixedLM by REML for equal numbers of runs, where the method of
+    moments gives the same components (.0047767 and .00070001, to the precision of its optimizer)."""
     found = component_of(GROUPS)
     assert (found.f, found.p) == pytest.approx((21.472222, 0.00035), rel=0.002)
     assert (found.between, found.within) == pytest.approx((0.0047767, 0.00070001), rel=1e-3)

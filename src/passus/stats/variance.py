@@ -44,9 +44,9 @@ def variance_component(
     """Estimates the variance between the levels of a factor, with the main effects of other factors removed.
 
     With one factor, this is the one-way model of random effects. The interval of the share rests on
-    sum_j u_j^2 / (1 + r n_j) / (J s^2), where u_j are the orthogonal contrasts of the factor, n_j their numbers of runs and r the
-    ratio of the two variances. It has an F distribution for every r, also where levels have unequal numbers of runs (Wald 1940,
-    Seely and El-Bassiouni 1983); with equal numbers it is the interval of Searle's book. None where the factor cannot be
+    sum_j u_j^2 / (1 + r n_j) / (J s^2), where u_j are the orthogonal contrasts of the factor, n_j their numbers of runs and r
+    the ratio of the two variances. It has an F distribution for every r, also where levels have unequal numbers of runs (Wald
+    1940, Seely and El-Bassiouni 1983); with equal numbers it is the interval of Searle's book. None where the factor cannot be
     separated from the others, or where runs of one level leave no spread.
     """
     values_N = np.asarray(values_N, dtype=float)
