@@ -38,9 +38,8 @@ def test_components_are_those_of_statsmodels():
 
 def test_two_factors_are_those_of_statsmodels():
     """Numbers of statsmodels 0.15.0: anova_lm(y ~ C(a) + C(b), typ=2) of a grid with one run missing."""
-    cells = "ps ps pt pt qs qs qt qt rs rs rt".split()
     values = np.array([0.5, 0.504, 0.526, 0.517, 0.553, 0.545, 0.591, 0.61, 0.513, 0.511, 0.557])
-    a, b = [cell[0] for cell in cells], [cell[1] for cell in cells]
+    a, b = list("ppppqqqqrrr"), list("ssttssttsst")
     of_a, of_b = variance.variance_component(values, a, [b]), variance.variance_component(values, b, [a])
     assert of_a is not None and of_b is not None
     assert (of_a.f, of_a.between_df, of_a.within_df) == pytest.approx((34.775629, 2, 7), rel=1e-6)

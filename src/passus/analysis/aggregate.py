@@ -21,8 +21,6 @@ MAX_PAIRED = 5
 """With more lines than this, one finding compares the best line with the others: pairs would repeat the same numbers."""
 MAX_LISTED = 8
 """Lines whose numbers are in the sentence; all are in the JSON."""
-ENOUGH_RUNS = 10
-"""Runs from which the stratified bootstrap covers about what it says."""
 Scores = dict[str, np.ndarray]
 """Final accuracies [S, B] by line, on benchmarks that all of these lines have."""
 Value = tuple[float, Interval | None]
@@ -128,5 +126,5 @@ def _caveat(scores: Scores) -> str:
     fewest = min(map(len, scores.values()))
     if fewest < aggregates.MIN_RUNS:
         return "Intervals need two runs or more of every line."
-    short = ", which are too short with so few runs" if fewest < ENOUGH_RUNS else ""
+    short = ", which are too short with so few runs" if fewest < aggregates.ENOUGH_RUNS else ""
     return f"In brackets are 95 % intervals of the stratified bootstrap{short}."

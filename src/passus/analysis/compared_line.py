@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from passus.analysis.measured_curve import MeasuredCurve, final_points, x_at, x_range
+from passus.analysis.measured_curve import MeasuredCurve, x_at, x_range
+from passus.runs.curve import final_points
 
 
 @dataclass

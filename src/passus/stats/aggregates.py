@@ -22,6 +22,8 @@ TIE = 1e-9
 """Scores that differ by less are equal: they are means of a few accuracies, which rounding moves."""
 MIN_RUNS = 2
 """Runs that a resample can differ in."""
+ENOUGH_RUNS = 10
+"""Runs from which the intervals cover about what they say, where the benchmarks of a run are independent."""
 
 
 def interquartile_mean(scores_SB: np.ndarray) -> np.ndarray:
