@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_ind
+from scipy.stats import bartlett, ttest_ind
 
 from helpers.tiers import slow_cases
 from passus.stats.multiplicity import holm
-from passus.stats.run_spread import item_variance, run_difference, run_spread
+from passus.stats.run_spread import RunDifference, item_variance, run_difference, run_spread
 
 A, B = [0.50, 0.53, 0.51], [0.58, 0.60, 0.55]
 
@@ -32,6 +32,22 @@ def test_the_spread_is_pooled_over_all_arms():
     variance, df = spread.pooled
     assert df == 5 and variance == pytest.approx(sum((a - b) ** 2 / 2 for a, b in ends) / 5)
     assert run_difference(spread, ends, 0, 1).se == pytest.approx(np.sqrt(variance))
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (3, 5, 2), (2,) * 7])
+def test_unlike_spreads_are_found_by_bartletts_test(sizes):
+    ends = [np.random.default_rng(n).normal(0.5, 0.01 * (n + 1), size).tolist() for n, size in enumerate(sizes)]
+    assert run_spread(ends).unlike_p == pytest.approx(bartlett(*ends).pvalue)
+
+
+@pytest.mark.parametrize("df", [1, 2, 5])
+def test_a_detectable_difference_of_runs_has_its_power(df):
+    rng = np.random.default_rng(0)
+    means = rng.normal(RunDifference(0, 1, df).detectable(), 1, 40_000)
+    found = [
+        RunDifference(mean, se, df).p < 0.05 for mean, se in zip(means, np.sqrt(rng.chisquare(df, 40_000) / df), strict=True)
+    ]
+    assert np.mean(found) == pytest.approx(0.8, abs=0.01)
 
 
 def test_items_count_only_where_the_arms_differ_in_them():

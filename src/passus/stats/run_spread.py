@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
-from scipy.stats import bartlett
+from scipy.special import chdtrc, stdtr, stdtrit
+
+from passus.stats.power import detectable_ratio
 
 UNLIKE_LEVEL = 0.25
 """Level of the test for unlike spreads. It is generous: a missed difference costs coverage, a false one only width."""
@@ -58,8 +59,27 @@ def run_spread(ends: Sequence[Sequence[float]]) -> RunSpread:
     p = float("nan")
     if len(repeated) > 1:
         # An arm whose runs all end alike has no logarithm of its variance; next to arms that vary, it is unlike them.
-        p = float(bartlett(*varying).pvalue) if len(varying) == len(repeated) else 0.0 if varying else float("nan")
+        p = _unlike_p(repeated) if len(varying) == len(repeated) else 0.0 if varying else float("nan")
     return RunSpread(variances_A, sizes_A, p)
+
+
+def _unlike_p(repeated: Sequence[np.ndarray]) -> float:
+    variances_A, df_A = (
+        np.array([f(values) for values in repeated]) for f in (lambda v: np.var(v, ddof=1), lambda v: len(v) - 1)
+    )
+    return float(bartlett_p(variances_A, df_A))
+
+
+def bartlett_p(variances_RA: np.ndarray, df_A: np.ndarray) -> np.ndarray:
+    """Computes the p-value of Bartlett's test for equal variances, of one set of arms [A] or of many [R, A].
+
+    scipy.stats.bartlett takes the values themselves, one set at a time, and takes a second to import.
+    """
+    total, arms = df_A.sum(), len(df_A)
+    pooled_R = variances_RA @ df_A / total
+    statistic_R = total * np.log(pooled_R) - np.log(variances_RA) @ df_A
+    correction = 1 + ((1 / df_A).sum() - 1 / total) / (3 * (arms - 1))
+    return np.asarray(chdtrc(arms - 1, np.maximum(statistic_R, 0.0) / correction))
 
 
 @dataclass(frozen=True)
@@ -80,7 +100,7 @@ class RunDifference:
 
     def detectable(self, power: float = 0.8, level: float = 0.95) -> float:
         """Returns the smallest difference that is found with this power."""
-        return float(stdtrit(self.df, (1 + level) / 2) + stdtrit(self.df, power)) * self.se
+        return detectable_ratio(self.df, power, level) * self.se
 
 
 def run_difference(spread: RunSpread, ends: Sequence[Sequence[float]], a: int, b: int, items: float = 0.0) -> RunDifference:
