@@ -65,7 +65,7 @@ class MeasuredNoise:
 ASSUMED = MeasuredNoise(
     AccuracyNoise(run=0.02**2, wiggle=0.0, item_by_arm=0.05**2, item_by_run=0.1**2, sampling=0.5 * 0.5 - 0.3**2),
     "Assumed: runs of one arm differ by 2 points (sd) at their end; the mean accuracy is .5, and the difficulty of items "
-    "spreads by 30 points (sd); on single items an arm is better or worse by 5 points (sd), and each of its runs by another 10.",
+    "spreads by 30 points (sd); on single items an arm is better or worse by 5 points (sd), and each of its runs by 10 more.",
     is_assumed=True,
 )
 """Used where nothing was recorded. The mean of p(1-p) is what the spread of difficulties leaves of .5 x .5."""
@@ -107,7 +107,7 @@ def _between_runs(means: Sequence[np.ndarray]) -> float | None:
         centred_SQ = means_SQ - means_SQ.mean(1, keepdims=True)
         squares += float(((centred_SQ - centred_SQ.mean(0)) ** 2).sum())
         df += (len(means_SQ) - 1) * (means_SQ.shape[1] - 1)
-    return squares / df if df else None
+    return float(squares / df) if df else None
 
 
 def _between_arms(means: Sequence[np.ndarray], noise: float) -> float | None:
@@ -119,4 +119,4 @@ def _between_arms(means: Sequence[np.ndarray], noise: float) -> float | None:
     apart_AQ = arm_means_AQ - arm_means_AQ.mean(0)
     apart_AQ -= apart_AQ.mean(1, keepdims=True)
     total = float((apart_AQ**2).sum()) / ((len(means) - 1) * (items - 1))
-    return max(0.0, total - noise * float(np.mean([1 / len(means_SQ) for means_SQ in means])))
+    return float(max(0.0, total - noise * np.mean([1 / len(means_SQ) for means_SQ in means])))

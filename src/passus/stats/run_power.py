@@ -79,7 +79,7 @@ def _thresholds(test: PlannedTest) -> np.ndarray:
     variance_R = np.where(is_unlike_R, own_RA.sum(1), 2 * variances_RA.mean(1) / test.seeds)
     total_R = variance_R + _item_variances(test, rng, draws)
     df_R = np.where(is_unlike_R, welch_df_R, test.arms * df) * (total_R / variance_R) ** 2
-    return _t_quantile(df_R, test.alpha) * np.sqrt(total_R)
+    return np.asarray(_t_quantile(df_R, test.alpha) * np.sqrt(total_R))
 
 
 def _item_variances(test: PlannedTest, rng: np.random.Generator, draws: int) -> np.ndarray:
@@ -94,12 +94,12 @@ def _item_variances(test: PlannedTest, rng: np.random.Generator, draws: int) -> 
 
 def _t_quantile(df_R: np.ndarray, alpha: float) -> np.ndarray:
     """Interpolates the two-sided critical values of Student's t: exact ones would take most of the time."""
-    return np.exp(np.interp(np.log(df_R), np.log(NODES), _quantile_nodes(alpha)))
+    return np.asarray(np.exp(np.interp(np.log(df_R), np.log(NODES), _quantile_nodes(alpha))))
 
 
 @lru_cache(maxsize=64)
 def _quantile_nodes(alpha: float) -> np.ndarray:
-    return np.log(stdtrit(NODES, 1 - alpha / 2))
+    return np.asarray(np.log(stdtrit(NODES, 1 - alpha / 2)))
 
 
 def detectable_by_items(noise: AccuracyNoise, size: EvalSize, alpha: float = 0.05) -> float:
