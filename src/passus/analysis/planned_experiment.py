@@ -73,7 +73,7 @@ def _seeds_by_arm(arms: Sequence[Arm]) -> list[int]:
     for group in groups.values():
         twice = [seed for seed, count in Counter(arm.config.seed for arm in group).items() if count > 1]
         if twice:
-            names = " and ".join(arm.name for arm in group if arm.config.seed == twice[0])
+            names = " and ".join([arm.name for arm in group if arm.config.seed == twice[0]][:2])
             raise UsageError(f"{names} have the same settings and the same seed, {twice[0]}", expected="another seed per run")
     return [len(group) for group in groups.values()]
 

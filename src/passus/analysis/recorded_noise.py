@@ -47,7 +47,7 @@ def _check_seeds(origins: Sequence[Origin]) -> None:
     if twice is not None:
         same = [o.path for o in origins if (o.model, o.tuning, o.settings, o.seed) == twice]
         raise UsageError(
-            f"--from: {' and '.join(map(str, same))} have the same settings and the same seed, {twice[-1]}",
+            f"--from: {' and '.join(map(str, same[:2]))} have the same settings and the same seed, {twice[-1]}",
             expected="one run per seed",
         )
 
