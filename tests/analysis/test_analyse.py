@@ -57,7 +57,7 @@ def every_kind_of_finding() -> list[Finding]:
     return [
         *findings_of(both + falling), *findings_of([without_items(c) for c in both + falling]),
         *findings_of([without_items(c, 60) for c in both]),
-        *findings_of(seeds(rng, "a", RISE_T) + seeds(rng, "b", RISE_T - 0.1)),
+        *findings_of(seeds(rng, "a", RISE_T) + seeds(rng, "b", RISE_T - 0.1) + seeds(rng, "c", RISE_T - 0.1)),
         *findings_of([curve(rng, RISE_T[:n], 30, name=str(n)) for n in (1, 2, 4)]),
     ]  # fmt: skip
 

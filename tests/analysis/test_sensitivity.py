@@ -17,7 +17,9 @@ from passus.stats.variance import variance_component
 
 
 def finding_of(curves: list[Curve]) -> Finding:
-    (result,) = sensitivity.findings(comparable_lines([measured(c) for c in curves]))
+    (lines,) = comparable_lines([measured(c) for c in curves])
+    result = sensitivity.sensitivity(lines)
+    assert result is not None
     return result
 
 

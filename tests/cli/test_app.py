@@ -72,6 +72,19 @@ def test_ls_show_and_explain(run):
     assert "AdamW" in passus_in_process("explain", "train.learning_rate", cwd=run).stdout
 
 
+def test_power(run, tmp_path):
+    """One run with four eval points: what is measured is used, and what is assumed is named."""
+    arguments = ("power", "families-seeds", "--from", str(run.parent), "--difference", "5")
+    done = passus_in_process(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "abacus/add2" in done.stdout and "What would show 5 points" in done.stdout and "From 1 run of 1 arm" in done.stdout
+    row = json.loads(passus_in_process(*arguments, "--json", cwd=tmp_path).stdout)
+    assert (row["arms"], row["seeds"], row["difference"]) == (5, 3, 5.0)
+    smallest = row["benchmarks"][0]["configuration"]
+    assert 0 < smallest["pair"]["smallest"] < smallest["report"]["smallest"]
+    assert "Assumed: runs" in passus_in_process("power", "families", cwd=tmp_path).stdout.replace("\n", " ")
+
+
 @pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
 def test_plot(run, tmp_path, suffix):
     done = passus_in_process("plot", str(run.parent), "--out", f"figure.{suffix}", cwd=tmp_path)
@@ -86,6 +99,14 @@ BAD = {
     ("run", "families", "--arm", "qwen4"): "qwen3",
     ("run", "families", "--jobs", "0"): "1 or more",
     ("demo", "--jobs", "-1"): "1 or more",
+    ("power", "familes"): "families",
+    ("power", "reward-model"): "trains no policy",
+    ("power", "families", "--difference", "0"): "more than 0",
+    ("power", "families", "--difference", "-2"): "more than 0",
+    ("power", "families", "--difference", "nan"): "more than 0",
+    ("power", "families", "--set", "sweep.seed=[0, 0]"): "two arms would be called",
+    ("power", "families", "--from", "nowhere"): "no file or folder",
+    ("power", "families", "--from", "kimi-k1.5"): "run folders",
     ("eval", "nano/qwen3", "--suite", "abacus/add2", "--max-tokens", "0"): "1 or more",
     ("eval", "nano/qwen3", "--suite", "abacus/add2", "--prompt", "x"): "{question}",
     ("eval", "nano/qwen4", "--suite", "abacus/add2"): "nano/qwen3",

@@ -37,6 +37,7 @@ COMMANDS = {
     ("grade", "--input", "outputs.jsonl", "--output", "verdicts.jsonl"): "2 correct",
     ("benchmarks",): "gsm8k",
     ("run", "families", "--dry-run"): "arm qwen3",
+    ("power", "families", "--from", "runs"): "What would show 2 points",
 }
 """Commands, and a part of what each must print."""
 NEED_TRAIN = [

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import nct, t
 
 from passus.stats import power
 
@@ -22,6 +23,13 @@ def test_a_detectable_difference_has_its_power():
     assert power.detectable_difference(100, 0.97) == pytest.approx(power.detectable_difference(100, 0.03))  # no room above
     assert power.detectable_difference(100, 1.0) == power.detectable_difference(100, 0.0) > 0
     assert power.detectable_difference(3, 0.5) == float("inf")
+
+
+@pytest.mark.parametrize("level", [0.95, 0.999])
+@pytest.mark.parametrize("df", [1.0, 2.0, 3.7, 5.0, 30.0, 1e4, 1e6])
+def test_a_detectable_ratio_is_the_noncentrality_with_that_power(df, level):
+    ratio, critical = power.detectable_ratio(df, 0.8, level), t.ppf((1 + level) / 2, df)
+    assert nct.sf(critical, df, ratio) == pytest.approx(0.8, abs=1e-4)
 
 
 def test_a_detectable_paired_difference_has_its_power():

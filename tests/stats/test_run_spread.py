@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_ind, ttest_rel
+from scipy.stats import bartlett, norm, t, ttest_ind, ttest_rel
 
 from helpers.tiers import slow_cases
 from passus.stats.multiplicity import holm
-from passus.stats.run_spread import blocked_spread, item_variance, run_difference, run_spread
+from passus.stats.run_spread import RunDifference, blocked_spread, item_variance, run_difference, run_spread
 
 A, B = [0.50, 0.53, 0.51], [0.58, 0.60, 0.55]
 
@@ -32,6 +32,21 @@ def test_the_spread_is_pooled_over_all_arms():
     variance, df = spread.pooled
     assert df == 5 and variance == pytest.approx(sum((a - b) ** 2 / 2 for a, b in ends) / 5)
     assert run_difference(spread, ends, 0, 1).se == pytest.approx(np.sqrt(variance))
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (3, 5, 2), (2,) * 7])
+def test_unlike_spreads_are_found_by_bartletts_test(sizes):
+    ends = [np.random.default_rng(n).normal(0.5, 0.01 * (n + 1), size).tolist() for n, size in enumerate(sizes)]
+    assert run_spread(ends).unlike_p == pytest.approx(bartlett(*ends).pvalue)
+
+
+@pytest.mark.parametrize("df", [1, 2, 5])
+def test_a_detectable_difference_of_runs_has_its_power(df):
+    rng = np.random.default_rng(0)
+    means = rng.normal(RunDifference(0, 1, df).detectable(), 1, 40_000)
+    variances = rng.chisquare(df, 40_000) / df
+    found = [RunDifference(mean, variance, df).interval()[0] > 0 for mean, variance in zip(means, variances, strict=True)]
+    assert np.mean(found) == pytest.approx(0.8, abs=0.01)
 
 
 def test_items_count_only_where_the_arms_differ_in_them():
@@ -82,3 +97,25 @@ def test_what_a_seed_does_to_all_arms_cancels_within_seeds():
     spread = blocked_spread(ends.tolist(), [list(range(5))] * 4)
     assert spread is not None and spread.pooled[1] == 12
     assert np.sqrt(spread.pooled[0]) < 0.02 < np.sqrt(run_spread(ends.tolist()).pooled[0])
+
+
+def test_the_part_of_the_items_has_the_normal_quantile():
+    runs, items = RunDifference(0.03, 0.01**2, 3), RunDifference(0.03, 0.0, 3, 0.01**2)
+    both = RunDifference(0.03, 0.01**2, 3, 0.01**2)
+    halves = [difference.interval()[1] - 0.03 for difference in (runs, items, both)]
+    np.testing.assert_allclose(halves[:2], [t.ppf(0.975, 3) * 0.01, norm.ppf(0.975) * 0.01])
+    assert halves[2] == pytest.approx(np.hypot(*halves[:2]))
+    assert [runs.p, items.p] == pytest.approx([2 * t.sf(3, 3), 2 * norm.sf(3)])
+    low, high = both.interval(1 - both.p)
+    assert low == pytest.approx(0, abs=1e-9) and high == pytest.approx(0.06)
+
+
+@pytest.mark.parametrize(("arms", "seeds", "share"), [(2, 2, 0.3), (5, 2, 0.3), (5, 3, 1.0)])
+def test_few_runs_that_lie_close_together_are_not_trusted(arms, seeds, share):
+    """The variance of the runs is estimated, that of the items known. A t-test with raised df is false in .005 to .015."""
+    rng, draws = np.random.default_rng(6), 20_000
+    df = arms * (seeds - 1)
+    variances, means = rng.chisquare(df, draws) / df, rng.normal(0, np.sqrt(1 + share), draws)
+    for alpha, most in ((0.05, 0.055), (0.0025, 0.0035)):
+        halves = [RunDifference(0.0, variance, df, share).interval(1 - alpha)[1] for variance in variances]
+        assert np.mean(np.abs(means) > halves) <= most

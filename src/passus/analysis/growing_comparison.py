@@ -18,7 +18,7 @@ from passus.analysis.wording import ci
 from passus.formatting import points
 from passus.stats import looks
 from passus.stats.intervals import Interval
-from passus.stats.run_spread import item_variance, run_difference, run_spread
+from passus.stats.run_spread import RunDifference, item_variance, run_difference, run_spread
 
 Sides = tuple[np.ndarray, np.ndarray]
 """Item means of A and of B, each [T, S, Q]."""
@@ -77,24 +77,23 @@ def growing_comparison(steps: list[float], benchmarks: Sequence[Sides], planned:
     at_each = [[(a[t], b[t]) for a, b in benchmarks] for t in range(len(steps))]
     up_to = [[(a[: t + 1].mean(0), b[: t + 1].mean(0)) for a, b in benchmarks] for t in range(len(steps))]
     band, so_far = ([_difference(sides) for sides in looked] for looked in (at_each, up_to))
-    band_intervals, mean_intervals = ([looks.look_interval(*look, planned) for look in looked] for looked in (band, so_far))
+    band_intervals, mean_intervals = ([looks.look_interval(look, planned) for look in looked] for looked in (band, so_far))
     last = so_far[-1]
     return GrowingComparison(
-        planned, steps, band_intervals, mean_intervals, looks.look_p(*last, planned), looks.price(last[2], planned)
+        planned, steps, band_intervals, mean_intervals, looks.look_p(last, planned), looks.price(last, planned)
     )
 
 
-def _difference(benchmarks: Sequence[Sides]) -> tuple[float, float, float]:
-    """Returns mean, standard error and degrees of freedom of A minus B, with runs as the unit where both sides have two."""
+def _difference(benchmarks: Sequence[Sides]) -> RunDifference:
+    """Compares A and B over all benchmarks, with runs as the unit where both sides have two, else with items."""
     if min(len(side) for side in benchmarks[0]) > 1:
         ends = [np.mean([sides[n].mean(1) for sides in benchmarks], axis=0).tolist() for n in (0, 1)]
         added = sum(item_variance(*sides) for sides in benchmarks) / len(benchmarks) ** 2
-        difference = run_difference(run_spread(ends), ends, 0, 1, added)
-        return difference.mean, difference.se, difference.df
+        return run_difference(run_spread(ends), ends, 0, 1, added)
     differences = [a.mean(0) - b.mean(0) for a, b in benchmarks]
     mean, sizes = float(np.mean([values_Q.mean() for values_Q in differences])), np.array([len(d) for d in differences])
     if sizes.min() < 2:
-        return mean, float("inf"), 1.0
+        return RunDifference(mean, float("inf"), 1.0)
     parts = np.array([values_Q.var(ddof=1) for values_Q in differences]) / sizes
     df = parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum() if parts.sum() > 0 else 1.0  # Satterthwaite
-    return mean, float(np.sqrt(parts.sum())) / len(differences), float(df)
+    return RunDifference(mean, float(parts.sum()) / len(differences) ** 2, float(df))

@@ -23,6 +23,7 @@ from passus.cli.export import export
 from passus.cli.grade import grade
 from passus.cli.ls import ls
 from passus.cli.plot import plot
+from passus.cli.power import power
 from passus.cli.pretrain import pretrain
 from passus.cli.read import read
 from passus.cli.report import report
@@ -39,7 +40,7 @@ app = App(
 )
 app.command(benchmarks)
 for command in (
-    analyse, bench, compare, demo, describe, eval, explain, export, grade, ls, plot, pretrain, read, report, run, show,
+    analyse, bench, compare, demo, describe, eval, explain, export, grade, ls, plot, power, pretrain, read, report, run, show,
 ):  # fmt: skip
     app.command(command)
 

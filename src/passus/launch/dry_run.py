@@ -20,7 +20,18 @@ def describe_experiment(experiment: Experiment, out: Path) -> str:
         varied = ", ".join(f"{key} = {value!r}" for key, value in arm.varied.items()) or "no sweep"
         lines += ["", f"arm {arm.name}  ({varied})"]
         lines += [f"  {label:<10}{text}" for label, text in _arm_rows(arm.config)]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", f"power: {_power(experiment)}"])
+
+
+def _power(experiment: Experiment) -> str:
+    """Says which differences the experiment can show. The imports stand here, because only this line needs them."""
+    from passus.analysis.planned_experiment import plan_experiment
+    from passus.analysis.power_forecast import summary
+
+    try:
+        return summary(plan_experiment(experiment, benchmark_size))
+    except UsageError as error:
+        return f"unknown: {str(error).splitlines()[0][:120]}"
 
 
 def _arm_rows(config: Config) -> list[tuple[str, str]]:

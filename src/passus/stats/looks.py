@@ -5,26 +5,21 @@ probability all intervals hold together, however the looks depend on each other 
 is width, by the factor that `price` returns.
 """
 
-from scipy.special import stdtr, stdtrit
-
 from passus.stats.intervals import Interval
+from passus.stats.run_spread import RunDifference
 
 
-def look_interval(mean: float, se: float, df: float, planned: int, level: float = 0.95) -> Interval:
+def look_interval(difference: RunDifference, planned: int, level: float = 0.95) -> Interval:
     """Computes the interval of one look, which holds together with those of all other planned looks."""
-    half = _quantile(df, planned, level) * se
-    return Interval(mean, mean - half, mean + half)
+    return Interval(difference.mean, *difference.interval(1 - (1 - level) / planned))
 
 
-def look_p(mean: float, se: float, df: float, planned: int) -> float:
+def look_p(difference: RunDifference, planned: int) -> float:
     """Returns the p-value of one look, corrected for all planned looks; 1 where nothing varies."""
-    return min(1.0, planned * float(2 * stdtr(df, -abs(mean) / se))) if se > 0 else 1.0
+    return min(1.0, planned * difference.p) if difference.se > 0 else 1.0
 
 
-def price(df: float, planned: int, level: float = 0.95) -> float:
-    """Returns how many times as wide an interval is as that of a single look."""
-    return _quantile(df, planned, level) / _quantile(df, 1, level)
-
-
-def _quantile(df: float, planned: int, level: float) -> float:
-    return float(stdtrit(df, 1 - (1 - level) / (2 * planned)))
+def price(difference: RunDifference, planned: int, level: float = 0.95) -> float:
+    """Returns how many times as wide an interval is as that of a single look; 1 where nothing varies."""
+    one, all_looks = (look_interval(difference, looks, level) for looks in (1, planned))
+    return (all_looks.high - all_looks.low) / (one.high - one.low) if one.high > one.low else 1.0

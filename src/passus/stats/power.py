@@ -1,7 +1,22 @@
 """Statistical power: the smallest difference that a comparison detects in four of five cases."""
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import nctdtrinc, ndtri, stdtrit
+
+NORMAL_DF = 1e5
+"""Degrees of freedom from which a t-test is computed as one with a known standard error."""
+
+
+def detectable_ratio(df: float, power: float = 0.8, level: float = 0.95) -> float:
+    """Returns how many standard errors a difference must have for a two-sided t-test to find it with this power.
+
+    It is the noncentrality of Student's t that has this power, which a sum of two t quantiles understates where degrees of
+    freedom are few: 5.65 against 5.36 with two of them.
+    """
+    if df > NORMAL_DF:
+        return float(ndtri((1 + level) / 2) + ndtri(power))
+    df = max(df, 1.0)  # of Welch's test it is never less, except by rounding
+    return float(nctdtrinc(df, 1 - power, stdtrit(df, (1 + level) / 2)))
 
 
 def detectable_difference(n: int, p: float = 0.5, power: float = 0.8, level: float = 0.95) -> float:
@@ -24,5 +39,4 @@ def detectable_paired_difference(differences_Q: np.ndarray, power: float = 0.8, 
     items = len(differences_Q)
     if items < 2:
         return float("nan")
-    quantiles = stdtrit(items - 1, (1 + level) / 2) + stdtrit(items - 1, power)
-    return float(quantiles * np.std(differences_Q, ddof=1) / np.sqrt(items))
+    return detectable_ratio(items - 1, power, level) * float(np.std(differences_Q, ddof=1) / np.sqrt(items))
