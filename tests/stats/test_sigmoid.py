@@ -89,7 +89,7 @@ def coverage(truth_T, asymptote, draws, wiggle=0.0):
 @pytest.mark.parametrize("wiggle", [0.0, 0.01])
 @pytest.mark.parametrize("truth_T", [sigmoid(C20, midpoint=20), sigmoid(C20, midpoint=48), SAT20], ids=["early", "late", "exp"])
 def test_intervals_cover_where_the_curve_bends(truth_T, wiggle):
-    """Measured with 300 draws: 97, 97 and 97 % without and 97, 97 and 96 % with a wiggle of one point."""
+    """Measured with 300 draws: 99, 98 and 98 % without a wiggle, and 96, 97 and 94 % with one of one point."""
     covered, reached = coverage(truth_T, 0.8, 100, wiggle)
     assert covered >= 0.91 and reached <= 0.05  # 95 % minus two standard errors
 

@@ -191,21 +191,28 @@ class CurveLikelihood:
         """Chi-square of the best fit."""
         return float(self.levels(self.best).chi2_G[0])
 
-    def level(self, at: float = float("inf"), sd: float = 0.0) -> Interval:
+    @property
+    def most(self) -> float:
+        """The largest acceptable chi-square."""
+        return self.least + self.allowance
+
+    def level(self, at: float = float("inf"), sd: float = 0.0, most: float | None = None) -> Interval:
         """Returns the level at a place, by default the asymptote, with its 95 % CI, which may go beyond the limits.
 
-        With an sd it is the prediction interval of a point that has this noise.
+        With an sd it is the prediction interval of a point that has this noise. `most` is the chi-square that is acceptable,
+        where the best fit is one of another form.
         """
         pairs_2G = np.concatenate([self.best, self.acceptable], 1)
         levels, share_G = self.levels(pairs_2G), self.shares(np.array([at]), pairs_2G)[:, 0]
-        low_G, high_G = levels.ranges(share_G, sd**2, self.least + self.allowance)
+        low_G, high_G = levels.ranges(share_G, sd**2, self.most if most is None else most)
         mean = float(levels.start_G[0] + (levels.asymptote_G[0] - levels.start_G[0]) * share_G[0])
         return Interval(mean, float(low_G.min()), float(high_G.max()))
 
-    @property
-    def midpoint(self) -> Interval:
-        """The compute at half of the gain. An end that the data do not exclude is 0 or infinite."""
-        chi2_G = self.levels(self.acceptable).chi2_G
-        log_G = np.append(self.acceptable[1, chi2_G <= self.least + self.allowance], self.best[1])
+    def midpoint(self, most: float) -> Interval:
+        """Returns the compute at half of the gain, where chi-square is at most this.
+
+        An end that the data do not exclude is 0 or infinite.
+        """
+        log_G = np.append(self.acceptable[1, self.levels(self.acceptable).chi2_G <= most], self.best[1])
         low, high = np.where(log_G <= self.bounds[1, 0], -np.inf, log_G), np.where(log_G >= self.bounds[1, 1], np.inf, log_G)
         return Interval(float(np.exp(self.best[1, 0])), float(np.exp(low.min())), float(np.exp(high.max())))
