@@ -141,8 +141,9 @@ def check_one_extraction(points_by_run: Mapping[RunFolder, Sequence[EvalPoint]])
 
 def _curve_point(point: EvalPoint) -> CurvePoint:
     return CurvePoint(
-        point.step, point.acc, point.ci_low, point.ci_high, point.tokens_mean, tokens_p95=point.tokens_p95, score=point.score
-    )
+        point.step, point.acc, point.ci_low, point.ci_high, point.tokens_mean, tokens_p95=point.tokens_p95, score=point.score,
+        se=point.se,
+    )  # fmt: skip
 
 
 def _check_rows(run: RunFolder, curve: Curve) -> None:
