@@ -14,6 +14,7 @@ from passus.analysis import (
     claim_check,
     course,
     curve_comparison,
+    curve_fit,
     drop_diagnosis,
     legibility,
     model_size,
@@ -40,6 +41,7 @@ def analyse(curves: Curves) -> list[Finding]:
     findings += curve_comparison.findings(lines) + model_size.findings(lines) + sensitivity.findings(lines)
     adjust_for_multiplicity(findings)
     findings += course.findings([m for m in measured if m.curve.reader != "control"], findings)
+    findings += curve_fit.findings(policies, findings)
     findings += curve_comparison.tiers(findings, lines) + aggregate.findings(findings, lines)
     causes = drop_diagnosis.findings(policies, findings)
     adjust_for_multiplicity(causes, findings)

@@ -18,7 +18,7 @@ from passus.analysis.units import unit_means
 from passus.analysis.wording import ci, supported_if
 from passus.formatting import points, share
 from passus.runs.run_folder import RunFolder
-from passus.stats import crossfit, curve_fits, resampling
+from passus.stats import crossfit, resampling
 from passus.stats import learning_speed as speed
 from passus.stats.late_change import late_change
 
@@ -50,8 +50,7 @@ def plateau(m: MeasuredCurve, falls: bool) -> Finding:
     if late is None:
         sentence = "The noise of the points is unknown." if m.noise is None else f"{len(m.x_T)} eval points are too few."
         return m.finding("A2", claim, Conclusion.UNTESTABLE, sentence)
-    ceiling = _ceiling(m)
-    numbers = {"bound": late.bound, "change": late.change, "start": float(m.x_T[late.start])} | ceiling
+    numbers = {"bound": late.bound, "change": late.change, "start": float(m.x_T[late.start])}
     since, change = m.at(m.x_T[late.start]), f"{points(late.change)} ({ci(late.low, late.high)})"
     if falls:
         verdict, sentence = Conclusion.NOT_SUPPORTED, f"Accuracy changes by {change} from {since} on and falls: no plateau."
@@ -65,22 +64,9 @@ def plateau(m: MeasuredCurve, falls: bool) -> Finding:
     else:
         verdict = Conclusion.UNDERPOWERED
         sentence = f"No change is found from {since} on, and up to {100 * late.bound:.1f} points are possible."
-    if ceiling:
-        reached = m.at(round(float(m.x_T[0]) + 3 * ceiling["tau"], 1))
-        sentence += (
-            f" A saturating fit tends to {share(min(1.0, ceiling['ceiling']))} and reaches 95 % of its gain by {reached}."
-        )
     result = m.finding("A2", claim, verdict, sentence, numbers=numbers, low=late.low, high=late.high)
     result.margin = PLATEAU_MARGIN
     return result
-
-
-def _ceiling(m: MeasuredCurve) -> dict[str, float]:
-    """Returns limit and time constant of a saturating fit, where it fits better than a line and is nearly reached."""
-    fit = curve_fits.fit_saturation(m.x_T, m.y_T) if len(m.x_T) >= MIN_POINTS else None
-    if not fit or fit.aicc_exponential >= fit.aicc_linear or 3 * fit.tau >= 2 * (m.x_T[-1] - m.x_T[0]):
-        return {}
-    return {"ceiling": fit.a, "tau": fit.tau}
 
 
 def learning_speed(m: MeasuredCurve, rises: bool) -> Finding | None:

@@ -14,6 +14,7 @@ def plot(
     y: str = "accuracy",
     title: str | None = None,
     reference: Annotated[list[Path] | None, Parameter(negative=())] = None,
+    fit: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     column: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> int:
     """Plot runs or curve files, or write the data behind the figure.
@@ -41,13 +42,15 @@ def plot(
         Title above the figure.
     reference
         Curve file to draw in the background. May be repeated.
+    fit
+        Draw a sigmoid fit behind each line, and the interval of the level that it tends to.
     column
         Draw the figure for one column of a two-column paper, with small type.
     """
     from passus.console import print_next_commands
     from passus.figures import export, kinds
 
-    figure = kinds.figure(list(sources), kind, x, y, title, list(reference or []))
+    figure = kinds.figure(list(sources), kind, x, y, title, list(reference or []), fit)
     export.draw(figure, out, column=column)
     print(f"{'data' if out.suffix == '.csv' else 'figure'}: {out}")
     arguments = " ".join(map(str, sources))

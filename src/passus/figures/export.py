@@ -84,6 +84,7 @@ def _series_to_json(s: Series) -> dict[str, Any]:
     columns = {key: [_finite(getattr(p, key)) for p in s.points] for key in ("x", "y", "low", "high", "tokens", "tokens_p95")}
     points = {key: values for key, values in columns.items() if key in "xy" or any(v is not None for v in values)}
     fields = {key: getattr(s, key) for key in ("name", "panel", "seeds", "faint", "reference", "approximate", "parameters")}
+    fields |= {"fit": str(s.fit)} if s.fit else {}
     return fields | {"line": line_of(s), "style": _style_to_json(s.style), "points": points}
 
 

@@ -43,7 +43,7 @@ KINDS = ("curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "profile",
 
 def figure(
     sources: Sequence[Path], kind: str = "curves", x: str | None = None, y: str = "accuracy", title: str | None = None,
-    references: Sequence[Path] = (),
+    references: Sequence[Path] = (), fit: bool = False,
 ) -> Figure:  # fmt: skip
     """Builds a figure of any kind. x is by default training progress for heatmaps and reward models, else the step."""
     if kind not in KINDS:
@@ -52,9 +52,12 @@ def figure(
         raise UsageError(f"references in a {kind}", expected="kind = 'curves'")
     if kind not in ("curves", "heatmap") and y != "accuracy":
         raise UsageError(f"y = {y!r} in a {kind}", expected="accuracy", write="kind = 'curves'")
+    if fit and (kind != "curves" or y != "accuracy"):
+        raise UsageError(f"--fit in a {kind} of {y}", expected="curves of accuracy", write="--kind curves --y accuracy")
     match kind:
         case "curves":
-            return curves(sources, x, y, title, references)
+            made = curves(sources, x, y, title, references)
+            return _with_fits(made) if fit else made
         case "grid":
             return grid(sources, x or "step", title)
         case "heatmap":
@@ -108,6 +111,12 @@ def curves(
         series += macro_means([s for s in series if not s.faint], "Average")
     made = Figure(title or "", x_label(x), Y_AXES.get(y, y), series, curves_note(series), marks=marks)
     return _with_baselines(made, runs) if are_reward_models and y == "accuracy" else made
+
+
+def _with_fits(figure: Figure) -> Figure:
+    from passus.figures.fits import with_fits  # scipy.optimize takes a while to import
+
+    return with_fits(figure)
 
 
 def _file_series(files: Sequence[Path]) -> tuple[list[Series], set[tuple[str, str]]]:

@@ -3,6 +3,7 @@
 import math
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from passus.figures.matplotlib_layout import (
@@ -18,7 +19,7 @@ from passus.figures.matplotlib_layout import (
     set_title,
 )
 from passus.figures.placement import ink, marker_interval, max_points, spread, thinned
-from passus.figures.spec import Figure, Mark, PlotPoint, Series, Style, line_of
+from passus.figures.spec import Figure, FitPart, Mark, PlotPoint, Series, Style, line_of
 from passus.figures.styles import ACCURACY, TOKENS
 
 LEGEND_INSIDE = 5
@@ -34,9 +35,10 @@ MARKER_SIZES = {"*": 9, "P": 6.5, "X": 6}
 
 def draw_curves(figure: Figure, sheet: Sheet) -> Any:
     panels = figure.panels
-    names = list(dict.fromkeys(s.name for s in figure.series if not s.faint and line_of(s)))
+    names = list(dict.fromkeys(s.name for s in figure.series if not s.faint and not s.fit and line_of(s)))
+    has_fits = any(s.fit for s in figure.series)
     longest = max(map(len, names), default=0)
-    apart = figure.kind == "curves" and _end_together(figure.series)  # profiles all end at 0
+    apart = figure.kind == "curves" and not has_fits and _end_together(figure.series)  # profiles all end at 0
     at_ends = len(panels) == 1 and len(names) > LEGEND_INSIDE and _labels_fit(names, sheet) and apart
     crowded = len(names) > LEGEND_INSIDE or (len(names) > 1 and (len(panels) > 1 or sheet.width is not None))
     below = crowded and not at_ends
@@ -84,11 +86,16 @@ def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
         for n, s in enumerate(shown):
             _draw_profile(ax, s, thinned(s.points, most), n / len(shown), 1 if sheet.width is None else 0.75)
         shown = []
-    for s in shown:
+    fitted = {s.line for s in shown if s.fit}
+    for level, s in enumerate(s for s in shown if s.fit is FitPart.LEVEL):
+        _draw_level(ax, s, level)
+    for s in (s for s in shown if s.fit is not FitPart.LEVEL):
         points = thinned(s.points, most)
         label = s.name if line_of(s) else None
         every = marker_interval(figure, points)
-        if s.faint:
+        if s.fit:
+            _draw_line(ax, points, s.style, linewidth=1.3, zorder=2)
+        elif s.faint:
             _draw_line(ax, points, s.style, linewidth=0.7, alpha=0.45, marker=None)
         elif s.reference:
             _draw_line(ax, points, s.style, linewidth=1.2, zorder=1.5, label=label, markersize=4, markevery=every)
@@ -96,7 +103,8 @@ def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
             scale = 1 if sheet.width is None else 0.75
             width = (2.2 if s.seeds else 1.4 if len(points) <= LONG else 0.9) * scale
             size = MARKER_SIZES.get(s.style.marker, 5) * scale
-            _draw_line(ax, points, s.style, linewidth=width, zorder=3, label=label, markersize=size, markevery=every)
+            style = replace(s.style, dash="none") if s.name in fitted else s.style  # the fit is the line
+            _draw_line(ax, points, style, linewidth=width, zorder=3, label=label, markersize=size, markevery=every)
             _draw_band(ax, points, s.style.colour)
     _finish_panel(ax, figure, panel, sheet)
 
@@ -108,6 +116,14 @@ def _draw_profile(ax: Any, s: Series, points: Sequence[PlotPoint], shift: float,
     label = s.name if line_of(s) else None
     _draw_line(ax, points, s.style, **look, zorder=3, label=label, markevery=(int(shift * every), every))
     _draw_band(ax, points, s.style.colour, step="post")
+
+
+def _draw_level(ax: Any, s: Series, number: int) -> None:
+    """Draws the level that a fit tends to as a bracket. Brackets of several lines stand side by side."""
+    (p,) = s.points
+    assert p.low is not None and p.high is not None
+    look = {"color": s.style.colour, "linewidth": 1.6, "capsize": 3, "marker": "_", "zorder": 2.5}
+    ax.errorbar([p.x * (1 + 0.015 * number)], [p.y], [[p.y - p.low], [p.high - p.y]], **look)
 
 
 def _draw_line(ax: Any, points: Sequence[PlotPoint], style: Style, **look: Any) -> None:

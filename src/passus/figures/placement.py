@@ -34,7 +34,9 @@ def thinned(points: list[PlotPoint], most: int) -> list[PlotPoint]:
 
 def marker_interval(figure: Figure, points: Sequence[PlotPoint]) -> int:
     """Returns n such that every n-th point of a line gets a marker."""
-    shown = sum(len(s.points) for s in figure.series if not s.faint and len(s.points) <= MARKED) * (2 if figure.y2 else 1)
+    shown = sum(len(s.points) for s in figure.series if not s.faint and not s.fit and len(s.points) <= MARKED) * (
+        2 if figure.y2 else 1
+    )
     return max(1, len(points) // 10) if len(points) > MARKED else max(1, -(-shown // MAX_MARKERS))
 
 

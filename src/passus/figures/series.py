@@ -1,5 +1,6 @@
 """From curves to the series of a figure: places on the x-axis, seeds joined to means, alarms as marks."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,19 +26,26 @@ def series_of_runs(curves: Sequence[Curve], x: str, y: str) -> list[Series]:
         origin = curve.origin
         assert origin is not None  # only curve files have none
         place = places.get(origin) or places.setdefault(origin, x_of_step(origin, x))
-        points = [point for p in curve.points if (point := _plot_point(p, place(int(p.x)), y)) is not None]
+        points = [point for p in curve.points if (point := _plot_point(p, place(int(p.x)), y, curve)) is not None]
         series.append(Series(origin.model, curve.benchmark, points, origin.family, origin, curve=curve.name))
         series[-1].parameters, series[-1].temperature = origin.parameters, curve.temperature
     return [s for s in series if s.points]
 
 
-def _plot_point(p: CurvePoint, x: float | None, y: str) -> PlotPoint | None:
+def _plot_point(p: CurvePoint, x: float | None, y: str, curve: Curve) -> PlotPoint | None:
     """Returns None where the step has no place on the x-axis, and for the length of a reward model, which writes nothing."""
     if x is None:
         return None
     if y == "length":
         return PlotPoint(x, p.tokens, None, None, int(p.x), p.tokens, p.tokens_p95) if p.tokens is not None else None
-    return PlotPoint(x, p.y, p.low, p.high, int(p.x), p.tokens, p.tokens_p95, p.score)
+    return PlotPoint(x, p.y, p.low, p.high, int(p.x), p.tokens, p.tokens_p95, p.score, _se(p, curve))
+
+
+def _se(p: CurvePoint, curve: Curve) -> float | None:
+    """Returns the recorded standard error of a point, else an upper bound where the number of items is known."""
+    from passus.stats.intervals import counted_se
+
+    return p.se if p.se is not None or not curve.n else float(counted_se(p.y, curve.n * (curve.k or 1)))
 
 
 def series_of_file(path: Path) -> tuple[list[Series], tuple[str, str]]:
@@ -45,7 +53,8 @@ def series_of_file(path: Path) -> tuple[list[Series], tuple[str, str]]:
     curves = read_curve_file(path)
     series = [
         Series(
-            c.name, c.benchmark or curves.y, [PlotPoint(p.x, p.y, p.low, p.high, tokens=p.tokens) for p in c.points],
+            c.name, c.benchmark or curves.y,
+            [PlotPoint(p.x, p.y, p.low, p.high, tokens=p.tokens, se=_se(p, c)) for p in c.points],
             family_in(c.name), parameters=parameters_in(c.name), approximate=any(p.approximate for p in c.points), curve=c.name,
         )
         for c in curves.series
@@ -118,7 +127,11 @@ def _mean_point(points: list[PlotPoint]) -> PlotPoint:
     from passus.stats.intervals import seed_interval
 
     interval = seed_interval([p.y for p in points])
-    return PlotPoint(sum(p.x for p in points) / len(points), interval.mean, interval.low, interval.high, points[0].step)
+    errors = [p.se for p in points if p.se is not None]
+    se = math.hypot(*errors) / len(points) if len(errors) == len(points) else None
+    return PlotPoint(
+        sum(p.x for p in points) / len(points), interval.mean, interval.low, interval.high, points[0].step, se=se
+    )  # fmt: skip
 
 
 def item_series(items: ItemOutcomes, panel: str, place: Callable[[int], float | None]) -> tuple[list[Series], list[Change]]:

@@ -1,6 +1,7 @@
 """A figure as plain data: panels of series with points, and the style of each. `matplotlib_render` draws it."""
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 from passus.formatting import printable, printable_line
@@ -24,6 +25,16 @@ class PlotPoint:
     tokens_p95: float | None = None
     score: float | None = None
     """Mean score of the completions by the reward model in [reward]."""
+    se: float | None = None
+    """Standard error over the fixed item set, where it is known."""
+
+
+class FitPart(StrEnum):
+    """A part of a fit: what the eval points cover, what lies beyond them, and the level that the fit tends to."""
+
+    SEEN = "seen"
+    BEYOND = "beyond"
+    LEVEL = "level"
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,8 @@ class Series:
     """Whether its values were read off a chart."""
     curve: str = ""
     """Name of the curve in the analysis, which has one name for all seeds."""
+    fit: FitPart | None = None
+    """Part of the fit of another series that it is; None for data."""
 
 
 @dataclass(frozen=True)

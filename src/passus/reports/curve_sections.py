@@ -10,10 +10,13 @@ MAX_POINTS = 8
 """Eval points of a curve that a page shows unfolded."""
 S, N, U = Conclusion.SUPPORTED, Conclusion.NOT_SUPPORTED, Conclusion.UNDERPOWERED
 PARAGRAPHS = [
-    {"A1": {S, N, U}, "A8": {S}, "A13": {S}, "A2": {S, N, U}, "A3": {S, N, U}, "A4": {S}, "A5": {S}, "A16": {S, N}},
+    {
+        "A1": {S, N, U}, "A8": {S}, "A13": {S}, "A2": {S, N, U}, "A22": {S, U}, "A3": {S, N, U}, "A4": {S}, "A5": {S},
+        "A16": {S, N},
+    },
     {"A10": {S, N}, "A17": {S, N}},
     {"A14": {S, N}, "A18": {S, N}},
-]
+]  # fmt: skip
 """Analyses that a curve's paragraphs report, and the conclusions they report."""
 
 

@@ -38,6 +38,8 @@ class CurvePoint:
     """95th percentile of the length of completions."""
     score: float | None = None
     """Mean score of the completions by the reward model in [reward]."""
+    se: float | None = None
+    """Standard error over the fixed item set, where the run recorded it."""
 
 
 @dataclass

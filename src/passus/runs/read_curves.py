@@ -142,7 +142,9 @@ def check_one_extraction(points_by_run: Mapping[RunFolder, Sequence[EvalPoint]])
 
 def _curve_point(point: EvalPoint) -> CurvePoint:
     low, high = _bounds(point)
-    return CurvePoint(point.step, point.acc, low, high, point.tokens_mean, tokens_p95=point.tokens_p95, score=point.score)
+    return CurvePoint(
+        point.step, point.acc, low, high, point.tokens_mean, tokens_p95=point.tokens_p95, score=point.score, se=point.se
+    )
 
 
 def _bounds(point: EvalPoint) -> tuple[float | None, float | None]:

@@ -117,6 +117,15 @@ def fixed_set_se(correct_QK: np.ndarray) -> float:
     return float(np.sqrt((p_Q * (1 - p_Q)).sum() / (samples - 1)) / items)
 
 
+def counted_se(mean: np.ndarray | float, samples: int) -> np.ndarray:
+    """Computes an upper bound of the same where only the mean and the number of samples are known, as in a chart.
+
+    0 and 1 are not without noise: one more right and one more wrong sample are added.
+    """
+    smoothed = (np.asarray(mean, dtype=float) * samples + 1) / (samples + 2)
+    return np.asarray(np.sqrt(smoothed * (1 - smoothed) / samples))
+
+
 def best_of_k_se(probability_Q: np.ndarray, groups: float) -> float:
     """Computes an upper bound of the same for best-of-k accuracy, where a pool of candidates holds `groups` groups of k."""
     probability_Q = np.asarray(probability_Q, dtype=float)
