@@ -8,10 +8,17 @@ Shapes: S eval points, Q items.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 
 from passus.analysis.measured_curve import MeasuredCurve, final_points, x_at, x_range
+
+MAX_ALL_PAIRS = 20
+"""Lines of which all pairs are compared (190). Of more, each is compared with the first: the level is shared by all comparisons,
+so that 19,900 of them would leave nothing to any. The first is fixed beforehand; the best one would be chosen by its luck."""
+Compared = TypeVar("Compared")
 
 
 @dataclass
@@ -69,6 +76,11 @@ def final_item_means(lines: Sequence[ComparedLine]) -> list[np.ndarray] | None:
     """Returns the item means [Q] of each line at its end; None where the lines were not measured on the same items."""
     means = [m.mean(0) for line in lines if same_items(lines[0], line) and (m := line.means_SQ(line.steps)) is not None]
     return means if len(means) == len(lines) else None
+
+
+def compared_pairs(lines: Sequence[Compared]) -> list[tuple[Compared, Compared]]:
+    """Returns the pairs that are compared: all, or each with the first where there are too many."""
+    return list(combinations(lines, 2)) if len(lines) <= MAX_ALL_PAIRS else [(lines[0], other) for other in lines[1:]]
 
 
 def common_points(lines: Sequence[ComparedLine]) -> list[float]:

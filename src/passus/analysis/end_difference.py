@@ -9,11 +9,10 @@ Shapes: S runs or eval points, Q items.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
-from passus.analysis.compared_line import ComparedLine, same_items
+from passus.analysis.compared_line import ComparedLine, compared_pairs, same_items
 from passus.analysis.finding import Scope
 from passus.stats import intervals, paired_tests, power, resampling, unpaired_tests
 from passus.stats.run_spread import RunSpread, item_variance, run_difference, run_spread
@@ -47,11 +46,11 @@ Pair = tuple[str, str]
 
 
 def end_differences(lines: Sequence[ComparedLine]) -> dict[Pair, Difference]:
-    """Compares all pairs of lines of one benchmark: over runs, else paired over items, else by counts, else by points only."""
+    """Compares the pairs of lines of one benchmark: over runs, else paired over items, else by counts, else by points only."""
     ends = [line.ends for line in lines]
     spread = run_spread(ends)
     differences = {}
-    for i, j in combinations(range(len(lines)), 2):
+    for i, j in compared_pairs(range(len(lines))):
         a, b = lines[i], lines[j]
         has_runs = min(len(a.curves), len(b.curves)) >= MIN_RUNS
         differences[a.name, b.name] = _over_runs(a, b, spread, ends, i, j) if has_runs else _checkpoints(a, b)
@@ -158,12 +157,12 @@ def _spread_words(spread: RunSpread, runs_a: int, runs_b: int) -> str:
 
 
 def overall_differences(benchmarks: Sequence[Sequence[ComparedLine]]) -> dict[Pair, Difference]:
-    """Compares all pairs of lines over the benchmarks that both have, each counting the same; two benchmarks at least."""
+    """Compares the pairs of lines over the benchmarks that both have, each counting the same; two benchmarks at least."""
     by_name = [{line.name: line for line in lines} for lines in benchmarks]
     names = list(dict.fromkeys(name for lines in by_name for name in lines))
     over_runs = _overall_over_runs(by_name, names)
     differences = {}
-    for a, b in combinations(names, 2):
+    for a, b in compared_pairs(names):
         pairs = [(lines[a], lines[b]) for lines in by_name if a in lines and b in lines]
         difference = over_runs.get((a, b)) or (_overall_over_items(pairs) if len(pairs) > 1 else None)
         if difference is not None:
@@ -190,7 +189,7 @@ def _overall_over_runs(by_name: Sequence[dict[str, ComparedLine]], names: Sequen
     ends_by_name = {name: means for name in names if (means := _mean_ends(by_name, name))}
     ends, known = list(ends_by_name.values()), list(ends_by_name)
     spread, differences = run_spread(ends), {}
-    for i, j in combinations(range(len(known)), 2):
+    for i, j in compared_pairs(range(len(known))):
         if min(len(ends[i]), len(ends[j])) >= MIN_RUNS:
             basis = f"mean of {len(by_name)} benchmarks, {_spread_words(spread, len(ends[i]), len(ends[j]))}"
             difference = _run_level(spread, ends, i, j, 0.0, basis, None)
