@@ -16,8 +16,8 @@ import numpy as np
 from passus.analysis.measured_curve import MeasuredCurve, final_points, x_at, x_range
 
 MAX_ALL_PAIRS = 20
-"""Lines of which all pairs are compared (190). Of more, each is compared with the first: the level is shared by all comparisons,
-so that 19,900 of them would leave nothing to any. The first is fixed beforehand; the best one would be chosen by its luck."""
+"""Lines of which all pairs are compared (190). Of more, each is compared with the first: all comparisons share the level, and
+19,900 would leave nothing to any. The first is fixed beforehand; the best one would be chosen by its luck."""
 Compared = TypeVar("Compared")
 
 

@@ -47,7 +47,7 @@ def comparison(a: ComparedLine, b: ComparedLine, difference: Difference) -> Find
         verdict = conclude(difference.p, abs(difference.mean), difference.detectable)
     sentence = _finish(a.name, b.name, difference, f"{p_value(difference.p)}, {difference.basis}")
     sentence += f" {a.name} is above at {_count_above(a, b)}."
-    if verdict is Conclusion.UNDERPOWERED and difference.detectable is not None:
+    if verdict is Conclusion.UNDERPOWERED and difference.detectable is not None and np.isfinite(difference.detectable):
         sentence += f" Less than {100 * difference.detectable:.0f} points could not be detected."
     return _pair_finding(names, a.benchmark, claim, verdict, f"{sentence} {difference.caveat}", difference)
 
@@ -94,11 +94,7 @@ def _tiers(findings: Sequence[Finding], lines: list[ComparedLine]) -> Finding:
     ordered = ", ".join(f"{line.name} {share(line.end)}" for line in sorted(lines, key=lambda line: -line.end))
     runs = min(len(line.curves) for line in lines)
     if len(lines) > MAX_ALL_PAIRS:
-        sentence = f"{len(lines)} lines: of more than {MAX_ALL_PAIRS}, each is compared with the first ({names[0]}) only, and a "
-        sentence += f"ranking needs all {len(lines) * (len(lines) - 1) // 2:,} comparisons. Analyse fewer runs together to rank "
-        sentence += f"them. Final accuracies lie between {share(min(line.end for line in lines))} and "
-        sentence += f"{share(max(line.end for line in lines))}."
-        return _no_tiers(lines, sentence, runs)
+        return _no_tiers(lines, _too_many(lines), runs)
     tested = [f for f in pairs.values() if f.scope is Scope.CONFIGURATION and f.p is not None]
     if len(tested) < len(pairs):
         sentence = f"Final accuracies are {ordered}. "
@@ -125,6 +121,15 @@ def _no_tiers(lines: list[ComparedLine], sentence: str, runs: int) -> Finding:
     return Finding("A7", "all", lines[0].benchmark, TIERS, Conclusion.UNTESTABLE, level, sentence, seeds=runs)
 
 
+def _too_many(lines: list[ComparedLine]) -> str:
+    lowest, highest = (share(pick(line.end for line in lines)) for pick in (min, max))
+    sentence = f"{len(lines)} lines end between {lowest} and {highest}. Of more than {MAX_ALL_PAIRS}, each is compared with "
+    sentence += (
+        f"the first only ({lines[0].name}), and a ranking needs all {len(lines) * (len(lines) - 1) // 2:,} comparisons: "
+    )
+    return sentence + "analyse fewer runs together to rank them."
+
+
 def pair_name(a: str, b: str) -> str:
     return f"{a} and {b}"
 
@@ -145,13 +150,10 @@ def common_start(lines: list[ComparedLine]) -> Finding:
     adjusted = multiplicity.holm(ps)
     smallest = float(np.nanmin(adjusted))
     different = int((adjusted < 0.05).sum())
-    sentence = f"{span}; {different} of {len(ps)} pairs {_with_first(lines)}differ after Holm's correction (smallest {p_value(smallest)})."
+    pairs = f"{len(ps)} pairs" + (f" with {lines[0].name}" if len(lines) > MAX_ALL_PAIRS else "")
+    sentence = f"{span}; {different} of {pairs} differ after Holm's correction (smallest {p_value(smallest)})."
     level = "L2" if lowest.curves[0].items is not None else "L1"
     return Finding("A9", "all", lowest.benchmark, claim, supported_if(different > 0), level, sentence, p=smallest)
-
-
-def _with_first(lines: list[ComparedLine]) -> str:
-    return f"with {lines[0].name} " if len(lines) > MAX_ALL_PAIRS else ""
 
 
 def _start_p(a: ComparedLine, b: ComparedLine) -> float:

@@ -82,7 +82,7 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """Returns the finding without missing and non-finite values."""
         numbers = {key: value for key, value in self.numbers.items() if math.isfinite(value)}
-        has_interval = self.low is not None and self.high is not None
+        has_interval = self.low is not None and self.high is not None and math.isfinite(self.low + self.high)
         fields = {
             "id": self.id, "name": self.name, "series": self.series, "benchmark": self.benchmark, "claim": self.claim,
             "scope": str(self.scope), "verdict": str(self.verdict), "level": self.level, "evidence": self.evidence,

@@ -14,8 +14,8 @@ from scipy.special import fdtrc
 from passus.analysis.compared_line import ComparedLine, same_items
 from passus.analysis.finding import Conclusion, Finding
 from passus.analysis.wording import supported_if
-from passus.formatting import p_value
-from passus.stats import resampling, variance
+from passus.formatting import p_value, share
+from passus.stats import intervals, resampling, variance
 
 RESAMPLES = 1000
 MIN_SEEDS = 3
@@ -39,6 +39,9 @@ def sensitivity(lines: list[ComparedLine]) -> Finding | None:
         sentence = f"{count} seeds per setting: {MIN_SEEDS} are needed."
         return Finding("A19", "all", lines[0].benchmark, CLAIM, Conclusion.UNDERPOWERED, "L3", sentence)
     ends_N = np.array([end for line in lines for end in line.ends])
+    if np.ptp(ends_N) < 1e-12:
+        sentence = f"All {len(ends_N)} runs end at {share(float(ends_N[0]))}: there is no variance to explain."
+        return Finding("A19", "all", lines[0].benchmark, CLAIM, Conclusion.UNTESTABLE, "L3", sentence)
     line_N: list[Hashable] = [line.name for line in lines for _ in line.curves]
     shares = {name: float(value) for name, value in variance.variance_shares(ends_N, {"setting": line_N}).items()}
     between_df, within_df = len(lines) - 1, len(ends_N) - len(lines)
@@ -66,7 +69,7 @@ def _split(lines: list[ComparedLine], ends_N: np.ndarray) -> tuple[dict[str, flo
     for name, value in shares.items():
         low, high = np.nanquantile(resampled[name], [0.025, 0.975])
         listed.append(f"{name} {value:.0%} (95 % CI {100 * low:.0f} to {100 * high:.0f})")
-    items_se = float(ends_NQ.mean(0).std(ddof=1) / np.sqrt(ends_NQ.shape[1]))
+    items_se = intervals.population_se(ends_NQ.mean(0)[:, None])
     words = f"Shares of the total, with the items resampled: {', '.join(listed)}. Other items would move all final accuracies "
     words += f"together by about {100 * items_se:.1f} points (SE)."
     return shares | {"items_se": items_se}, words

@@ -101,7 +101,8 @@ def _difference_to_majority(chance_Q: np.ndarray, majority_Q: np.ndarray | None)
     if majority_Q is None:
         return {}
     difference = resampling.paired_bootstrap(chance_Q - majority_Q)
-    return {"over_maj": difference.mean, "over_maj_ci": [difference.low, difference.high]}
+    low, high = (difference.low, difference.high) if len(chance_Q) > 1 else (-1.0, 1.0)  # one item bounds nothing
+    return {"over_maj": difference.mean, "over_maj_ci": [low, high]}
 
 
 def item_rows(pool: CandidatePool, scores_QN: np.ndarray) -> list[dict[str, Any]]:

@@ -26,7 +26,9 @@ def crossfit_drop(values_TQ: np.ndarray, window: int = 3, halves: int = 20, seed
     windows_QM = window_means(values_TQ.T, window)
     draws_RQ = np.rint(bootstrap_weights([items], 500, seed) * items)
     _, best_HR, last_HR = _crossfit(np.vstack([np.ones(items), draws_RQ]), windows_QM, halves, seed)
-    drops_R = np.nanmean(best_HR - last_HR, axis=0)  # a half that lost all its items says nothing
+    gaps_HR = best_HR - last_HR
+    count_R = (~np.isnan(gaps_HR)).sum(0)  # a halving that leaves a half without items says nothing
+    drops_R = np.nansum(gaps_HR, axis=0) / np.where(count_R, count_R, np.nan)
     low, high = np.nanquantile(drops_R[1:], [0.025, 0.975])
     return Interval(float(drops_R[0]), float(low), float(high))
 
@@ -51,9 +53,9 @@ def _crossfit(
     # All halves in one product: many small ones spend their time on waking threads.
     columns = (halves_HQ.T[:, :, None] * values_QM[:, None]).reshape(items, -1)
     half_HRM = (weights_RQ @ columns).reshape(len(weights_RQ), halves, -1).swapaxes(0, 1)
-    n_HR1 = (halves_HQ @ weights_RQ.T)[:, :, None]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = half_HRM / n_HR1, (weights_RQ @ values_QM - half_HRM) / (weights_RQ.sum(1, keepdims=True) - n_HR1)
+    n_HR1, size_R1 = (halves_HQ @ weights_RQ.T)[:, :, None], weights_RQ.sum(1, keepdims=True)
+    n_HR1 = np.where((n_HR1 == 0) | (n_HR1 == size_R1), np.nan, n_HR1)
+    means = half_HRM / n_HR1, (weights_RQ @ values_QM - half_HRM) / (size_R1 - n_HR1)
     chosen, best, last = [], [], []
     for here_HRM, there_HRM in (means, means[::-1]):
         chosen.append(here_HRM.round(9).argmax(2))  # ties go to the first, on every machine

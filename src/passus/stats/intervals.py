@@ -111,6 +111,11 @@ def best_of_k_se(probability_Q: np.ndarray, groups: float) -> float:
 
 
 def population_se(correct_QK: np.ndarray) -> float:
-    """Computes the standard error of the mean over the population of items, where the items are redrawn as well."""
+    """Computes the standard error of the mean over the population of items, where the items are redrawn as well.
+
+    One item shows no spread between items; the bound is that of items which are always correct or never.
+    """
     means_Q = np.asarray(correct_QK, dtype=float).mean(1)
+    if len(means_Q) == 1:
+        return float(np.sqrt(means_Q[0] * (1 - means_Q[0])))
     return float(means_Q.std(ddof=1) / np.sqrt(len(means_Q)))
