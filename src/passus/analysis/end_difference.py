@@ -14,7 +14,6 @@ import numpy as np
 
 from passus.analysis.compared_line import ComparedLine, compared_pairs, same_items
 from passus.analysis.finding import Scope
-from passus.analysis.wording import item_count
 from passus.stats import intervals, paired_tests, power, resampling, unpaired_tests
 from passus.stats.run_spread import RunSpread, item_variance, run_difference, run_spread
 
@@ -63,7 +62,7 @@ def _checkpoints(a: ComparedLine, b: ComparedLine) -> Difference:
     mine, theirs = a.means_SQ(a.steps), b.means_SQ(b.steps)
     if mine is not None and theirs is not None and same_items(a, b):
         differences_QS = (mine - theirs).T
-        basis = f"paired over {item_count(len(differences_QS))} x {_samples(a, b)} samples, {a.compared_at}"
+        basis = f"paired over {len(differences_QS)} items x {_samples(a, b)} samples, {a.compared_at}"
         return _paired([differences_QS], basis, a, b)
     n_a, n_b = a.curves[0].curve.n, b.curves[0].curve.n
     gap = a.end - b.end

@@ -8,7 +8,7 @@ from scipy.special import stdtr, stdtrit
 
 from passus.analysis.finding import Conclusion, Finding, conclude
 from passus.analysis.measured_curve import DETECTABLE_Z, MeasuredCurve
-from passus.analysis.wording import amount, ci, item_count, supported_if
+from passus.analysis.wording import amount, ci, supported_if
 from passus.formatting import p_value, points, share
 from passus.stats import p_values, paired_tests, power, resampling
 from passus.stats.intervals import Interval
@@ -30,7 +30,7 @@ def improvement(m: MeasuredCurve) -> Finding:
         interval, p, detectable = _gain_with_wiggle(differences_Q, m.noise, m.window)
         noise = f", with {100 * m.noise.wiggle:.1f} points of movement between checkpoints"
     verdict = conclude(p, gain, detectable)
-    evidence = f"({ci(interval.low, interval.high)}, {p_value(p)}, {item_count(len(differences_Q))}{noise})"
+    evidence = f"({ci(interval.low, interval.high)}, {p_value(p)}, {len(differences_Q)} items{noise})"
     sentence = f"{_gain_words(m, verdict)} {evidence}{_rise_meaning(verdict)}"
     return m.finding("A1", RISES, verdict, sentence, numbers={"gain": gain}, low=interval.low, high=interval.high, p=p)
 
@@ -58,7 +58,7 @@ def _improvement_of_points(m: MeasuredCurve) -> Finding:
     p = p_values.normal_p(rise / se)
     verdict = conclude(p, rise if gain > 0 else 0.0, DETECTABLE_Z * se)  # a curve that ends below its start has not risen
     span = f"From the first {third} eval points to the last {third}" if third > 1 else "From the first eval point to the last"
-    sentence = f"{_gain_words(m, verdict)}. {span} it changes by {points(rise)} ({p_value(p)} for {item_count(m.curve.n or 0)})"
+    sentence = f"{_gain_words(m, verdict)}. {span} it changes by {points(rise)} ({p_value(p)} for these {m.curve.n} items)"
     return m.finding(
         "A1", RISES, verdict, sentence + _rise_meaning(verdict), numbers={"gain": gain, "thirds": rise}, p=p
     )  # fmt: skip

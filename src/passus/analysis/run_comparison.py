@@ -16,7 +16,7 @@ import numpy as np
 from passus.analysis.finding import OVERALL, Scope
 from passus.analysis.measured_curve import MeasuredCurve, final_points, measure_curve
 from passus.analysis.run_groups import ComparedRuns
-from passus.analysis.wording import ci, item_count
+from passus.analysis.wording import ci
 from passus.errors import UsageError, nearest
 from passus.formatting import p_value, points
 from passus.runs.read_curves import run_curves
@@ -55,9 +55,9 @@ class BenchmarkComparison:
 
     @property
     def sentence(self) -> str:
-        unit = f"{self.seeds[0]} and {self.seeds[1]} runs, {item_count(self.items)} x {self.samples} samples"
+        unit = f"{self.seeds[0]} and {self.seeds[1]} runs, {self.items} items x {self.samples} samples"
         if self.scope is Scope.CHECKPOINT:
-            unit = f"paired over {item_count(self.items)} x {self.samples} samples"
+            unit = f"paired over {self.items} items x {self.samples} samples"
         evidence = f"{ci(self.low, self.high)}, {p_value(self.p)}, {unit}" if self.p == self.p else f"no test, {unit}"
         evidence += f", extraction {self.extract}" if self.extract else ""
         return f"A minus B is {points(self.difference)} ({evidence})."

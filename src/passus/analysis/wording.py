@@ -4,14 +4,10 @@ from passus.analysis.finding import Conclusion
 
 
 def ci(low: float, high: float) -> str:
-    """Formats the confidence interval of a difference of accuracies, in points. NaN: one item has no interval."""
-    if low != low or high != high:
-        return "no interval from one item"
+    """Formats the confidence interval of a difference of accuracies, in points."""
+    if low != low:
+        return "no interval"
     return f"95 % CI {_rounded(low):.1f} to {_rounded(high):.1f}"
-
-
-def item_count(items: int) -> str:
-    return f"{items} item{'s' * (items != 1)}"
 
 
 def amount(value: float) -> str:

@@ -101,8 +101,8 @@ def _difference_to_majority(chance_Q: np.ndarray, majority_Q: np.ndarray | None)
     if majority_Q is None:
         return {}
     difference = resampling.paired_bootstrap(chance_Q - majority_Q)
-    low, high = (difference.low, difference.high) if len(chance_Q) > 1 else (-1.0, 1.0)  # one item bounds nothing
-    return {"over_maj": difference.mean, "over_maj_ci": [low, high]}
+    has_interval = not np.isnan(difference.low)  # one item has none
+    return {"over_maj": difference.mean} | ({"over_maj_ci": [difference.low, difference.high]} if has_interval else {})
 
 
 def item_rows(pool: CandidatePool, scores_QN: np.ndarray) -> list[dict[str, Any]]:

@@ -57,14 +57,12 @@ def paired_bootstrap(
 ) -> Interval:
     """Computes the mean of per-item differences over steps and items (macro over benchmarks), with its percentile interval.
 
-    An item keeps all its steps when it is resampled, so steps need not be independent. A benchmark of one item shows no spread:
-    the bounds are then NaN.
+    An item keeps all its steps when it is resampled, so steps need not be independent. Where a benchmark has one item, or all
+    its items are of one cluster, there is no interval (NaN).
     """
     values_Q = np.asarray(differences_QS, dtype=float)
     values_Q = values_Q.mean(1) if values_Q.ndim == 2 else values_Q
     counts = check_counts(counts, len(values_Q))
-    if min(counts) == 1:
-        return Interval(float(macro_weights(counts) @ values_Q), float("nan"), float("nan"))
     means_R = bootstrap_weights(counts, resamples, seed) @ values_Q.astype(np.float32)
-    low, high = np.quantile(means_R, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(means_R, [(1 - level) / 2, (1 + level) / 2]) if min(counts) > 1 else (np.nan, np.nan)
     return Interval(float(macro_weights(counts) @ values_Q), float(low), float(high))
