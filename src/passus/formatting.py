@@ -8,8 +8,10 @@ FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
-def score(accuracy: float, low: float, high: float) -> str:
+def score(accuracy: float, low: float | None, high: float | None) -> str:
     """Formats an accuracy with its interval: 0.983 [0.970, 0.991]."""
+    if low is None or high is None or low != low:
+        return f"{accuracy:.3f} (no interval: all items are of one cluster)"
     return f"{accuracy:.3f} [{low:.3f}, {high:.3f}]"
 
 

@@ -109,7 +109,7 @@ METRICS = {
     "eval/<benchmark>/rm": Metric(
         "share", "rm@k: the candidate with the best score among k is correct; in a reward model's run, acc is rm@8"
     ),
-    "eval/<benchmark>/rm_ci": Metric("share", "95 % CIs of rm@k, clustered by item"),
+    "eval/<benchmark>/rm_ci": Metric("share", "95 % CIs of rm@k, clustered by item, or by cluster of items"),
     "eval/<benchmark>/mean": Metric("share", "mean@k: a candidate drawn at random from the pool is correct"),
     "eval/<benchmark>/efficiency": Metric("share", "(rm@8 - mean@8) / (pass@8 - mean@8)"),
     "eval/<benchmark>/over_maj": Metric("share", "rm@8 minus maj@8, paired over items"),
@@ -118,6 +118,9 @@ METRICS = {
     ),
     "eval/<benchmark>/score": Metric("", "mean score of the completions by the reward model in [reward]"),
     "eval/<benchmark>/q": Metric("items", "items of the benchmark"),
+    "eval/<benchmark>/clusters": Metric(
+        "clusters", "clusters that the items form, such as passages, where there are fewer than items; the CI is over these"
+    ),
     "eval/<benchmark>/k": Metric("samples", "samples per item"),
 }
 """All recorded metrics by name. evals.jsonl has the eval metrics as plain keys beside `benchmark`."""

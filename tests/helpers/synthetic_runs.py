@@ -1,9 +1,11 @@
 """Run folders with synthetic eval points and item rows."""
 
 import numpy as np
+import pyarrow.parquet
 
 from helpers.small_run import small_config
 from passus.runs.eval_point import EvalPoint
+from passus.runs.row_files import write_row_file
 from passus.runs.run_folder import RunFolder
 from passus.stats import intervals
 
@@ -42,3 +44,11 @@ def columns(benchmark: str, correct_QK: np.ndarray) -> dict[str, list]:
         "sample": list(range(SAMPLES)) * len(correct_QK), "verdict": ["correct" if c else "wrong" for c in correct_QK.flat],
         "extracted": [None] * n, "tokens": [5] * n, "logp": [0.0] * n, "completion": ["\x1b[31mred"] * n, "value": [None] * n,
     }  # fmt: skip
+
+
+def with_clusters(run: RunFolder, names: list[str]) -> RunFolder:
+    """Writes the item rows of a run again, with the cluster of every item."""
+    for path in sorted((run.path / "items").iterdir()):
+        rows = pyarrow.parquet.read_table(path).to_pydict()
+        write_row_file(path, rows | {"cluster": [names[item] for item in rows["item"]]})
+    return run

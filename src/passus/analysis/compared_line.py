@@ -3,10 +3,10 @@
 The summary of a line is fixed beforehand: the mean of the last three eval points that all lines have, and never a step that was
 picked.
 
-Shapes: S eval points, Q items.
+Shapes: S eval points, Q items, or their clusters where the benchmark has some.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
@@ -14,6 +14,10 @@ from typing import TypeVar
 import numpy as np
 
 from passus.analysis.measured_curve import MeasuredCurve, final_points, x_at, x_range
+from passus.runs.curve import ItemOutcomes
+from passus.stats.clusters import cluster_means, unit_values
+
+Collapse = Callable[[np.ndarray, Sequence[str]], np.ndarray]
 
 MAX_ALL_PAIRS = 20
 """Lines of which all pairs are compared (190). Of more, each is compared with the first: all comparisons share the level, and
@@ -49,13 +53,26 @@ class ComparedLine:
         label = self.curves[0].x_label
         return x_at(label, self.steps[0]) if len(self.steps) == 1 else x_range(label, self.steps[0], self.steps[-1])
 
-    def means_SQ(self, steps: Sequence[float]) -> np.ndarray | None:
-        """Returns item means at these eval points over the seeds; None where the seeds were not measured on the same items."""
+    @property
+    def items(self) -> ItemOutcomes | None:
+        """Returns the outcomes of the first seed."""
+        return self.curves[0].items
+
+    @property
+    def has_clusters(self) -> bool:
+        return self.items is not None and bool(self.items.cluster_Q)
+
+    def means_SQ(self, steps: Sequence[float], collapse: Collapse = unit_values) -> np.ndarray | None:
+        """Returns item means at these eval points over the seeds; None where the seeds were not measured on the same items.
+
+        Items of one cluster are collapsed to one unit.
+        """
         items = [m.items for m in self.curves if m.items is not None]
         if len(items) < len(self.curves) or not all(outcomes.same_as(items[0]) for outcomes in items):
             return None
         at = [int(x) for x in steps]
-        return np.asarray(np.mean([outcomes.at(sorted(items[0].item_Q), at).means_TQ for outcomes in items], axis=0))
+        chosen = [outcomes.at(sorted(items[0].item_Q), at) for outcomes in items]
+        return collapse(np.mean([outcomes.means_TQ for outcomes in chosen], axis=0), chosen[0].cluster_Q)
 
     def run_means_SQ(self) -> np.ndarray | None:
         """Returns the item means of every run over the compared eval points; None where runs have other items."""
@@ -73,8 +90,10 @@ def same_items(a: ComparedLine, b: ComparedLine) -> bool:
 
 
 def final_item_means(lines: Sequence[ComparedLine]) -> list[np.ndarray] | None:
-    """Returns the item means [Q] of each line at its end; None where the lines were not measured on the same items."""
-    means = [m.mean(0) for line in lines if same_items(lines[0], line) and (m := line.means_SQ(line.steps)) is not None]
+    """Returns the item means [Q] of each line at its end, for ranks; None where the lines were not measured on the same
+    items."""
+    same = [line for line in lines if same_items(lines[0], line)]
+    means = [m.mean(0) for line in same if (m := line.means_SQ(line.steps, cluster_means)) is not None]
     return means if len(means) == len(lines) else None
 
 

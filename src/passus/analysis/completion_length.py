@@ -15,6 +15,7 @@ from passus.formatting import p_value, share
 from passus.grading.grade import Verdict
 from passus.runs.run_folder import RunFolder
 from passus.stats import coupling, intervals, paired_tests
+from passus.stats.clusters import count_units, unit_values
 
 MIN_COUPLING_POINTS = 8
 
@@ -52,11 +53,12 @@ def token_budget(m: MeasuredCurve) -> Finding | None:
         return None
     numbers, usage = _token_usage(m, correct_QK, tokens_QK)
     claim = "wrong answers are longer than correct ones"
-    longer_Q = _extra_length_when_wrong(correct_QK, tokens_QK)
+    longer_Q, both_Q = _extra_length_when_wrong(correct_QK, tokens_QK)
     if len(longer_Q) < MIN_POINTS:
         sentence = f"{len(longer_Q)} items have both correct and wrong answers: a comparison needs {MIN_POINTS}. {usage}"
         return m.finding("A17", claim, Conclusion.UNTESTABLE, sentence, numbers=numbers)
-    p = paired_tests.sign_flip_test(longer_Q).p
+    clusters = [name for name, both in zip(m.items.cluster_Q, both_Q, strict=False) if both]
+    p = paired_tests.sign_flip_test(unit_values(longer_Q, clusters)).p
     difference = f"{abs(longer_Q.mean()):.1f} tokens {'longer' if longer_Q.mean() > 0 else 'shorter'}"
     sentence = f"Wrong answers are {difference} than correct ones within the {len(longer_Q)} items that have both "
     verdict = supported_if(p < 0.05 and float(longer_Q.mean()) > 0)
@@ -67,7 +69,10 @@ def _token_usage(m: MeasuredCurve, correct_QK: np.ndarray, tokens_QK: np.ndarray
     """Returns the tokens used at the last eval point, in numbers and in words."""
     correct_lengths, wrong_lengths = np.sort(tokens_QK[correct_QK > 0]), tokens_QK[correct_QK == 0]
     accuracy = float(m.y_T[-1])
-    target = int(np.ceil((accuracy - intervals.population_se(correct_QK)) * correct_QK.size))
+    clusters = m.items.cluster_Q if m.items is not None else []
+    has_spread = count_units(clusters, len(correct_QK)) > 1
+    se = intervals.population_se(correct_QK, clusters) if has_spread else 0.0
+    target = int(np.ceil((accuracy - se) * correct_QK.size))
     budget = correct_lengths[min(len(correct_lengths) - 1, max(0, target - 1))]
     numbers = {"budget": float(budget), "right": float(correct_lengths.mean())}
     words = f"At the last eval point {budget:.0f} tokens are enough for all but one standard error of {share(accuracy)}. "
@@ -113,9 +118,10 @@ def verbosity(completions: Sequence[tuple[str, str]]) -> tuple[float, float]:
     return after / max(1, length), repeats / max(1, total)
 
 
-def _extra_length_when_wrong(correct_QK: np.ndarray, tokens_QK: np.ndarray) -> np.ndarray:
-    """Returns the mean length of wrong minus correct samples within each item that has both: hard items are longer anyway."""
+def _extra_length_when_wrong(correct_QK: np.ndarray, tokens_QK: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the mean length of wrong minus correct samples within each item that has both, and which items have both. Hard
+    items are longer anyway."""
     correct_Q, wrong_Q = correct_QK.sum(1), (1 - correct_QK).sum(1)
     both_Q = (correct_Q > 0) & (wrong_Q > 0)
     wrong_length = (tokens_QK * (1 - correct_QK)).sum(1)[both_Q] / wrong_Q[both_Q]
-    return np.asarray(wrong_length - (tokens_QK * correct_QK).sum(1)[both_Q] / correct_Q[both_Q])
+    return np.asarray(wrong_length - (tokens_QK * correct_QK).sum(1)[both_Q] / correct_Q[both_Q]), both_Q

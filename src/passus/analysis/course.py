@@ -14,6 +14,7 @@ import numpy as np
 
 from passus.analysis.finding import Conclusion, Finding
 from passus.analysis.measured_curve import MIN_POINTS, MeasuredCurve
+from passus.analysis.units import unit_means
 from passus.analysis.wording import ci, supported_if
 from passus.formatting import points, share
 from passus.runs.run_folder import RunFolder
@@ -111,8 +112,9 @@ def learning_speed(m: MeasuredCurve, rises: bool) -> Finding | None:
 def _half_interval(m: MeasuredCurve, resamples: int = 400) -> tuple[float, float]:
     """Computes the 95 % CI of the time to half of the gain, with the items resampled."""
     assert m.items is not None
-    weights_RQ = resampling.bootstrap_weights([len(m.items.item_Q)], resamples, seed=0)
-    times_R = speed.times_to_share(m.x_T, weights_RQ @ m.items.means_TQ.T, 0.5)
+    means_TQ = unit_means(m.items)
+    weights_RQ = resampling.bootstrap_weights([means_TQ.shape[1]], resamples, seed=0)
+    times_R = speed.times_to_share(m.x_T, weights_RQ @ means_TQ.T, 0.5)
     return float(np.nanquantile(times_R, 0.025)), float(np.nanquantile(times_R, 0.975))
 
 
@@ -140,8 +142,8 @@ def best_checkpoint(m: MeasuredCurve, falls: bool) -> Finding | None:
     )
     sentence += f"checkpoints would be {100 * luck:.1f} points too high."
     ahead = float(m.y_T[best]) - m.end
-    if m.items is not None and len(m.items.item_Q) >= 4:
-        chosen, unbiased = crossfit.crossfit_best(m.items.means_TQ)
+    if m.items is not None and (means_TQ := unit_means(m.items)).shape[1] >= 4:
+        chosen, unbiased = crossfit.crossfit_best(means_TQ)
         numbers |= {"honest": unbiased, "chosen": float(m.x_T[chosen])}
         ahead = unbiased - m.end
         sentence += f" Chosen on one half of the items and scored on the other it is {share(unbiased)}, against "

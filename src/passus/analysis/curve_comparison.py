@@ -39,7 +39,9 @@ def comparison(a: ComparedLine, b: ComparedLine, difference: Difference) -> Find
     """Compares two lines on one benchmark (A6)."""
     names, claim = pair_name(a.name, b.name), f"“{a.name}” and “{b.name}” end at different accuracies"
     if difference.p != difference.p:
-        reason = "Their noise is unknown." if difference.level == "L0" else "Runs that all end alike leave no spread to test."
+        reason = {"L0": "Their noise is unknown.", "L2": difference.caveat}.get(
+            difference.level, "Runs that all end alike leave no spread to test."
+        )
         sentence = f"{_finish(a.name, b.name, difference, difference.basis)} {reason}"
         return _pair_finding(names, a.benchmark, claim, Conclusion.UNTESTABLE, sentence, difference)
     verdict = supported_if(difference.p < 0.05)

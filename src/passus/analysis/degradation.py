@@ -10,6 +10,7 @@ import numpy as np
 
 from passus.analysis.finding import Conclusion, Finding, conclude
 from passus.analysis.measured_curve import DETECTABLE_Z, MIN_POINTS, WINDOW, MeasuredCurve, x_range
+from passus.analysis.units import unit_means
 from passus.analysis.wording import ci, supported_if
 from passus.formatting import p_value, points, share
 from passus.stats import crossfit, curve_fits, dips, falls, resampling
@@ -38,8 +39,8 @@ def late_degradation(m: MeasuredCurve) -> Finding:
     detectable = DETECTABLE_Z * float(np.sqrt(2 / WINDOW) * m.noise.sd_T.mean())
     before = float(m.x_T[falls.fall_start(m.y_T, m.noise.sd_T, best)])
     low = high = None
-    if m.items is not None and len(m.items.item_Q) >= 4:
-        interval = crossfit.crossfit_drop(m.items.means_TQ, WINDOW)
+    if m.items is not None and (means_TQ := unit_means(m.items)).shape[1] >= 4:
+        interval = crossfit.crossfit_drop(means_TQ, WINDOW)
         drop, low, high = interval.mean, interval.low, interval.high
         sentence = (
             f"The best three eval points minus the last three is {points(drop)} ({ci(low, high)}, {p_value(test.p)}; the "
@@ -114,8 +115,11 @@ def early_dip(m: MeasuredCurve) -> Finding | None:
     third = -(-len(m.x_T) // 3)
     if m.items is None or third < 2:
         return None
-    weights_RQ = resampling.bootstrap_weights([len(m.items.item_Q)], 2000, seed=0)
-    curves_RT = weights_RQ @ m.items.means_TQ.T
+    means_TQ = unit_means(m.items)
+    if means_TQ.shape[1] < 2:
+        return None
+    weights_RQ = resampling.bootstrap_weights([means_TQ.shape[1]], 2000, seed=0)
+    curves_RT = weights_RQ @ means_TQ.T
     if m.noise is not None and m.noise.wiggle:
         curves_RT = curves_RT + np.random.default_rng(0).normal(0, m.noise.wiggle, curves_RT.shape)
     probability, dips_below = surely_below(curves_RT[:, 1 : third + 1] - curves_RT[:, :1])

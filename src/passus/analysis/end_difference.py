@@ -4,7 +4,7 @@ With two runs or more per line, runs are the unit and the difference is one of c
 over all lines. Otherwise items are the unit and the difference is one of checkpoints: where two runs have the same items,
 differences are taken item by item, because an item's difficulty is the same for both and cancels.
 
-Shapes: S runs or eval points, Q items.
+Shapes: S runs or eval points, Q items, or their clusters where the benchmark has some.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ import numpy as np
 
 from passus.analysis.compared_line import ComparedLine, compared_pairs, same_items
 from passus.analysis.finding import Scope
+from passus.analysis.units import one_unit_words, size_words
 from passus.stats import intervals, paired_tests, power, resampling, unpaired_tests
 from passus.stats.run_spread import RunSpread, item_variance, run_difference, run_spread
 
@@ -62,8 +63,8 @@ def _checkpoints(a: ComparedLine, b: ComparedLine) -> Difference:
     mine, theirs = a.means_SQ(a.steps), b.means_SQ(b.steps)
     if mine is not None and theirs is not None and same_items(a, b):
         differences_QS = (mine - theirs).T
-        basis = f"paired over {len(differences_QS)} items x {_samples(a, b)} samples, {a.compared_at}"
-        return _paired([differences_QS], basis, a, b)
+        basis = f"paired over {size_words(a.items)} x {_samples(a, b)} samples, {a.compared_at}"
+        return _paired([differences_QS], basis, [(a, b)])
     n_a, n_b = a.curves[0].curve.n, b.curves[0].curve.n
     gap = a.end - b.end
     if n_a and n_b:
@@ -76,18 +77,24 @@ def _checkpoints(a: ComparedLine, b: ComparedLine) -> Difference:
     return Difference(gap, None, None, float("nan"), None, "L0", f"points only, {a.compared_at}")
 
 
-def _paired(differences: Sequence[np.ndarray], basis: str, a: ComparedLine, b: ComparedLine) -> Difference:
-    """Tests item differences [Q] or [Q, S] of each benchmark; benchmarks count the same."""
-    means = [values.mean(1) if values.ndim == 2 else values for values in differences]
+def _paired(differences: Sequence[np.ndarray], basis: str, pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -> Difference:
+    """Tests unit differences [Q] or [Q, S] of each benchmark; benchmarks count the same."""
+    means, (a, b) = [values.mean(1) if values.ndim == 2 else values for values in differences], pairs[0]
+    items, seeds = sum(len(first.items.item_Q) for first, _ in pairs if first.items is not None), _runs(a, b)
+    if a.items is not None and (too_few := one_unit_words(a.items)):
+        gap = float(means[0].mean())
+        return Difference(gap, None, None, float("nan"), None, "L2", basis, caveat=too_few, items=items, seeds=seeds)
     interval, p, detectable = macro_difference(means)
     return Difference(
-        interval.mean, interval.low, interval.high, p, detectable, "L2", basis, caveat=_caveat(a, b),
-        items=sum(map(len, means)), seeds=_runs(a, b),
+        interval.mean, interval.low, interval.high, p, detectable, "L2", basis, caveat=_caveat(a, b), items=items, seeds=seeds
     )  # fmt: skip
 
 
 def macro_difference(differences: Sequence[np.ndarray]) -> tuple[intervals.Interval, float, float]:
-    """Tests the macro mean of item differences [Q] per benchmark: its interval, p-value and smallest detectable value."""
+    """Tests the macro mean of item differences [Q] per benchmark: its interval, p-value and smallest detectable value.
+
+    Where a benchmark has clusters of items, the differences are those of its clusters.
+    """
     counts, joined_Q = [len(values_Q) for values_Q in differences], np.concatenate(differences)
     interval, test = resampling.paired_bootstrap(joined_Q, counts), paired_tests.sign_flip_test(joined_Q, counts)
     squares = sum(power.detectable_paired_difference(values_Q) ** 2 for values_Q in differences)
@@ -120,7 +127,7 @@ def _over_runs(
     paired = mine is not None and theirs is not None and same_items(a, b)
     added = item_variance(mine, theirs) if mine is not None and theirs is not None and paired else 0.0
     basis = f"{_spread_words(spread, len(ends[i]), len(ends[j]))}, {a.compared_at}"
-    items = mine.shape[1] if mine is not None else None
+    items = len(a.items.item_Q) if mine is not None and a.items is not None else None
     return _run_level(spread, ends, i, j, added, basis, items)
 
 
@@ -171,15 +178,15 @@ def overall_differences(benchmarks: Sequence[Sequence[ComparedLine]]) -> dict[Pa
 
 
 def _overall_over_items(pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -> Difference | None:
-    """Resamples items within each benchmark; None where one of them is not paired."""
+    """Resamples items within each benchmark; None where one of them is not paired, or has one unit only."""
     differences = []
     for a, b in pairs:
         mine, theirs = a.means_SQ(a.steps), b.means_SQ(b.steps)
-        if mine is None or theirs is None or not same_items(a, b):
+        if mine is None or theirs is None or not same_items(a, b) or mine.shape[1] < 2:
             return None
         differences.append((mine - theirs).mean(0))
-    basis = f"mean of {len(pairs)} benchmarks, paired over {sum(map(len, differences))} items"
-    return _paired(differences, basis, *pairs[0])
+    basis = f"mean of {len(pairs)} benchmarks, paired over {size_words(*(a.items for a, _ in pairs))}"
+    return _paired(differences, basis, pairs)
 
 
 def _overall_over_runs(by_name: Sequence[dict[str, ComparedLine]], names: Sequence[str]) -> dict[Pair, Difference]:

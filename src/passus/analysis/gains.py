@@ -1,6 +1,6 @@
 """Questions about what one curve gains: improvement (A1), items solved (A18).
 
-Shapes: Q items.
+Shapes: T eval points, Q items, or their clusters.
 """
 
 import numpy as np
@@ -8,9 +8,11 @@ from scipy.special import stdtr, stdtrit
 
 from passus.analysis.finding import Conclusion, Finding, conclude
 from passus.analysis.measured_curve import DETECTABLE_Z, MeasuredCurve
+from passus.analysis.units import one_unit_words, size_words, unit_means
 from passus.analysis.wording import amount, ci, supported_if
 from passus.formatting import p_value, points, share
 from passus.stats import p_values, paired_tests, power, resampling
+from passus.stats.clusters import unit_values
 from passus.stats.intervals import Interval
 from passus.stats.wiggle import CurveNoise
 
@@ -21,8 +23,12 @@ def improvement(m: MeasuredCurve) -> Finding:
     """Tests the end of the curve against the first eval point (A1)."""
     if m.items is None:
         return _improvement_of_points(m)
-    differences_Q = m.items.means_TQ[-m.window :].mean(0) - m.items.means_TQ[0]
+    means_TQ = unit_means(m.items)
+    differences_Q = means_TQ[-m.window :].mean(0) - means_TQ[0]
     gain = m.end - m.start
+    if too_few := one_unit_words(m.items):
+        sentence = f"{_gain_words(m, Conclusion.UNTESTABLE)}. {too_few}"
+        return m.finding("A1", RISES, Conclusion.UNTESTABLE, sentence, numbers={"gain": gain})
     if m.noise is None or m.noise.wiggle == 0:
         interval, p = resampling.paired_bootstrap(differences_Q[:, None]), paired_tests.sign_flip_test(differences_Q).p
         detectable, noise = power.detectable_paired_difference(differences_Q), ""
@@ -30,7 +36,7 @@ def improvement(m: MeasuredCurve) -> Finding:
         interval, p, detectable = _gain_with_wiggle(differences_Q, m.noise, m.window)
         noise = f", with {100 * m.noise.wiggle:.1f} points of movement between checkpoints"
     verdict = conclude(p, gain, detectable)
-    evidence = f"({ci(interval.low, interval.high)}, {p_value(p)}, {len(differences_Q)} items{noise})"
+    evidence = f"({ci(interval.low, interval.high)}, {p_value(p)}, {size_words(m.items)}{noise})"
     sentence = f"{_gain_words(m, verdict)} {evidence}{_rise_meaning(verdict)}"
     return m.finding("A1", RISES, verdict, sentence, numbers={"gain": gain}, low=interval.low, high=interval.high, p=p)
 
@@ -86,8 +92,10 @@ def items_solved(m: MeasuredCurve) -> Finding | None:
     gained, lost = int((~first_Q & last_Q).sum()), int((first_Q & ~last_Q).sum())
     never, forgotten = int((~ever_Q).sum()), int((ever_Q & ~last_Q).sum())
     test = paired_tests.mcnemar_test(last_Q, first_Q)
+    if len(units_Q := unit_values(last_Q.astype(float) - first_Q, m.items.cluster_Q)) < len(first_Q):
+        test = paired_tests.sign_flip_test(units_Q)
     verdict = supported_if(test.p < 0.05 and gained > lost)
-    sentence = f"{gained} of {len(first_Q)} items are newly solved and {lost} lost from first to last eval point"
+    sentence = f"{gained} of {size_words(m.items)} are newly solved and {lost} lost from first to last eval point"
     sentence += f" ({p_value(test.p)}). Never solved: {never}. Solved at some point but not at the end: {forgotten}."
     numbers: dict[str, float] = {"gained": gained, "lost": lost, "never": never, "forgotten": forgotten}
     return m.finding("A18", "more items are solved than lost", verdict, sentence, numbers=numbers, p=test.p)

@@ -15,6 +15,7 @@ from passus.analysis.compared_line import ComparedLine, common_points, same_item
 from passus.analysis.end_difference import macro_difference
 from passus.analysis.finding import OVERALL, Conclusion, Finding, conclude
 from passus.analysis.measured_curve import MIN_POINTS
+from passus.analysis.units import size_words
 from passus.analysis.wording import ci
 from passus.formatting import p_value, points, share
 from passus.runs.curve import Curve
@@ -117,7 +118,7 @@ def _gap(
         for side in (first, second)
     ]
     sentence = f"{names[0]} minus {names[1]} is {points(interval.mean)}, {share(ends[0])} against {share(ends[1])} "
-    sentence += f"({ci(interval.low, interval.high)}, {p_value(p)}, {sum(map(len, gaps))} items)."
+    sentence += f"({ci(interval.low, interval.high)}, {p_value(p)}, {size_words(*(panel.lines[0].items for panel in panels))})."
     verdict, numbers = conclude(p, interval.mean, detectable), {"difference": interval.mean}
     return Finding("A20", "readers", benchmark, claim, verdict, "L2", sentence, numbers, interval.low, interval.high, p)
 

@@ -17,6 +17,7 @@ from passus.analysis.degradation import surely_below
 from passus.analysis.end_difference import macro_difference
 from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Conclusion, Finding, conclude
 from passus.analysis.measured_curve import DETECTABLE_Z
+from passus.analysis.units import size_words
 from passus.analysis.wording import ci, supported_if
 from passus.formatting import p_value, points, share
 from passus.runs.origin import parameters_in
@@ -71,7 +72,8 @@ def final_order(by_size: LinesBySize) -> Finding:
         return Finding("A12", "all", benchmark, END_HIGHER, Conclusion.UNTESTABLE, level, sentence)
     paired = all(same_items(lines[0], line) for line in lines)
     test = trend_tests.page_test(np.array(groups).T) if paired else trend_tests.jonckheere_test(groups)
-    name = "Page's L over items" if paired else "Jonckheere's test"
+    name = f"Page's L over {size_words(lines[0].items)}" if lines[0].has_clusters else "Page's L over items"
+    name = name if paired else "Jonckheere's test"
     verdict = supported_if(test.p < 0.05)
     meaning = END_HIGHER if verdict is Conclusion.SUPPORTED else "no order by size beyond noise"
     sentence = f"Final accuracies are {ends} ({name}, {p_value(test.p)}): {meaning}."
@@ -122,7 +124,9 @@ def gains(sized: list[LinesBySize]) -> Finding | None:
     if len(parts) < len(sized):
         return None
     interval, p, detectable = macro_difference(parts)
-    items = f"{sum(map(len, parts))} items" + (f" of {len(parts)} benchmarks" if len(parts) > 1 else "")
+    items = size_words(*(_all_lines(by_size)[0].items for by_size in sized)) + (
+        f" of {len(parts)} benchmarks" if len(parts) > 1 else ""
+    )
     sentence = (
         f"Twice the size gains {points(interval.mean)} more over a run ({ci(interval.low, interval.high)}, {p_value(p)}, "
     )

@@ -4,7 +4,7 @@ A and B are single runs, or groups of runs that differ by seed. Two runs or more
 items are the unit, and the difference is one of checkpoints. The summary is fixed: the mean of the last three eval points that
 all have, or the area under the curve. Never a step that somebody picked.
 
-Shapes: S runs of a side, Q items.
+Shapes: S runs of a side, Q items, or their clusters where the benchmark has some.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ import numpy as np
 from passus.analysis.finding import OVERALL, Scope
 from passus.analysis.measured_curve import MeasuredCurve, final_points, measure_curve
 from passus.analysis.run_groups import ComparedRuns
+from passus.analysis.units import unit_means
 from passus.analysis.wording import ci
 from passus.errors import UsageError, nearest
 from passus.formatting import p_value, points
@@ -52,12 +53,16 @@ class BenchmarkComparison:
     scope: Scope = Scope.CHECKPOINT
     seeds: tuple[int, int] = (1, 1)
     """Runs of A and of B."""
+    clusters: int | None = None
+    """Clusters of the items, where there are fewer than items. They take the place of items as the unit."""
 
     @property
     def sentence(self) -> str:
-        unit = f"{self.seeds[0]} and {self.seeds[1]} runs, {self.items} items x {self.samples} samples"
+        clusters = f" in {self.clusters} cluster{'s' * (self.clusters > 1)}" if self.clusters else ""
+        size = f"{self.items} items{clusters} x {self.samples} samples"
+        unit = f"{self.seeds[0]} and {self.seeds[1]} runs, {size}"
         if self.scope is Scope.CHECKPOINT:
-            unit = f"paired over {self.items} items x {self.samples} samples"
+            unit = f"paired over {size}"
         evidence = f"{ci(self.low, self.high)}, {p_value(self.p)}, {unit}" if self.p == self.p else f"no test, {unit}"
         evidence += f", extraction {self.extract}" if self.extract else ""
         return f"A minus B is {points(self.difference)} ({evidence})."
@@ -66,7 +71,7 @@ class BenchmarkComparison:
         """Returns the comparison without values that are not finite."""
         fields = {"smallest" if name == "detectable" else name: value for name, value in vars(self).items()}
         fields |= {"scope": str(self.scope), "seeds": list(self.seeds), "text": self.sentence}
-        return {key: v for key, v in fields.items() if not (isinstance(v, float) and not np.isfinite(v))}
+        return {key: v for key, v in fields.items() if v is not None and not (isinstance(v, float) and not np.isfinite(v))}
 
 
 def has_regressed(comparisons: Sequence[BenchmarkComparison]) -> bool:
@@ -96,6 +101,8 @@ def compare(runs: ComparedRuns, benchmark: str | None = None, summary: Summary =
         for name in ([benchmark] if benchmark else shared)
     }
     comparisons = [_compare_benchmark(name, side) for name, side in sides.items()]
+    for comparison, side in zip(comparisons, sides.values(), strict=True):
+        comparison.clusters = side.units if side.units < len(side.items) else None
     by_temperature: dict[float | None, list[str]] = {}
     for name in sides:  # the items are the same at every temperature, so temperatures are not benchmarks
         by_temperature.setdefault(curves[0][0][name].curve.temperature, []).append(name)
@@ -104,6 +111,8 @@ def compare(runs: ComparedRuns, benchmark: str | None = None, summary: Summary =
             single = [c for c in comparisons if c.benchmark in names]
             overall = OVERALL + (f", temperature {temperature:g}" if temperature is not None else "")
             comparisons.append(_compare_overall(overall, single, [sides[name] for name in names]))
+            if any(c.clusters for c in single):
+                comparisons[-1].clusters = sum(c.clusters or c.items for c in single)
     return comparisons
 
 
@@ -120,7 +129,7 @@ class _Sides:
     steps: list[float]
     items: list[int]
     means: tuple[np.ndarray, np.ndarray]
-    """[S, Q] of A and of B."""
+    """[S, Q] of A and of B. Items of one cluster are collapsed to one unit."""
     last: tuple[np.ndarray, np.ndarray]
     """[Q] of A and of B at the last eval point, as means over runs."""
     samples: str
@@ -140,9 +149,10 @@ class _Sides:
             )
         steps = common if summary == "area" else final_points(common)
         at, items = [int(x) for x in steps], first.items.item_Q
-        outcomes = [[m.items.at(items, at).means_TQ for m in side if m.items is not None] for side in (a, b)]
+        outcomes = [[m.items.at(items, at) for m in side if m.items is not None] for side in (a, b)]
         weights_T = _weights(steps, summary)
-        means, last = ([np.array([fold(run) for run in side]) for side in outcomes] for fold in (weights_T.__matmul__, _last))
+        means = [np.array([weights_T @ unit_means(run) for run in side]) for side in outcomes]
+        last = [np.array([run.means_TQ[-1] for run in side]) for side in outcomes]
         sizes = dict.fromkeys(str(m.items.correct_TQK.shape[2]) for m in every if m.items is not None)
         return cls(
             steps,
@@ -165,9 +175,9 @@ class _Sides:
     def seeds(self) -> tuple[int, int]:
         return len(self.means[0]), len(self.means[1])
 
-
-def _last(means_TQ: np.ndarray) -> np.ndarray:
-    return np.asarray(means_TQ[-1])
+    @property
+    def units(self) -> int:
+        return len(self.differences_Q)
 
 
 def _weights(steps: list[float], summary: Summary) -> np.ndarray:
@@ -219,9 +229,9 @@ def _test(differences_Q: np.ndarray, counts: Sequence[int] | None = None) -> tup
 
 def _compare_overall(benchmark: str, single: list[BenchmarkComparison], sides: list[_Sides]) -> BenchmarkComparison:
     """Compares the mean of the benchmarks, each counting the same."""
-    counts = [len(side.items) for side in sides]
+    items, counts = sum(len(side.items) for side in sides), [side.units for side in sides]
     samples = single[0].samples if len({c.samples for c in single}) == 1 else "several"
-    facts = (sum(counts), samples, single[0].steps)
+    facts = (items, samples, single[0].steps)
     if sides[0].has_runs:
         ends = [np.mean([side.means[n].mean(1) for side in sides], axis=0).tolist() for n in (0, 1)]
         added = sum(item_variance(*side.means) for side in sides) / len(sides) ** 2

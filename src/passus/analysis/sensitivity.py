@@ -16,6 +16,7 @@ from passus.analysis.finding import Conclusion, Finding
 from passus.analysis.wording import supported_if
 from passus.formatting import p_value, share
 from passus.stats import intervals, resampling, variance
+from passus.stats.clusters import unit_levels
 
 RESAMPLES = 1000
 MIN_SEEDS = 3
@@ -97,7 +98,7 @@ def _final_item_means(lines: list[ComparedLine]) -> np.ndarray | None:
     rows: list[np.ndarray] = []
     for line in lines:
         for m in line.curves:
-            means_SQ = ComparedLine(line.name, line.benchmark, [m], line.steps).means_SQ(line.steps)
+            means_SQ = ComparedLine(line.name, line.benchmark, [m], line.steps).means_SQ(line.steps, unit_levels)
             if means_SQ is None or not same_items(lines[0], line):
                 return None
             rows.append(means_SQ.mean(0))

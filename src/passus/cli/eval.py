@@ -169,11 +169,12 @@ def _row_lines(row: dict[str, Any]) -> Iterator[str]:
     name = row.get("benchmark") or f"{row['suite']}, mean over {row['mean_over']}"
     length = f"length {row['tokens_mean']:.1f}  truncated {row['truncated']:.3f}"
     extraction = f"  extract {row['extract']}" if "extract" in row else ""
-    size = f"{row['q']} items x {row['k']}"
+    clusters = f" in {row['clusters']} cluster{'s' * (row['clusters'] > 1)}" if "clusters" in row else ""
+    size = f"{row['q']} items{clusters} x {row['k']}"
     yield f"{name}  accuracy {score(row['acc'], row['ci_low'], row['ci_high'])}  {size}  {length}{extraction}"
     if "rm" in row:
         best_of = [
-            f"{k}: {row['pass'][k]:.3f} / {rm:.3f} [{row['rm_ci'][k][0]:.3f}, {row['rm_ci'][k][1]:.3f}]"
+            f"{k}: {row['pass'][k]:.3f} / {score(rm, *row['rm_ci'][k]) if 'rm_ci' in row else f'{rm:.3f}'}"
             for k, rm in row["rm"].items()
             if k in row["pass"]
         ]

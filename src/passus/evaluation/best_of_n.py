@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from passus.evaluation.candidate_sets import CandidatePool
-from passus.evaluation.item_columns import Columns, correct_QK, row_indices
+from passus.evaluation.item_columns import Columns, cluster_Q, correct_QK, row_indices
 from passus.grading.grade import Verdict, canonical
 from passus.runs.eval_point import BEST_OF, FIELD_BY_KEY, EvalPoint
 from passus.stats import at_k, intervals, resampling
+from passus.stats.clusters import unit_values
 
 RESAMPLES = 2000
 ADDED_KEYS = ("rm", "rm_ci", "mean", "efficiency", "efficiency_ci")
@@ -53,43 +54,46 @@ def reported_k(pool_size: int) -> int:
     return min(BEST_OF, pool_size)
 
 
-def _numbers_by_k(name: str, chances: dict[int, np.ndarray]) -> dict[str, Any]:
+def _numbers_by_k(name: str, chances: dict[int, np.ndarray], clusters_Q: Sequence[str] = ()) -> dict[str, Any]:
     """Returns the mean over items and its CI for each k, from each item's chance of a right choice."""
     means = {str(k): float(chances[k].mean()) for k in sorted(chances)}
-    return {name: means, f"{name}_ci": {str(k): _ci(chances[k]) for k in sorted(chances)}}
+    return {name: means, f"{name}_ci": {str(k): _ci(chances[k], clusters_Q) for k in sorted(chances)}}
 
 
-def _ci(chance_Q: np.ndarray) -> list[float]:
-    interval = intervals.probability_interval(chance_Q)
+def _ci(chance_Q: np.ndarray, clusters_Q: Sequence[str] = ()) -> list[float]:
+    interval = intervals.probability_interval(chance_Q, clusters_Q)
     return [interval.low, interval.high]
 
 
-def rm_at_k_numbers(scores_QN: np.ndarray, correct_QN: np.ndarray, majority_Q: np.ndarray | None = None) -> dict[str, Any]:
+def rm_at_k_numbers(
+    scores_QN: np.ndarray, correct_QN: np.ndarray, majority_Q: np.ndarray | None = None, clusters_Q: Sequence[str] = ()
+) -> dict[str, Any]:
     """Computes rm@k of a reward model's scores, its efficiency, and its difference to maj@k."""
     size = correct_QN.shape[1]
     k = reported_k(size)
     chances = {n: at_k.rm_at_k(scores_QN, correct_QN, n) for n in {*at_k.powers_of_two(size), k}}
-    by_k = _numbers_by_k("rm", chances)
+    by_k = _numbers_by_k("rm", chances, clusters_Q)
     low, high = by_k["rm_ci"][str(k)]
     accuracy = {"q": len(correct_QN), "k": k, "acc": by_k["rm"][str(k)], "ci_low": low, "ci_high": high}
     return (
         accuracy
         | {"mean": float(correct_QN.mean())}
         | by_k
-        | _efficiency(chances[k], correct_QN, k)
+        | _efficiency(chances[k], correct_QN, k, clusters_Q)
         | _difference_to_majority(chances[k], majority_Q)
     )
 
 
-def _efficiency(chance_Q: np.ndarray, correct_QN: np.ndarray, k: int) -> dict[str, Any]:
+def _efficiency(chance_Q: np.ndarray, correct_QN: np.ndarray, k: int, clusters_Q: Sequence[str]) -> dict[str, Any]:
     """Computes (rm@k - mean@k) / (pass@k - mean@k). There is none where a random choice is as good as an oracle's."""
     mean_Q = correct_QN.mean(1)
     gain_Q, largest_gain_Q = chance_Q - mean_Q, at_k.pass_at_k(correct_QN, k) - mean_Q
     if largest_gain_Q.sum() <= 0:
         return {"efficiency": None}
-    weights_RQ = resampling.bootstrap_weights([len(chance_Q)], RESAMPLES)
-    largest_gain_R = weights_RQ @ largest_gain_Q
-    efficiency_R = (weights_RQ @ gain_Q)[largest_gain_R > 0] / largest_gain_R[largest_gain_R > 0]
+    units, largest_units = unit_values(gain_Q, clusters_Q), unit_values(largest_gain_Q, clusters_Q)
+    weights_RQ = resampling.bootstrap_weights([len(units)], RESAMPLES)
+    largest_gain_R = weights_RQ @ largest_units
+    efficiency_R = (weights_RQ @ units)[largest_gain_R > 0] / largest_gain_R[largest_gain_R > 0]
     return {
         "efficiency": float(gain_Q.sum() / largest_gain_Q.sum()),
         "efficiency_ci": np.quantile(efficiency_R, [0.025, 0.975]).tolist(),
@@ -116,6 +120,7 @@ def item_rows(pool: CandidatePool, scores_QN: np.ndarray) -> list[dict[str, Any]
             "benchmark": pool.benchmark, "temperature": 0.0, "item": item.index, "sample": 0,
             "verdict": str(Verdict.CORRECT if right else Verdict.WRONG), "extracted": pool.answers_QN[q][best], "tokens": 0,
             "logp": float(scores_QN[q, best]), "completion": pool.completions_QN[q][best], "value": float(chance_Q[q]),
+            "cluster": item.cluster or None,
         })  # fmt: skip
     return rows
 
@@ -126,6 +131,8 @@ def add_rm_at_k(points: Sequence[EvalPoint], columns: Columns, scores: Sequence[
     for point in points:
         rows = row_indices(columns, point.benchmark, point.temperature)
         scores_QK = np.array([scores[n] for n in rows]).reshape(-1, point.k)
-        numbers = rm_at_k_numbers(scores_QK, correct_QK(columns, point))
-        with_rm.append(replace(point, **{FIELD_BY_KEY[key]: numbers[key] for key in ADDED_KEYS if key in numbers}))
+        numbers = rm_at_k_numbers(scores_QK, correct_QK(columns, point), clusters_Q=cluster_Q(columns, point))
+        # One cluster alone has no spread, so there are no intervals.
+        added = [key for key in ADDED_KEYS if key in numbers and (point.has_interval or not key.endswith("_ci"))]
+        with_rm.append(replace(point, **{FIELD_BY_KEY[key]: numbers[key] for key in added}))
     return with_rm

@@ -256,7 +256,7 @@ def _reading_rows(
     return [
         {
             "item": items_N[n].index, "sample": n % samples, "verdict": str(grade.verdict), "extracted": grade.extracted,
-            "tokens": reading.lengths_N[n], "answer": reading.answers_N[n],
+            "tokens": reading.lengths_N[n], "answer": reading.answers_N[n], "cluster": items_N[n].cluster or None,
         }
         for n, grade in enumerate(reading.grades_N)
     ]  # fmt: skip

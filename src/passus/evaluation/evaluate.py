@@ -23,6 +23,7 @@ from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint
 from passus.runs.row_files import ROWS
 from passus.stats import at_k, intervals
+from passus.stats.clusters import count_units
 from passus.tasks.item import Item
 from passus.tasks.llm_judge import Judge
 
@@ -63,7 +64,7 @@ def _item_rows(
             "benchmark": item.benchmark, "temperature": params.temperature, "item": item.index, "sample": n % params.samples,
             "verdict": str(grade.verdict), "extracted": grade.extracted, "tokens": len(rollout.tokens[n]),
             "logp": float(np.sum(rollout.logps[n])), "completion": graded.texts_N[n],
-            "value": float(grade.verdict is Verdict.CORRECT),
+            "value": float(grade.verdict is Verdict.CORRECT), "cluster": item.cluster or None,
         }
         for n, (item, grade) in enumerate(zip(items_N, graded.grades_N, strict=True))
     ]  # fmt: skip
@@ -78,7 +79,8 @@ def eval_point(
     correct_QK = np.array([row["verdict"] == Verdict.CORRECT for row in rows], dtype=float).reshape(-1, samples)
     answers_N = [row["extracted"] and canonical(row["extracted"]) for row in rows]
     answers_QK = [answers_N[n : n + samples] for n in range(0, len(answers_N), samples)]
-    accuracy = intervals.accuracy_interval(correct_QK)
+    cluster_Q = [row.get("cluster") or "" for row in rows[::samples]]
+    accuracy, clusters = intervals.accuracy_interval(correct_QK, cluster_Q), count_units(cluster_Q, len(correct_QK))
     tokens = [row["tokens"] for row in rows]
     return EvalPoint(
         step=step,
@@ -89,6 +91,7 @@ def eval_point(
         acc=accuracy.mean,
         ci_low=accuracy.low,
         ci_high=accuracy.high,
+        clusters=clusters if clusters < len(correct_QK) else None,
         se=max(intervals.fixed_set_se(correct_QK), 1 / correct_QK.size),
         pass_at_k={str(k): float(at_k.pass_at_k(correct_QK, k).mean()) for k in at_k.powers_of_two(samples)},
         maj_at_k={str(samples): float(at_k.maj_at_k(answers_QK, correct_QK).mean())},

@@ -11,7 +11,7 @@ import numpy as np
 
 from passus.config.tables import Config, EvalTable
 from passus.errors import UsageError
-from passus.evaluation.item_columns import Columns, correct_QK
+from passus.evaluation.item_columns import Columns, cluster_Q, correct_QK
 from passus.runs.eval_point import EvalPoint
 from passus.stats import intervals
 from passus.tasks import dataset
@@ -111,12 +111,12 @@ def _left_out(members: Iterable[str], suite: LoadedSuite) -> dict[str, str]:
 
 def _total(name: str, mean_over: str, points: Sequence[EvalPoint], columns: Columns) -> dict[str, Any]:
     """Computes a row of totals.jsonl; `mean_over` says whether items or benchmarks have equal weight."""
-    correct = [correct_QK(columns, point) for point in points]
+    correct, clusters = [correct_QK(columns, point) for point in points], [cluster_Q(columns, point) for point in points]
     if mean_over == "items":
-        interval = intervals.accuracy_interval(np.concatenate(correct))
+        interval = intervals.accuracy_interval(np.concatenate(correct), [name for part in clusters for name in part])
         weights = np.array([point.q for point in points], dtype=float)
     else:
-        interval = intervals.macro_interval([intervals.accuracy_interval(part_QK) for part_QK in correct])
+        interval = intervals.macro_interval(list(map(intervals.accuracy_interval, correct, clusters)))
         weights = np.ones(len(points))
     weights /= weights.sum()
     first = points[0]
@@ -129,8 +129,8 @@ def _total(name: str, mean_over: str, points: Sequence[EvalPoint], columns: Colu
         "q": sum(point.q for point in points),
         "k": first.k,
         "acc": interval.mean,
-        "ci_low": interval.low,
-        "ci_high": interval.high,
+        "ci_low": None if np.isnan(interval.low) else interval.low,
+        "ci_high": None if np.isnan(interval.high) else interval.high,
     } | {key: float(weights @ [getattr(point, key) for point in points]) for key in AVERAGED}
 
 

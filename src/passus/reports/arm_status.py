@@ -73,7 +73,8 @@ def _benchmark_scores(points: list[EvalPoint]) -> list[BenchmarkScores]:
 
 def _check_numbers(point: EvalPoint) -> None:
     """Raises where a number cannot be drawn or compared. A reward model writes no completions, so it has no length."""
-    numbers = [point.acc, point.ci_low, point.ci_high, *([] if point.is_reward_model else [point.tokens_mean])]
+    interval = [point.ci_low, point.ci_high] if point.has_interval else []
+    numbers = [point.acc, *interval, *([] if point.is_reward_model else [point.tokens_mean])]
     if not all(number is not None and math.isfinite(number) for number in numbers):
         raise ValueError(f"step {point.step} of {point.benchmark} has a value that is not a number")
 
@@ -83,7 +84,11 @@ def score_cells(scores: BenchmarkScores) -> list[tuple[str, str]]:
     points = (scores.first, scores.last, scores.best)
     values = [f"{point.acc:.3f}" for point in points]
     values[2] += f", step {scores.best.step}"
-    return [(value, f"[{point.ci_low:.3f}, {point.ci_high:.3f}]") for value, point in zip(values, points, strict=True)]
+    return [(value, _bounds(point)) for value, point in zip(values, points, strict=True)]
+
+
+def _bounds(point: EvalPoint) -> str:
+    return f"[{point.ci_low:.3f}, {point.ci_high:.3f}]" if point.has_interval else "(one cluster)"
 
 
 def status_sentence(arms: Sequence[ArmStatus]) -> str:

@@ -47,6 +47,8 @@ class ItemOutcomes:
     """Fingerprint of the benchmark's data, where the run recorded one."""
     choices: float = 0
     """Pool size divided by k where values are chances of a choice among a pool; 0 where they are samples."""
+    cluster_Q: list[str] = field(default_factory=list)
+    """The cluster of every item; empty where the benchmark has none, or the run is older than clusters."""
 
     @cached_property
     def means_TQ(self) -> FloatArray:
@@ -62,11 +64,28 @@ class ItemOutcomes:
         correct, tokens, truncated = (
             values[times][:, rows] for values in (self.correct_TQK, self.tokens_TQK, self.truncated_TQK)
         )
-        return ItemOutcomes(list(steps_T), list(item_Q), correct, tokens, truncated, self.source, self.choices)
+        clusters = [self.cluster_Q[row] for row in rows] if self.cluster_Q else []
+        return ItemOutcomes(list(steps_T), list(item_Q), correct, tokens, truncated, self.source, self.choices, clusters)
 
     def same_as(self, other: "ItemOutcomes") -> bool:
-        """Returns whether equal item numbers mean equal items."""
+        """Returns whether equal item numbers mean equal items, in equal clusters."""
+        return self.has_items_of(other) and self.cluster_by_item == other.cluster_by_item
+
+    def has_items_of(self, other: "ItemOutcomes") -> bool:
         return set(self.item_Q) == set(other.item_Q) and (not self.source or not other.source or self.source == other.source)
+
+    @property
+    def cluster_by_item(self) -> dict[int, str]:
+        return dict(zip(self.item_Q, self.cluster_Q, strict=True)) if self.cluster_Q else {}
+
+
+def share_clusters(outcomes: Sequence[ItemOutcomes]) -> None:
+    """Gives all outcomes of the same items the clusters that the first of them recorded: those of older runs have none."""
+    known = [items for items in outcomes if items.cluster_Q]
+    for items in outcomes:
+        like = next((other for other in known if other.has_items_of(items)), None)
+        if like is not None:
+            items.cluster_Q = [like.cluster_by_item[item] for item in items.item_Q]
 
 
 @dataclass

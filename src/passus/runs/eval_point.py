@@ -33,6 +33,9 @@ class EvalPoint:
     """NaN where the row has null."""
     ci_low: float
     ci_high: float
+    """Both NaN where there is no interval (null in the row), because all items are of one cluster."""
+    clusters: int | None = None
+    """Clusters that the items form, where there are fewer than items. The interval is over these."""
     se: float | None = None
     pass_at_k: Mapping[str, float] | None = None
     """By k as text, as JSON keeps it; so are `maj_at_k` and `rm_at_k`."""
@@ -73,8 +76,9 @@ class EvalPoint:
                 raise KeyError(key)
         check_eval_row(row, FIELD_BY_KEY)
         values = {FIELD_BY_KEY[key]: value for key, value in row.items() if key in FIELD_BY_KEY}
-        if values["acc"] is None:
-            values["acc"] = math.nan
+        for key in NULL_IF_NAN:
+            if values[key] is None:
+                values[key] = math.nan
         return cls(**values, extra={key: value for key, value in row.items() if key not in FIELD_BY_KEY})
 
     def to_row(self) -> dict[str, Any]:
@@ -84,9 +88,12 @@ class EvalPoint:
             value = getattr(self, FIELD_BY_KEY[key])
             if value is not None or (key == "efficiency" and self.rm_at_k is not None):
                 row[key] = value
-        if math.isnan(self.acc):
-            row["acc"] = None
+        row |= {key: None for key in NULL_IF_NAN if math.isnan(getattr(self, key))}
         return {**row, **self.extra}
+
+    @property
+    def has_interval(self) -> bool:
+        return not math.isnan(self.ci_low) and not math.isnan(self.ci_high)
 
     @property
     def is_reward_model(self) -> bool:
@@ -104,8 +111,9 @@ class EvalPoint:
 
 
 REQUIRED = ("step", "benchmark", "temperature", "q", "k", "acc", "ci_low", "ci_high")
+NULL_IF_NAN = ("acc", "ci_low", "ci_high")
 _POLICY_ORDER = (
-    *REQUIRED, "se", "pass", "maj", "tokens_mean", "tokens_p95", "truncated", "unparseable", "error", "extract",
+    *REQUIRED, "clusters", "se", "pass", "maj", "tokens_mean", "tokens_p95", "truncated", "unparseable", "error", "extract",
     "time/eval", "judge", "unjudged", "score", "rm", "rm_ci", "mean", "efficiency", "efficiency_ci",
 )  # fmt: skip
 _REWARD_MODEL_ORDER = (

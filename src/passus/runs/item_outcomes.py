@@ -12,7 +12,7 @@ import numpy as np
 from passus.grading.grade import Verdict
 from passus.runs.curve import ItemOutcomes
 from passus.runs.eval_point import BEST_OF
-from passus.runs.row_files import read_table
+from passus.runs.row_files import OPTIONAL, read_table
 from passus.runs.run_folder import RunFolder
 
 COLUMNS = ("benchmark", "temperature", "item", "sample", "verdict", "tokens")
@@ -53,6 +53,7 @@ class ItemReader:
     def __init__(self, run: RunFolder, kind: str = "items"):
         self.run, self.kind = run, kind
         self._tables: dict[int, Any] = {}
+        self._clusters: dict[tuple[str, int], str] = {}
 
     def outcomes(self, benchmark: str, temperature: float, steps: Sequence[int], reader: str = "") -> ItemOutcomes | None:
         """Returns the outcomes at these steps; None where no rows are kept, or where they do not fit together."""
@@ -68,7 +69,10 @@ class ItemReader:
         rank_Q, rank_K = (np.argsort(np.argsort(names)) for names in (first.items, first.samples))
         correct, tokens, truncated = sorted_3TQK[:, :, rank_Q][:, :, :, rank_K]
         source, choices = _data_fingerprint(self.run, benchmark), _choices(self.run)
-        return ItemOutcomes(list(known), first.items, correct, tokens, truncated, source, choices)
+        clusters = [self._clusters.get((benchmark, item), "") for item in first.items]
+        return ItemOutcomes(
+            list(known), first.items, correct, tokens, truncated, source, choices, clusters if any(clusters) else []
+        )  # fmt: skip
 
     def _of_step(self, step: int, benchmark: str, temperature: float, reader: str) -> SortedRows | None:
         """Returns the rows of one eval point; None where there are none."""
@@ -84,6 +88,9 @@ class ItemReader:
         rows = table.filter(mask)
         if not len(rows):
             return None
+        if "cluster" in rows.column_names and rows["cluster"].null_count < len(rows):
+            names = zip(rows["item"].to_pylist(), rows["cluster"].to_pylist(), strict=True)
+            self._clusters |= {(benchmark, item): name for item, name in names if name}
         correct, truncated = (
             pc.fill_null(pc.equal(rows["verdict"], verdict), False).cast("float64")
             for verdict in (Verdict.CORRECT, Verdict.TRUNCATED)
@@ -98,8 +105,8 @@ class ItemReader:
         if step not in self._tables:
             self._tables[step] = None
             if path.exists():
-                more = "reader" if self.kind == "readings" else "value"  # older runs have no value
-                self._tables[step] = read_table(path, [*COLUMNS, more])
+                more = ["reader"] if self.kind == "readings" else []
+                self._tables[step] = read_table(path, [*COLUMNS, *more, *OPTIONAL])
         return self._tables[step]
 
 

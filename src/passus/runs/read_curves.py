@@ -9,7 +9,7 @@ from pathlib import Path
 
 from passus.config.tables import FROZEN
 from passus.errors import UsageError, nearest
-from passus.runs.curve import Curve, CurvePoint, Curves
+from passus.runs.curve import Curve, CurvePoint, Curves, share_clusters
 from passus.runs.curve_file import checked, read_curve_file
 from passus.runs.eval_point import BEST_OF, EvalPoint, ReaderPoint, has_several_temperatures, panel_name
 from passus.runs.item_outcomes import ItemReader
@@ -99,6 +99,7 @@ def run_curves(runs: Sequence[RunFolder], *, with_items: bool = True) -> Curves:
         for run, points in points_by_run.items()
         for curve in _accuracy_curves(run, origins[run], names[origins[run]], points, several, with_items)
     ]
+    _share_clusters(series)
     of_reward_models = bool(origins) and all(origin.kind == "reward_model" for origin in origins.values())
     return Curves("", "step", RM_AT_K if of_reward_models else "accuracy", series)
 
@@ -140,9 +141,13 @@ def check_one_extraction(points_by_run: Mapping[RunFolder, Sequence[EvalPoint]])
 
 
 def _curve_point(point: EvalPoint) -> CurvePoint:
-    return CurvePoint(
-        point.step, point.acc, point.ci_low, point.ci_high, point.tokens_mean, tokens_p95=point.tokens_p95, score=point.score
-    )
+    low, high = _bounds(point)
+    return CurvePoint(point.step, point.acc, low, high, point.tokens_mean, tokens_p95=point.tokens_p95, score=point.score)
+
+
+def _bounds(point: EvalPoint) -> tuple[float | None, float | None]:
+    """Returns the interval of an eval point; None where it has none, because all its items are of one cluster."""
+    return (point.ci_low, point.ci_high) if point.has_interval else (None, None)
 
 
 def _check_rows(run: RunFolder, curve: Curve) -> None:
@@ -171,7 +176,13 @@ def reader_curves(runs: Sequence[RunFolder]) -> list[Curve]:
             _check_rows(run, curve)
             curve.items = item_reader.outcomes(benchmark, temperature, [int(p.x) for p in curve.points], reader)
             curves.append(curve)
+    _share_clusters(curves)
     return curves
+
+
+def _share_clusters(curves: Sequence[Curve]) -> None:
+    for panel in dict.fromkeys(curve.benchmark for curve in curves):
+        share_clusters([curve.items for curve in curves if curve.benchmark == panel and curve.items is not None])
 
 
 def _writer_names(origins: Sequence[Origin]) -> dict[Origin, str]:
@@ -187,9 +198,7 @@ def _writer_names(origins: Sequence[Origin]) -> dict[Origin, str]:
 
 def _reader_curve(readings: Sequence[ReaderPoint], panel: str, origin: Origin) -> Curve:
     first = readings[0]
-    points = [
-        CurvePoint(reading.point.step, reading.point.acc, reading.point.ci_low, reading.point.ci_high) for reading in readings
-    ]
+    points = [CurvePoint(reading.point.step, reading.point.acc, *_bounds(reading.point)) for reading in readings]
     kind = "self" if first.reader == FROZEN else first.kind
     return Curve(first.label, panel, points, first.point.q, first.point.k, None, origin, None, kind, first.family)
 

@@ -7,7 +7,7 @@ from typing import Any
 from passus.errors import shown
 
 Row = Mapping[str, Any]
-INTEGERS = {"step", "q", "k", "unjudged"}
+INTEGERS = {"step", "q", "k", "unjudged", "clusters"}
 TEXTS = {"benchmark", "extract", "reader", "label", "kind", "family", "suite", "mean_over"}
 MAPPINGS = {"pass", "maj", "rm", "judge"}
 """Keys whose values are objects with a number per k, or per reason."""

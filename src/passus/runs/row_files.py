@@ -12,11 +12,11 @@ ROWS = {
     "items": {
         "benchmark": "string", "temperature": "float64", "item": "int64", "sample": "int64", "verdict": "string",
         "extracted": "string", "tokens": "int64", "logp": "float64", "completion": "string",
-        "value": "float64",
+        "value": "float64", "cluster": "string",
     },
     "readings": {
         "benchmark": "string", "temperature": "float64", "reader": "string", "item": "int64", "sample": "int64",
-        "verdict": "string", "extracted": "string", "tokens": "int64", "answer": "string",
+        "verdict": "string", "extracted": "string", "tokens": "int64", "answer": "string", "cluster": "string",
     },
     "samples": {
         "task": "string", "item": "int64", "sample": "int64", "prompt": "string", "completion": "string",
@@ -27,6 +27,10 @@ ROWS = {
 """Columns and types by kind; `list` is a list of token ids."""
 REQUIRED = ("item", "sample", "verdict")
 """Columns that every kind has."""
+CLUSTER = "cluster"
+"""Column that is written only where a benchmark of the file has clusters of items."""
+OPTIONAL = ("value", CLUSTER)
+"""Columns that a file may lack: older runs have no value."""
 MAX_ROWS, MAX_COLUMNS, MAX_BYTES = 20_000_000, 1000, 1 << 33
 """Limits of a Parquet file that is read at once."""
 
@@ -41,7 +45,10 @@ def write_row_file(path: Path, columns: Mapping[str, list[Any]]) -> None:
     import pyarrow.parquet
 
     path.parent.mkdir(exist_ok=True)
-    table = pyarrow.table(columns, schema=pyarrow.schema(column_types(path.parent.name)))
+    types = column_types(path.parent.name)
+    if not any(columns.get(CLUSTER) or ()):
+        types.pop(CLUSTER, None)
+    table = pyarrow.table({name: columns[name] for name in types}, schema=pyarrow.schema(types))
     write_atomic(path, lambda target: pyarrow.parquet.write_table(table, target), durable=False)
 
 
@@ -63,10 +70,10 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> Any:
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             check_table_size(file.metadata)
-            names = [name for name in columns or types if name in file.schema_arrow.names]
+            names = [name for name in columns or types if name in types and name in file.schema_arrow.names]
             table = file.read(names)
         table.validate(full=True)  # texts may hold bytes that are not UTF-8
-        if absent := [name for name in (*REQUIRED, *(columns or ())) if name not in names and name != "value"]:
+        if absent := [name for name in (*REQUIRED, *(columns or ())) if name not in names and name not in OPTIONAL]:
             raise ValueError(f"it has no column {absent[0]}")
         return table.cast(pyarrow.schema({name: types[name] for name in table.column_names}))
     except MemoryError:  # of pyarrow too, whose other errors are about the file

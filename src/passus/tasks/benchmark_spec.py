@@ -17,6 +17,8 @@ class Fields:
     id: str = "id"
     solution: str = "solution"
     """A worked solution, for supervised fine-tuning."""
+    cluster: str = "cluster"
+    """What items share, such as the number of their passage."""
     form: Literal["plain", "integer", "hashes", "boxed", "index", "option"] = "plain"
     """Form of the answer: as it is compared; an integer, written 025 or 25.0; after ####; in the last \\boxed{}; the number of
     an option, from 0; or the text of the right option."""
@@ -51,6 +53,8 @@ class Benchmark:
     """Fields of the files."""
     only: tuple[str, tuple[str, ...]] | None = None
     """A field and its prefixes in the rows that belong to this benchmark; None for all rows."""
+    exercises: str = ""
+    """Field that names exercises by book, section and number, as Calculus/exercise.3.5.12. A section is a cluster."""
     hub: HubDataset | None = None
     """None where no dataset is known to hold these items."""
     aliases: tuple[str, ...] = ()

@@ -107,7 +107,7 @@ BENCHMARKS = (
         comparable_to="published OlympiadBench scores on 674 or 675 items",
     ),
     Benchmark(
-        "college_math", "College Math", "undergraduate", 2818, ("college_math.jsonl",), samples=1,
+        "college_math", "College Math", "undergraduate", 2818, ("college_math.jsonl",), exercises="source", samples=1,
         licence="MIT (Qwen2.5-Math's evaluation); each item carries the licence of its textbook",
         comparable_to="published College Math scores",
     ),
@@ -225,7 +225,8 @@ SUITES = (
 HUB_PREFIX = "hub:"
 FORMS = ("plain", "integer", "hashes", "boxed", "index")
 QUERY_KEYS = (
-    "problem", "answer", "choices", "id", "solution", "form", "kind", "tolerance", "language", "config", "split", "revision",
+    "problem", "answer", "choices", "id", "solution", "cluster", "form", "kind", "tolerance", "language", "config", "split",
+    "revision",
 )  # fmt: skip
 
 

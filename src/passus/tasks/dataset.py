@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from passus.tasks.item import Item
 
 DATA = "PASSUS_DATA"
 LINE_FORMAT = "one line of JSON per problem: problem, answer"
+SHARED_TEXT = 100
+"""Characters at the beginning of two questions from which they count as parts of one text, or as made from one template."""
 MAX_ITEMS = 2_000_000
 """Items of one benchmark or training set."""
 Row = tuple[str, Any]
@@ -49,7 +52,22 @@ def _load_items(benchmark: Benchmark, folder: str) -> tuple[Item, ...]:
         items.append(item)
     if not items:
         raise UsageError(f"{benchmark.name} has no items", expected=LINE_FORMAT)
-    return tuple(items)
+    return tuple(items) if benchmark.custom or benchmark.exercises else _with_clusters(items)
+
+
+def _with_clusters(items: Sequence[Item]) -> tuple[Item, ...]:
+    """Makes questions that begin alike a cluster, named by its first item: parts of one problem, variants of one exercise, and
+    questions that the data has twice. Other items have no cluster.
+
+    Exam sheets and subjects are no clusters: their questions have different texts, and a sheet is made to have easy and hard
+    ones. In a user's file every question may begin with the same instruction, so only the file itself can say what belongs
+    together.
+    """
+    by_text: dict[str, list[Item]] = {}
+    for item in items:
+        by_text.setdefault(item.question[:SHARED_TEXT], []).append(item)
+    alike = [by_text[item.question[:SHARED_TEXT]] for item in items]
+    return tuple(replace(item, cluster=of[0].id) if len(of) > 1 else item for item, of in zip(items, alike, strict=True))
 
 
 def is_local(benchmark: Benchmark) -> bool:

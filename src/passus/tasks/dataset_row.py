@@ -22,6 +22,8 @@ MAX_GOLD = 10_000
 """Characters of an answer that a rule compares."""
 MAX_ID = 1000
 """Characters of an item's id."""
+MAX_CLUSTER = 100
+"""Characters of a cluster's name. A longer text is replaced by its hash."""
 MAX_OPTIONS = 10
 """The verifier knows the letters A to J."""
 ESCAPES = (("\x0c", "f"), ("\x08", "b"), ("\x07", "a"), ("\x0b", "v"))
@@ -61,6 +63,7 @@ def _make_item(benchmark: Benchmark, fields: Fields, index: int, row: Mapping[st
         rule=Rule(kind, choices, _tolerance(benchmark, gold)),
         id=f"#{index}" if row.get(fields.id) is None else _id(row[fields.id]),
         style=boxed_style("choice" if kind == "choice" else "math", benchmark.language, benchmark.shots),
+        cluster=str(row[benchmark.exercises]).rpartition(".")[0] if benchmark.exercises else _cluster(fields, row),
     )
 
 
@@ -86,6 +89,18 @@ def _id(value: Any) -> str:
     if len(text) > MAX_ID:
         raise ValueError(f"an id has {len(text):,} characters, more than {MAX_ID}")
     return text
+
+
+def _cluster(fields: Fields, row: Mapping[str, Any]) -> str:
+    """Returns the row's cluster. A field that was named must be in every row; null means a cluster of its own.
+
+    The field may hold a whole passage. Its hash is enough to tell which items share it, and each item row records it.
+    """
+    value = row.get(fields.cluster) if fields.cluster in ("", Fields.cluster) else row[fields.cluster]
+    if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+        raise TypeError(f"{fields.cluster} is {value!r:.60}, not a text or a number")
+    text = "" if value is None else str(value)
+    return text if len(text) <= MAX_CLUSTER else hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def restore_backslashes(text: str) -> str:

@@ -24,3 +24,5 @@ class Item:
     """The identifier in the data, where it has one."""
     style: PromptStyle = BARE
     """How the benchmark phrases the prompt, for model.prompt = "auto"."""
+    cluster: str = ""
+    """What it shares with other items, such as a passage or a template. Items of one cluster are not independent."""

@@ -5,6 +5,9 @@ no state. A problem belongs to the eval split when a hash of its kind and its nu
 train split otherwise. No training problem, pretraining included, is therefore an eval problem, or one that differs from it only
 in names and things.
 
+Kinds of stories are no clusters (`Item.cluster`): the benchmark has all eighteen, and each item draws its kind and its numbers
+anew, so its items are independent draws from the problems that the task stands for.
+
 The texts are versioned, because models are pretrained on them (scripts/pretrain_words.py): a new VERSION needs new models.
 """
 
