@@ -1,6 +1,7 @@
 """Sizes of one model: order, gains and early falls."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ from helpers.measured_curves import findings_by_id, measured, on_benchmark
 from helpers.synthetic_curves import RISE_T, curve
 from passus.analysis import model_size
 from passus.analysis.compared_line import comparable_lines
-from passus.analysis.finding import OVERALL, Conclusion
+from passus.analysis.finding import OVERALL, Conclusion, Scope
 from passus.runs.curve import Curve
-from passus.runs.origin import parameters_in
+from passus.runs.origin import Origin, parameters_in
 
 
 def sizes_on(rng: np.random.Generator, benchmark: str, gain: float) -> list[Curve]:
@@ -89,6 +90,49 @@ def test_different_items_are_not_paired():
         finding.items.item_Q = [1000 * number + q for q in finding.items.item_Q]
     findings = findings_by_id(curves)["A12"]
     assert [finding.claim for finding in findings] == ["larger models end higher"] and "Jonckheere" in findings[0].sentence
+
+
+def repeated(levels: dict[str, float], runs: int, luck: float = 0.005, seed: int = 0) -> list[Curve]:
+    """Makes runs of several sizes on two benchmarks; the luck of a run moves all its eval points and benchmarks."""
+    rng, curves = np.random.default_rng(seed), []
+    for name, level in levels.items():
+        for number in range(runs):
+            shift, origin = rng.normal(0, luck), Origin(Path("nowhere"), name, "live", "grpo", number, ())
+            for benchmark, hard in (("x", 0), ("y", 1)):
+                hard_Q = np.random.default_rng(hard).normal(0, 1.5, 100)
+                made = curve(rng, np.full(6, level + shift), 100, name=name, difficulty_Q=hard_Q)
+                curves.append(dataclasses.replace(on_benchmark(benchmark, made), origin=origin))
+    return curves
+
+
+def test_with_two_runs_of_every_size_runs_are_the_unit():
+    sizes = {"m, 1B": 0.5, "m, 2B": 0.6, "m, 4B": 0.7}
+    higher = [f for f in findings_by_id(repeated(sizes, 2))["A12"] if "higher" in f.claim]
+    assert [(f.benchmark, f.scope, f.seeds, f.level) for f in higher] == [
+        (benchmark, Scope.CONFIGURATION, 2, "L3") for benchmark in ("x", "y", OVERALL)
+    ]
+    # Six runs in order of three sizes: one of 6! / 2^3 = 90 orders.
+    assert all(f.p == pytest.approx(1 / 90) and "compares sizes" in f.sentence for f in higher)
+    others = [f for by_id in ("A12", "A13") for f in findings_by_id(repeated(sizes, 2))[by_id] if f not in higher]
+    assert {f.scope for f in others if "higher" not in f.claim} == {Scope.CHECKPOINT}
+
+
+def test_with_one_run_of_a_size_items_are_the_unit():
+    sizes = {"m, 1B": 0.5, "m, 2B": 0.6, "m, 4B": 0.7}
+    curves = [c for c in repeated(sizes, 2) if (c.name, c.origin.seed) != ("m, 2B", 1)]
+    for finding in findings_by_id(curves)["A12"]:
+        assert (finding.scope, finding.seeds) == (Scope.CHECKPOINT, 1) and "compares checkpoints" in finding.sentence
+        assert finding.items == (200 if finding.benchmark == OVERALL else 100)
+
+
+@pytest.mark.slow
+def test_luck_of_runs_is_seldom_taken_for_an_order_by_size():
+    sizes, supported = {"m, 1B": 0.6, "m, 2B": 0.6, "m, 4B": 0.6}, 0
+    for seed in range(40):
+        lines = comparable_lines([measured(c) for c in repeated(sizes, 3, luck=0.04, seed=seed)])
+        found = [f for f in model_size.findings(lines) if f.scope is Scope.CONFIGURATION and f.benchmark == OVERALL]
+        supported += found[0].verdict is Conclusion.SUPPORTED
+    assert supported <= 6  # 6 % of 40 are 2.4
 
 
 @pytest.mark.slow

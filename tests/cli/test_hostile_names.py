@@ -29,7 +29,7 @@ def curves(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["f.svg", "f.csv", "f.pdf", "f.png"])
-@pytest.mark.parametrize("kind", ["curves", "heatmap"])
+@pytest.mark.parametrize("kind", ["curves", "heatmap", "profile"])
 def test_plot(curves, name, kind):
     assert run_command(curves, "plot", "curves.json", "--kind", kind, "--out", f"out/{name}", out=curves / "out") == "accepted"
     check_written(curves / "out" / name)

@@ -249,6 +249,12 @@ def test_legibility_finds_a_gap_a_family_and_a_drift_where_they_are():
     assert set(legibility_verdicts(together).values()) == {"not supported"}
 
 
+def test_legibility_is_about_checkpoints():
+    curves = reader_curves({"Live Q": ("live", "Q", np.full(3, 0.5)), "Frozen Q": ("self", "Q", np.full(3, 0.4))})
+    found = [finding for finding in analyse.analyse(curves) if finding.id == "A20"]
+    assert {(f.scope, f.seeds, f.items) for f in found} == {("checkpoint", 1, 300)} and len(found) == 2
+
+
 def test_the_answer_is_not_in_the_text_if_no_text_does_as_well():
     same_T, low_T = np.full(8, 0.28), np.full(8, 0.08)
     curves = reader_curves(

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from passus.analysis import (
+    aggregate,
     claim_check,
     course,
     curve_comparison,
@@ -39,7 +40,7 @@ def analyse(curves: Curves) -> list[Finding]:
     findings += curve_comparison.findings(lines) + model_size.findings(lines) + sensitivity.findings(lines)
     adjust_for_multiplicity(findings)
     findings += course.findings([m for m in measured if m.curve.reader != "control"], findings)
-    findings += curve_comparison.tiers(findings, lines)
+    findings += curve_comparison.tiers(findings, lines) + aggregate.findings(findings, lines)
     findings += drop_diagnosis.findings(policies, findings)
     return findings + claim_check.findings(curves)
 

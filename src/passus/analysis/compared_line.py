@@ -3,7 +3,7 @@
 The summary of a line is fixed beforehand: the mean of the last three eval points that all lines have, and never a step that was
 picked.
 
-Shapes: S eval points, Q items, or their clusters where the benchmark has some.
+Shapes: S eval points or runs, Q items, or their clusters where the benchmark has some, B benchmarks.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from passus.analysis.measured_curve import MeasuredCurve, final_points, x_at, x_range
-from passus.runs.curve import ItemOutcomes
+from passus.analysis.measured_curve import MeasuredCurve, x_at, x_range
+from passus.runs.curve import ItemOutcomes, final_points
 from passus.stats.clusters import cluster_means, unit_values
 
 Collapse = Callable[[np.ndarray, Sequence[str]], np.ndarray]
@@ -100,6 +100,14 @@ def final_item_means(lines: Sequence[ComparedLine]) -> list[np.ndarray] | None:
 def compared_pairs(lines: Sequence[Compared]) -> list[tuple[Compared, Compared]]:
     """Returns the pairs that are compared: all, or each with the first where there are too many."""
     return list(combinations(lines, 2)) if len(lines) <= MAX_ALL_PAIRS else [(lines[0], other) for other in lines[1:]]
+
+
+def run_scores(lines: Sequence[ComparedLine]) -> np.ndarray | None:
+    """Returns the final accuracy of every run of one line on its benchmarks [S, B]; None where a run lacks one of them."""
+    by_run = [{m.curve.origin: end for m, end in zip(line.curves, line.ends, strict=True)} for line in lines]
+    if any(benchmark.keys() != by_run[0].keys() for benchmark in by_run):
+        return None
+    return np.array([[benchmark[run] for benchmark in by_run] for run in by_run[0]])
 
 
 def common_points(lines: Sequence[ComparedLine]) -> list[float]:

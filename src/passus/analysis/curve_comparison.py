@@ -172,14 +172,24 @@ def _start_p(a: ComparedLine, b: ComparedLine) -> float:
 
 
 def overall_comparisons(benchmarks: Sequence[list[ComparedLine]]) -> list[Finding]:
-    """Compares pairs of lines over all benchmarks that both have (A6). Temperatures are not benchmarks: their items are the
-    same, so each has a comparison of its own."""
-    results = []
-    for temperature in dict.fromkeys(lines[0].curves[0].curve.temperature for lines in benchmarks):
-        here = [lines for lines in benchmarks if lines[0].curves[0].curve.temperature == temperature and lines[0].steps]
-        benchmark = OVERALL + (f", temperature {temperature:g}" if temperature is not None else "")
-        results += [_overall_comparison(pair, benchmark, difference) for pair, difference in overall_differences(here).items()]
-    return results
+    """Compares pairs of lines over all benchmarks that both have (A6)."""
+    return [
+        _overall_comparison(pair, benchmark, difference)
+        for benchmark, here in overall_panels(benchmarks).items()
+        for pair, difference in overall_differences(here).items()
+    ]
+
+
+def overall_panels(benchmarks: Sequence[list[ComparedLine]]) -> dict[str, list[list[ComparedLine]]]:
+    """Returns the benchmarks that are averaged, by the name of their mean. Temperatures are not benchmarks: their items are the
+    same, so each has a mean of its own."""
+    panels: dict[str, list[list[ComparedLine]]] = {}
+    for lines in benchmarks:
+        temperature = lines[0].curves[0].curve.temperature
+        name = OVERALL + (f", temperature {temperature:g}" if temperature is not None else "")
+        if lines[0].steps:
+            panels.setdefault(name, []).append(lines)
+    return panels
 
 
 def _overall_comparison(pair: Pair, benchmark: str, difference: Difference) -> Finding:

@@ -9,10 +9,11 @@ Shapes: T eval points, R resamples.
 import numpy as np
 
 from passus.analysis.finding import Conclusion, Finding, conclude
-from passus.analysis.measured_curve import DETECTABLE_Z, MIN_POINTS, WINDOW, MeasuredCurve, x_range
+from passus.analysis.measured_curve import DETECTABLE_Z, MIN_POINTS, MeasuredCurve, x_range
 from passus.analysis.units import unit_means
 from passus.analysis.wording import ci, supported_if
 from passus.formatting import p_value, points, share
+from passus.runs.curve import WINDOW
 from passus.stats import crossfit, curve_fits, dips, falls, resampling
 from passus.stats.falls import MARGIN
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from passus.analysis.compared_line import ComparedLine, compared_pairs, same_items
+from passus.analysis.compared_line import ComparedLine, compared_pairs, run_scores, same_items
 from passus.analysis.finding import Scope
 from passus.analysis.units import one_unit_words, size_words
 from passus.stats import intervals, paired_tests, power, resampling, unpaired_tests
@@ -209,8 +209,6 @@ def _mean_ends(by_name: Sequence[dict[str, ComparedLine]], name: str) -> list[fl
     """Returns the mean over benchmarks of each run of a line; empty where a run lacks one of them."""
     if any(name not in lines for lines in by_name):
         return []
-    by_run = [{m.curve.origin: end for m, end in zip(lines[name].curves, lines[name].ends, strict=True)} for lines in by_name]
-    if any(benchmark.keys() != by_run[0].keys() for benchmark in by_run):
-        return []
-    means: list[float] = np.array([[benchmark[run] for run in by_run[0]] for benchmark in by_run]).mean(0).tolist()
+    scores_SB = run_scores([lines[name] for lines in by_name])
+    means: list[float] = scores_SB.mean(1).tolist() if scores_SB is not None else []
     return means

@@ -19,7 +19,7 @@ QUESTIONS = {
     "A6": "comparison", "A7": "tiers", "A8": "speed", "A9": "common start", "A10": "length and accuracy",
     "A11": "stability", "A12": "size", "A13": "early dip", "A14": "best checkpoint", "A15": "audit",
     "A16": "cause of a drop", "A17": "token budget", "A18": "items solved and forgotten", "A19": "sensitivity",
-    "A20": "legibility",
+    "A20": "legibility", "A21": "aggregate",
 }  # fmt: skip
 EVIDENCE = {"L0": "points only", "L1": "counts", "L2": "items + samples", "L3": "several seeds"}
 

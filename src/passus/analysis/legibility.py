@@ -13,7 +13,7 @@ import numpy as np
 
 from passus.analysis.compared_line import ComparedLine, common_points, same_items
 from passus.analysis.end_difference import macro_difference
-from passus.analysis.finding import OVERALL, Conclusion, Finding, conclude
+from passus.analysis.finding import OVERALL, Conclusion, Finding, Scope, conclude
 from passus.analysis.measured_curve import MIN_POINTS
 from passus.analysis.units import size_words
 from passus.analysis.wording import ci
@@ -22,6 +22,7 @@ from passus.runs.curve import Curve
 from passus.runs.eval_point import NO_TEXT, OTHER_TEXT
 from passus.stats import curve_fits
 from passus.stats.falls import MARGIN
+from passus.stats.intervals import Interval
 
 IN_TEXT = "the answer is in the text"
 SELF_READING = "the policy reads its own text better than frozen readers do"
@@ -77,7 +78,11 @@ def _writer_findings(writer: str, benchmarks: list[list[ComparedLine]]) -> list[
     panels = [panel for lines in benchmarks if (panel := _reader_panel(lines)) is not None]
     if len(panels) < len(benchmarks):
         sentence = "The readers were not measured on the same items."
-        return [Finding("A20", "readers", benchmark, SELF_READING, Conclusion.UNTESTABLE, "L0", sentence)]
+        runs = min(len(line.curves) for lines in benchmarks for line in lines)
+        untested = Conclusion.UNTESTABLE
+        return [
+            Finding("A20", "readers", benchmark, SELF_READING, untested, "L0", sentence, scope=Scope.CHECKPOINT, seeds=runs)
+        ]
     results = _answer_in_text(benchmark, panels)
     live, frozen = [panel.of_kind("live") for panel in panels], [panel.of_kind("self", "frozen") for panel in panels]
     if all(live) and all(frozen):
@@ -120,7 +125,20 @@ def _gap(
     sentence = f"{names[0]} minus {names[1]} is {points(interval.mean)}, {share(ends[0])} against {share(ends[1])} "
     sentence += f"({ci(interval.low, interval.high)}, {p_value(p)}, {size_words(*(panel.lines[0].items for panel in panels))})."
     verdict, numbers = conclude(p, interval.mean, detectable), {"difference": interval.mean}
-    return Finding("A20", "readers", benchmark, claim, verdict, "L2", sentence, numbers, interval.low, interval.high, p)
+    return _finding(benchmark, claim, verdict, sentence, panels, numbers, interval, p)
+
+
+def _finding(
+    benchmark: str, claim: str, verdict: Conclusion, sentence: str, panels: list[ReaderPanel],
+    numbers: dict[str, float] | None = None, interval: Interval | None = None, p: float | None = None,
+) -> Finding:  # fmt: skip
+    """Makes a finding about the texts of these checkpoints: items are the unit."""
+    return Finding(
+        "A20", "readers", benchmark, claim, verdict, "L2", sentence, numbers or {}, interval.low if interval else None,
+        interval.high if interval else None, p, scope=Scope.CHECKPOINT,
+        items=sum(panel.means_RTQ.shape[2] for panel in panels),
+        seeds=min(len(line.curves) for panel in panels for line in panel.lines),
+    )  # fmt: skip
 
 
 def _drift(benchmark: str, panels: list[ReaderPanel], live: Readers, frozen: Readers) -> Finding:
@@ -128,7 +146,7 @@ def _drift(benchmark: str, panels: list[ReaderPanel], live: Readers, frozen: Rea
     steps = panels[0].steps
     if len(steps) < MIN_POINTS or any(panel.steps != steps for panel in panels):
         sentence = f"{len(steps)} eval points: a drift needs {MIN_POINTS}."
-        return Finding("A20", "readers", benchmark, DRIFT, Conclusion.UNTESTABLE, "L2", sentence)
+        return _finding(benchmark, DRIFT, Conclusion.UNTESTABLE, sentence, panels)
     x_T = np.array(steps)
     y_T = np.mean([panel.means_RTQ[r].mean((0, 2)) for panel, r in zip(panels, live, strict=True)], axis=0)
     start = curve_fits.plateau_start(x_T, y_T, 6 * MARGIN / (steps[-1] - steps[0]))
@@ -144,7 +162,6 @@ def _drift(benchmark: str, panels: list[ReaderPanel], live: Readers, frozen: Rea
     numbers = {"drift": interval.mean, "since": float(x_S[0])}
     if start is None:
         sentence += " The live reader has no plateau yet."
-        verdict = Conclusion.UNTESTABLE
-        return Finding("A20", "readers", benchmark, DRIFT, verdict, "L2", sentence, numbers, interval.low, interval.high)
+        return _finding(benchmark, DRIFT, Conclusion.UNTESTABLE, sentence, panels, numbers, interval)
     verdict = conclude(p, interval.mean, detectable)
-    return Finding("A20", "readers", benchmark, DRIFT, verdict, "L2", sentence, numbers, interval.low, interval.high, p)
+    return _finding(benchmark, DRIFT, verdict, sentence, panels, numbers, interval, p)

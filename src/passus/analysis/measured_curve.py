@@ -6,28 +6,20 @@ There are two kinds of noise: over the population of items (other items would gi
 Shapes: T eval points, Q items, K samples per item.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from passus.analysis.finding import Conclusion, Finding
-from passus.runs.curve import Curve, ItemOutcomes
+from passus.runs.curve import Curve, ItemOutcomes, final_points
 from passus.stats import intervals
 from passus.stats.wiggle import CurveNoise, curve_noise
 
-WINDOW = 3
-"""Eval points whose mean stands for the end of a curve."""
 MIN_POINTS = 5
 """Eval points that a curve needs before anything is said about its shape."""
 DETECTABLE_Z = 1.645 + 0.842
 """Standard errors of a drop that a one-sided test detects in four of five cases."""
-
-
-def final_points(x: Sequence[float]) -> list[float]:
-    """Returns the eval points that stand for the end: three where there are six or more, else one."""
-    return list(x)[-(WINDOW if len(x) >= 2 * WINDOW else 1) :]
 
 
 def x_at(label: str, x: float) -> str:

@@ -1,21 +1,22 @@
 """Model sizes: do larger models end higher and gain more from training (A12), do small ones fall first (A13)?
 
 Asked only where the names of the lines give at least three sizes, as in "Qwen3-shaped, 0.8M"; lines of one size count together.
-The answers are about these checkpoints: one run per size cannot separate size from a run's luck.
+With two runs or more of every size, the order of the ends is tested with runs as the unit, and is about size. All other answers
+are about these checkpoints: items are the unit, which cannot separate size from a run's luck.
 
-Shapes: M sizes, B benchmarks, Q items, T eval points, R resamples of the items.
+Shapes: M sizes, B benchmarks, S runs, Q items, T eval points, R resamples of the items.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from passus.analysis.compared_line import ComparedLine, common_points, final_item_means, same_items
+from passus.analysis.compared_line import ComparedLine, common_points, final_item_means, run_scores, same_items
 from passus.analysis.degradation import surely_below
-from passus.analysis.end_difference import macro_difference
-from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Conclusion, Finding, conclude
+from passus.analysis.end_difference import MIN_RUNS, macro_difference
+from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Conclusion, Finding, Scope, conclude
 from passus.analysis.measured_curve import DETECTABLE_Z
 from passus.analysis.units import size_words
 from passus.analysis.wording import ci, supported_if
@@ -26,6 +27,7 @@ from passus.stats import resampling, trend_tests
 MIN_SIZES = 3
 END_HIGHER, GAIN_MORE = "larger models end higher", "larger models gain more from training"
 FALL_FIRST = "small models fall first and rise later, large models do not"
+OF_CHECKPOINTS = "Items are the unit: this compares checkpoints."
 RESAMPLES = 2000
 LinesBySize = dict[float, list[ComparedLine]]
 """From small to large."""
@@ -57,27 +59,66 @@ def _ends(by_size: LinesBySize) -> list[float]:
     return [float(np.mean([line.end for line in lines])) for lines in by_size.values()]
 
 
+def _runs(by_size: LinesBySize) -> int:
+    """Returns the runs per size, the smallest number where sizes differ."""
+    return min(sum(len(line.curves) for line in lines) for lines in by_size.values())
+
+
+def _has_repeats(by_size: LinesBySize) -> bool:
+    """Returns whether every size has the runs that make it the unit: curves of a file may be of one run."""
+    return _runs(by_size) >= MIN_RUNS and all(m.curve.origin for line in _all_lines(by_size) for m in line.curves)
+
+
+def _items(by_size: LinesBySize) -> int | None:
+    """Returns the items behind a benchmark, the smallest number where lines have other items."""
+    counts = [len(m.items.item_Q) for line in _all_lines(by_size) for m in line.curves if m.items is not None]
+    return min(counts, default=None)
+
+
+def _total_items(sized: list[LinesBySize]) -> int | None:
+    counts = [count for by_size in sized if (count := _items(by_size)) is not None]
+    return sum(counts) if len(counts) == len(sized) else None
+
+
 def final_order(by_size: LinesBySize) -> Finding:
-    """Tests for an order by size on one benchmark: Page's test with items as blocks where all sizes have the same items, else
-    Jonckheere's."""
-    lines = _all_lines(by_size)
-    benchmark, ends = lines[0].benchmark, "; ".join(f"{line.name} {share(line.end)}" for line in lines)
-    groups = _final_item_means(by_size)
+    """Tests for an order by size on one benchmark: Jonckheere's test over runs where every size has two or more; else Page's
+    test with items as blocks, or Jonckheere's where sizes have other items."""
+    lines, groups = _all_lines(by_size), _final_item_means(by_size)
+    ends = "; ".join(f"{line.name} {share(line.end)}" for line in lines)
+    found = Finding(
+        "A12", "all", lines[0].benchmark, END_HIGHER, Conclusion.UNTESTABLE, lines[0].curves[0].curve.level, "",
+        scope=Scope.CHECKPOINT, items=_items(by_size), seeds=_runs(by_size),
+    )  # fmt: skip
+    if _has_repeats(by_size):
+        test = trend_tests.jonckheere_test([np.concatenate([line.ends for line in same]) for same in by_size.values()])
+        return _over_runs(found, f"Final accuracies are {ends}", test.p)
     if not groups:
         rising = all(a <= b for a, b in pairwise(_ends(by_size)))
         sentence = (
             f"Final accuracies are {ends}: {'in' if rising else 'not in'} the order of size. Not tested, for lack of items."
         )
-        level = lines[0].curves[0].curve.level
-        return Finding("A12", "all", benchmark, END_HIGHER, Conclusion.UNTESTABLE, level, sentence)
+        return replace(found, sentence=sentence)
     paired = all(same_items(lines[0], line) for line in lines)
     test = trend_tests.page_test(np.array(groups).T) if paired else trend_tests.jonckheere_test(groups)
     name = f"Page's L over {size_words(lines[0].items)}" if lines[0].has_clusters else "Page's L over items"
     name = name if paired else "Jonckheere's test"
     verdict = supported_if(test.p < 0.05)
-    meaning = END_HIGHER if verdict is Conclusion.SUPPORTED else "no order by size beyond noise"
-    sentence = f"Final accuracies are {ends} ({name}, {p_value(test.p)}): {meaning}."
-    return Finding("A12", "all", benchmark, END_HIGHER, verdict, "L2", sentence, p=test.p)
+    sentence = f"Final accuracies are {ends} ({name}, {p_value(test.p)}): {_meaning(verdict)}. {OF_CHECKPOINTS}"
+    return replace(found, verdict=verdict, level="L2", sentence=sentence, p=test.p)
+
+
+def _over_runs(found: Finding, words: str, p: float) -> Finding:
+    """Concludes on an order by size with runs as the unit."""
+    verdict = supported_if(p < 0.05)
+    sentence = (
+        f"{words} (Jonckheere's test over {found.seeds} runs or more per size, {p_value(p)}): {_meaning(verdict)}. Runs are "
+    )
+    sentence += "the unit: this compares sizes."
+    return replace(found, verdict=verdict, level="L3", sentence=sentence, p=p, scope=Scope.CONFIGURATION)
+
+
+def _meaning(verdict: Conclusion) -> str:
+    return END_HIGHER if verdict is Conclusion.SUPPORTED else "no order by size beyond noise"
 
 
 def _final_item_means(by_size: LinesBySize) -> list[np.ndarray]:
@@ -92,18 +133,39 @@ def _final_item_means(by_size: LinesBySize) -> list[np.ndarray]:
 
 
 def overall_order(sized: list[LinesBySize]) -> Finding:
-    """Tests for an order by size over benchmarks: Page's test, each benchmark a block that ranks the sizes on its own scale."""
+    """Tests for an order by size over benchmarks: Jonckheere's test over the means of runs where every size has two or more,
+    else Page's test, each benchmark a block that ranks the sizes on its own scale."""
     ends_BM = np.array([_ends(by_size) for by_size in sized])
     best = sum(int(ends_M.argmax()) == len(ends_M) - 1 for ends_M in ends_BM)
     sentence = f"The largest model ends highest on {best} of {len(sized)} benchmarks"
-    numbers = {"largest_best": float(best)}
+    found = Finding(
+        "A12", "all", OVERALL, END_HIGHER, Conclusion.UNTESTABLE, "L0", f"{sentence}. Not tested, for lack of items.",
+        {"largest_best": float(best)}, scope=Scope.CHECKPOINT, items=_total_items(sized), seeds=min(map(_runs, sized)),
+    )  # fmt: skip
+    means = _run_means(sized) if all(map(_has_repeats, sized)) else []
+    if means:
+        test = trend_tests.jonckheere_test(means)
+        return _over_runs(found, f"{sentence}; {_exceptions(sized[0], ends_BM.mean(0))}", test.p)
     if not all(line.curves[0].items is not None for by_size in sized for line in _all_lines(by_size)):
-        sentence += ". Not tested, for lack of items."
-        return Finding("A12", "all", OVERALL, END_HIGHER, Conclusion.UNTESTABLE, "L0", sentence, numbers)
+        return found
     test = trend_tests.page_test(ends_BM)
     sentence += f" (Page's L over benchmarks, {p_value(test.p)}); {_exceptions(sized[0], ends_BM.mean(0))}. This compares "
     sentence += "checkpoints: a run's luck is in all its benchmarks."
-    return Finding("A12", "all", OVERALL, END_HIGHER, supported_if(test.p < 0.05), "L2", sentence, numbers, p=test.p)
+    return replace(found, verdict=supported_if(test.p < 0.05), level="L2", sentence=sentence, p=test.p)
+
+
+def _run_means(sized: list[LinesBySize]) -> list[np.ndarray]:
+    """Returns the mean over benchmarks of every run, per size; empty where a run lacks a benchmark."""
+    by_name = [{line.name: line for line in _all_lines(by_size)} for by_size in sized]
+    if any(lines.keys() != by_name[0].keys() for lines in by_name):
+        return []
+    groups = []
+    for same_size in sized[0].values():
+        scores = [run_scores([lines[line.name] for lines in by_name]) for line in same_size]
+        if any(scores_SB is None for scores_SB in scores):
+            return []
+        groups.append(np.concatenate([scores_SB.mean(1) for scores_SB in scores if scores_SB is not None]))
+    return groups
 
 
 def _exceptions(by_size: LinesBySize, ends_M: np.ndarray) -> str:
@@ -136,8 +198,10 @@ def gains(sized: list[LinesBySize]) -> Finding | None:
         sentence += f" From first to last eval point: {_per_size(pooled.names, gain_M, gain_RM)}."
     doublings = float(np.log2(max(sized[0]) / min(sized[0])))
     verdict = conclude(p, interval.mean * doublings, detectable * doublings)  # from the smallest to the largest
-    numbers = {"per_doubling": interval.mean}
-    return Finding("A12", "all", _panel(sized), GAIN_MORE, verdict, "L2", sentence, numbers, interval.low, interval.high, p)
+    return Finding(
+        "A12", "all", _panel(sized), GAIN_MORE, verdict, "L2", f"{sentence} {OF_CHECKPOINTS}", {"per_doubling": interval.mean},
+        interval.low, interval.high, p, scope=Scope.CHECKPOINT, items=sum(map(len, parts)), seeds=min(map(_runs, sized)),
+    )  # fmt: skip
 
 
 def _panel(sized: list[LinesBySize]) -> str:
@@ -175,7 +239,10 @@ def early_falls(sized: list[LinesBySize]) -> Finding | None:
     pooled = pool_benchmarks(sized, common)
     if pooled is None:
         sentence = "Not tested, for lack of the items of every size."
-        return Finding("A13", "all", _panel(sized), FALL_FIRST, Conclusion.UNTESTABLE, "L0", sentence)
+        return Finding(
+            "A13", "all", _panel(sized), FALL_FIRST, Conclusion.UNTESTABLE, "L0", sentence, scope=Scope.CHECKPOINT,
+            items=_total_items(sized), seeds=min(map(_runs, sized)),
+        )  # fmt: skip
     early_MT, early_RMT = (y[..., 1 : third + 1] - y[..., :1] for y in (pooled.means_MT, pooled.means_RMT))
     lowest_M, lowest_RM = early_MT.min(-1), early_RMT.min(-1)
     falls_M = surely_below(early_RMT)[1] & (pooled.means_MT[:, -1] > pooled.means_MT[:, 0])
@@ -187,11 +254,16 @@ def early_falls(sized: list[LinesBySize]) -> Finding | None:
     sentence = (
         f"The early fall of the smaller half minus that of the larger is {points(gap)} ({ci(low, high)}): {subject}. Lowest "
     )
-    sentence += f"eval point of the first third minus the start: {_per_size(pooled.names, lowest_M, lowest_RM)}."
+    sentence += (
+        f"eval point of the first third minus the start: {_per_size(pooled.names, lowest_M, lowest_RM)}. {OF_CHECKPOINTS}"
+    )
     unseen = bool(DETECTABLE_Z * lowest_RM[:, :half].mean(1).std() > PLAUSIBLE_EFFECT)
     verdict = _fall_first(bool(falls_M[:half].any()), bool(falls_M[-half:].any()), bool(high < 0), unseen)
     numbers = {"falling": float(falls_M.sum()), "apart": float(gap)}
-    return Finding("A13", "all", _panel(sized), FALL_FIRST, verdict, "L2", sentence, numbers, float(low), float(high))
+    return Finding(
+        "A13", "all", _panel(sized), FALL_FIRST, verdict, "L2", sentence, numbers, float(low), float(high),
+        scope=Scope.CHECKPOINT, items=_total_items(sized), seeds=min(map(_runs, sized)),
+    )  # fmt: skip
 
 
 def _fall_first(small: bool, large: bool, deeper: bool, unseen: bool) -> Conclusion:

@@ -14,12 +14,13 @@ from typing import Any, Literal
 import numpy as np
 
 from passus.analysis.finding import OVERALL, Scope
-from passus.analysis.measured_curve import MeasuredCurve, final_points, measure_curve
+from passus.analysis.measured_curve import MeasuredCurve, measure_curve
 from passus.analysis.run_groups import ComparedRuns
 from passus.analysis.units import unit_means
 from passus.analysis.wording import ci
 from passus.errors import UsageError, nearest
 from passus.formatting import p_value, points
+from passus.runs.curve import final_points
 from passus.runs.read_curves import run_curves
 from passus.runs.run_folder import RunFolder
 from passus.stats import multiplicity, paired_tests, power, resampling

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 def plot(
     *sources: Path,
     out: Path,
-    kind: Literal["curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "reward-hacking"] = "curves",
+    kind: Literal["curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "profile", "reward-hacking"] = "curves",
     x: Literal["step", "tokens", "time", "progress"] | None = None,
     y: str = "accuracy",
     title: str | None = None,
@@ -31,6 +31,7 @@ def plot(
         solved: items by steps of one run.
         readers: accuracy of the CoT readers of a run.
         rm-at-k: rm@k of reward models against k.
+        profile: share of runs and benchmarks that end above an accuracy.
         reward-hacking: score of the reward model beside the verifier's accuracy.
     x
         Horizontal axis. Default: step, and progress for a heatmap.

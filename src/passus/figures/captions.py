@@ -36,6 +36,20 @@ def curves_note(series: Sequence[Series]) -> str:
     return "\n".join(notes)
 
 
+def profile_note(series: Sequence[Series]) -> str:
+    """Explains the lines and bands of performance profiles."""
+    from passus.stats.aggregates import ENOUGH_RUNS
+
+    notes = ["scores: runs x benchmarks, each the mean of the last eval points that all lines have"]
+    seeds = seed_counts(series)
+    if seeds:
+        few = ", too short with so few" if min(s.seeds for s in series if s.seeds) < ENOUGH_RUNS else ""
+        notes.append(f"band: 95 % interval of the stratified bootstrap over runs, n = {seeds} seeds{few}")
+    if any(not s.seeds for s in series):
+        notes.append("a line of one run has no band: it needs two or more")
+    return "\n".join(notes)
+
+
 def seed_counts(series: Sequence[Series]) -> str:
     """Returns the numbers of seeds that means are over, such as "3" or "2 or 3"; empty where there are no means."""
     return " or ".join(map(str, sorted({s.seeds for s in series if s.seeds})))

@@ -6,6 +6,7 @@
     solved          one run: one row per item, the share of correct samples as colour
     readers         one line per CoT reader, one panel per benchmark and writer
     rm-at-k         reward models at their last eval point: rm@k against k, between mean@k and pass@k
+    profile         one line per arm: the share of runs x benchmarks that end above an accuracy, against that accuracy
     reward-hacking  runs with a reward model as reward: its score and the verifier's accuracy, one panel per run and benchmark
 
 Lines are named and coloured by the properties that distinguish their runs: model, tuning, method.
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from passus.errors import UsageError
 from passus.figures.captions import BASELINES, ITEM_BAND, X_AXES, curves_note, seed_counts, x_label
+from passus.figures.profile import performance_profiles
 from passus.figures.reward_models import baseline_series, reward_hacking, rm_at_k
 from passus.figures.series import alarm_marks, arrange, as_reference, item_series, mean_of_seeds, series_of_file, series_of_runs
 from passus.figures.spec import Figure, PlotPoint, Series, line_of
@@ -36,7 +38,7 @@ from passus.runs.read_curves import (
 )
 from passus.runs.run_folder import RunFolder
 
-KINDS = ("curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "reward-hacking")
+KINDS = ("curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "profile", "reward-hacking")
 
 
 def figure(
@@ -63,6 +65,10 @@ def figure(
             return readers(sources, x or "step", title)
         case "rm-at-k":
             return rm_at_k(sources, title)
+        case "profile":
+            if x is not None:
+                raise UsageError(f"x = {x!r} in a profile", expected="no x: it is the accuracy that scores are above")
+            return performance_profiles(curves(sources, "step", "accuracy", title))
         case _:
             return reward_hacking(curves(sources, x or "step", "accuracy", title), sources)
 

@@ -27,6 +27,8 @@ LABEL = 30
 """Characters per line of a name that stands beside its line."""
 LONG = 200
 """A line with more points than this is drawn thin."""
+MARKED_STEPS = 9
+"""Markers of a profile."""
 MARKER_SIZES = {"*": 9, "P": 6.5, "X": 6}
 
 
@@ -34,7 +36,8 @@ def draw_curves(figure: Figure, sheet: Sheet) -> Any:
     panels = figure.panels
     names = list(dict.fromkeys(s.name for s in figure.series if not s.faint and line_of(s)))
     longest = max(map(len, names), default=0)
-    at_ends = len(panels) == 1 and len(names) > LEGEND_INSIDE and _labels_fit(names, sheet) and _end_together(figure.series)
+    apart = figure.kind == "curves" and _end_together(figure.series)  # profiles all end at 0
+    at_ends = len(panels) == 1 and len(names) > LEGEND_INSIDE and _labels_fit(names, sheet) and apart
     crowded = len(names) > LEGEND_INSIDE or (len(names) > 1 and (len(panels) > 1 or sheet.width is not None))
     below = crowded and not at_ends
     columns = panel_columns(len(panels), 3, sheet)
@@ -76,8 +79,12 @@ def _end_together(series: Sequence[Series]) -> bool:
 
 
 def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
-    most = max_points(figure.series)
-    for s in (s for s in figure.series if s.panel == panel):
+    most, shown = max_points(figure.series), [s for s in figure.series if s.panel == panel]
+    if figure.kind == "profile":
+        for n, s in enumerate(shown):
+            _draw_profile(ax, s, thinned(s.points, most), n / len(shown), 1 if sheet.width is None else 0.75)
+        shown = []
+    for s in shown:
         points = thinned(s.points, most)
         label = s.name if line_of(s) else None
         every = marker_interval(figure, points)
@@ -94,6 +101,15 @@ def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
     _finish_panel(ax, figure, panel, sheet)
 
 
+def _draw_profile(ax: Any, s: Series, points: Sequence[PlotPoint], shift: float, scale: float) -> None:
+    """Draws a step function. Markers are shifted from line to line: many lines lie on each other at 1 and at 0."""
+    every = max(1, len(points) // MARKED_STEPS)
+    look = {"linewidth": 1.5 * scale, "markersize": MARKER_SIZES.get(s.style.marker, 5) * scale, "drawstyle": "steps-post"}
+    label = s.name if line_of(s) else None
+    _draw_line(ax, points, s.style, **look, zorder=3, label=label, markevery=(int(shift * every), every))
+    _draw_band(ax, points, s.style.colour, step="post")
+
+
 def _draw_line(ax: Any, points: Sequence[PlotPoint], style: Style, **look: Any) -> None:
     # White edges keep markers visible where lines cross. Markers without a face have no edge.
     edge = {"markeredgecolor": "white", "markeredgewidth": 0.6} if style.marker not in "x+1234" else {}
@@ -101,11 +117,11 @@ def _draw_line(ax: Any, points: Sequence[PlotPoint], style: Style, **look: Any) 
     ax.plot([p.x for p in points], [p.y for p in points], **look)
 
 
-def _draw_band(ax: Any, points: Sequence[PlotPoint], colour: str, alpha: float = 0.13) -> None:
+def _draw_band(ax: Any, points: Sequence[PlotPoint], colour: str, alpha: float = 0.13, step: Any = None) -> None:
     if any(p.low is not None for p in points):
         low = [math.nan if p.low is None else p.low for p in points]
         high = [math.nan if p.high is None else p.high for p in points]
-        ax.fill_between([p.x for p in points], low, high, color=colour, alpha=alpha, linewidth=0)
+        ax.fill_between([p.x for p in points], low, high, color=colour, alpha=alpha, linewidth=0, step=step)
 
 
 def _finish_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:

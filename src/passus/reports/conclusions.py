@@ -35,7 +35,7 @@ def size_sections(findings: list[Finding], benchmark_count: int) -> list[Documen
         if not several or f.benchmark == OVERALL:
             blocks.append(f"{where}{finding_sentence(f)} (Evidence: {f.evidence}.)")
     if any(f.level == "L2" for f in about_size):
-        blocks.append("These findings are about these checkpoints. One run per size cannot show how much the seed matters.")
+        blocks.append("Where items are the unit, findings are about these checkpoints: other seeds may give another result.")
     by_benchmark = [f for f in about_size if several and f.benchmark != OVERALL]
     if by_benchmark:
         blocks.append(_verdict_table(by_benchmark))
