@@ -57,7 +57,7 @@ def check_evidence(findings: list[Finding], runs: dict[str, int]) -> None:
         if f.verdict is S and f.q is not None:
             assert f.q < 0.05
         if f.p is not None:
-            assert 0 <= f.p <= f.q <= 1
+            assert 0 <= f.p <= f.q + 1e-12 <= 1 + 1e-12
         if f.low is not None and not math.isnan(f.low):
             assert f.low <= f.high
             estimate = next(iter(f.numbers.values()))
