@@ -8,6 +8,8 @@ Shapes: S eval points or runs, Q items (or their clusters where the benchmark ha
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +18,11 @@ from passus.runs.curve import ItemOutcomes, final_points
 from passus.stats.clusters import cluster_means, unit_values
 
 Collapse = Callable[[np.ndarray, Sequence[str]], np.ndarray]
+
+MAX_ALL_PAIRS = 20
+"""Lines of which all pairs are compared (190). Of more, each is compared with the first: all comparisons share the level, and
+19,900 would leave nothing to any. The first is fixed beforehand; the best one would be chosen by its luck."""
+Compared = TypeVar("Compared")
 
 
 @dataclass
@@ -88,6 +95,11 @@ def final_item_means(lines: Sequence[ComparedLine]) -> list[np.ndarray] | None:
     same = [line for line in lines if same_items(lines[0], line)]
     means = [m.mean(0) for line in same if (m := line.means_SQ(line.steps, cluster_means)) is not None]
     return means if len(means) == len(lines) else None
+
+
+def compared_pairs(lines: Sequence[Compared]) -> list[tuple[Compared, Compared]]:
+    """Returns the pairs that are compared: all, or each with the first where there are too many."""
+    return list(combinations(lines, 2)) if len(lines) <= MAX_ALL_PAIRS else [(lines[0], other) for other in lines[1:]]
 
 
 def run_scores(lines: Sequence[ComparedLine]) -> np.ndarray | None:

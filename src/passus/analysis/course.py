@@ -50,7 +50,7 @@ def plateau(m: MeasuredCurve, falls: bool) -> Finding:
     if late is None:
         sentence = "The noise of the points is unknown." if m.noise is None else f"{len(m.x_T)} eval points are too few."
         return m.finding("A2", claim, Conclusion.UNTESTABLE, sentence)
-    numbers = {"bound": late.bound, "change": late.change, "start": float(m.x_T[late.start])}
+    numbers = {"change": late.change, "bound": late.bound, "start": float(m.x_T[late.start])}
     since, change = m.at(m.x_T[late.start]), f"{points(late.change)} ({ci(late.low, late.high)})"
     if falls:
         verdict, sentence = Conclusion.NOT_SUPPORTED, f"Accuracy changes by {change} from {since} on and falls: no plateau."
@@ -60,10 +60,10 @@ def plateau(m: MeasuredCurve, falls: bool) -> Finding:
         verdict, sentence = Conclusion.NOT_SUPPORTED, f"Accuracy changes by {change} from {since} on: no plateau."
     elif late.bound <= PLATEAU_MARGIN:
         verdict = Conclusion.SUPPORTED
-        sentence = f"Accuracy changes by at most {100 * late.bound:.1f} points from {since} on: a plateau."
+        sentence = f"Accuracy changes by at most {100 * late.bound:.1f} points from {since} on, by {change}: a plateau."
     else:
         verdict = Conclusion.UNDERPOWERED
-        sentence = f"No change is found from {since} on, and up to {100 * late.bound:.1f} points are possible."
+        sentence = f"No change is found from {since} on, {change}, and up to {100 * late.bound:.1f} points are possible."
     result = m.finding("A2", claim, verdict, sentence, numbers=numbers, low=late.low, high=late.high)
     result.margin = PLATEAU_MARGIN
     return result

@@ -8,16 +8,18 @@ from itertools import combinations
 
 import numpy as np
 
-from passus.analysis.compared_line import ComparedLine, common_points, same_items
+from passus.analysis.compared_line import MAX_ALL_PAIRS, ComparedLine, common_points, compared_pairs, same_items
 from passus.analysis.end_difference import Difference, Pair, end_differences, overall_differences
 from passus.analysis.finding import OVERALL, Conclusion, Finding, Scope, conclude
 from passus.analysis.wording import amount, ci, supported_if
 from passus.formatting import p_value, points, share
 from passus.stats import multiplicity, paired_tests, ranking, unpaired_tests
 
+TIERS = "the lines fall into tiers"
+
 
 def findings(benchmarks: Sequence[list[ComparedLine]]) -> list[Finding]:
-    """Compares all pairs of lines on each benchmark, and overall."""
+    """Compares the pairs of lines on each benchmark, and overall."""
     results: list[Finding] = []
     for lines in benchmarks:
         if len(lines) < 2:
@@ -28,7 +30,7 @@ def findings(benchmarks: Sequence[list[ComparedLine]]) -> list[Finding]:
             results.append(Finding("A6", names, lines[0].benchmark, claim, Conclusion.UNTESTABLE, "L0", sentence))
             continue
         differences = end_differences(lines)
-        results += [comparison(a, b, differences[a.name, b.name]) for a, b in combinations(lines, 2)]
+        results += [comparison(a, b, differences[a.name, b.name]) for a, b in compared_pairs(lines)]
         results.append(common_start(lines))
     return results + overall_comparisons(benchmarks)
 
@@ -47,7 +49,7 @@ def comparison(a: ComparedLine, b: ComparedLine, difference: Difference) -> Find
         verdict = conclude(difference.p, abs(difference.mean), difference.detectable)
     sentence = _finish(a.name, b.name, difference, f"{p_value(difference.p)}, {difference.basis}")
     sentence += f" {a.name} is above at {_count_above(a, b)}."
-    if verdict is Conclusion.UNDERPOWERED and difference.detectable is not None:
+    if verdict is Conclusion.UNDERPOWERED and difference.detectable is not None and np.isfinite(difference.detectable):
         sentence += f" Less than {100 * difference.detectable:.0f} points could not be detected."
     return _pair_finding(names, a.benchmark, claim, verdict, f"{sentence} {difference.caveat}", difference)
 
@@ -89,19 +91,19 @@ def tiers(findings: Sequence[Finding], benchmarks: Sequence[list[ComparedLine]])
 
 def _tiers(findings: Sequence[Finding], lines: list[ComparedLine]) -> Finding:
     """A line that is not distinguishable from a tier's best belongs to it. A ranking of single runs would rank their luck."""
-    benchmark, claim, names = lines[0].benchmark, "the lines fall into tiers", [line.name for line in lines]
+    benchmark, names = lines[0].benchmark, [line.name for line in lines]
     pairs = {f.series: f for f in findings if f.id == "A6" and f.benchmark == benchmark}
     ordered = ", ".join(f"{line.name} {share(line.end)}" for line in sorted(lines, key=lambda line: -line.end))
     runs = min(len(line.curves) for line in lines)
+    if len(lines) > MAX_ALL_PAIRS:
+        return _no_tiers(lines, _too_many(lines), runs)
     tested = [f for f in pairs.values() if f.scope is Scope.CONFIGURATION and f.p is not None]
     if len(tested) < len(pairs):
         sentence = f"Final accuracies are {ordered}. "
         sentence += "Runs that all end alike leave no spread to test." if runs > 1 else (
             "A ranking needs two or more runs of every line: one run cannot separate a line from the luck of its seed."
         )  # fmt: skip
-        return Finding(
-            "A7", "all", benchmark, claim, Conclusion.UNTESTABLE, lines[0].curves[0].curve.level, sentence, seeds=runs
-        )
+        return _no_tiers(lines, sentence, runs)
     separated_MM = np.zeros((len(lines), len(lines)), dtype=bool)
     for i, j in combinations(range(len(lines)), 2):
         finding = pairs[pair_name(names[i], names[j])]
@@ -111,9 +113,23 @@ def _tiers(findings: Sequence[Finding], lines: list[ComparedLine]) -> Finding:
     sentence = f"{len(groups)} tier{'s' * (len(groups) > 1)} ({runs} or more runs per line): {listed}. "
     sentence += "Lines of one tier are not distinguishable from its best."
     return Finding(
-        "A7", "all", benchmark, claim, supported_if(len(groups) > 1), "L3", sentence, numbers={"tiers": len(groups)},
+        "A7", "all", benchmark, TIERS, supported_if(len(groups) > 1), "L3", sentence, numbers={"tiers": len(groups)},
         scope=Scope.CONFIGURATION, items=tested[0].items, seeds=runs,
     )  # fmt: skip
+
+
+def _no_tiers(lines: list[ComparedLine], sentence: str, runs: int) -> Finding:
+    level = lines[0].curves[0].curve.level
+    return Finding("A7", "all", lines[0].benchmark, TIERS, Conclusion.UNTESTABLE, level, sentence, seeds=runs)
+
+
+def _too_many(lines: list[ComparedLine]) -> str:
+    lowest, highest = (share(pick(line.end for line in lines)) for pick in (min, max))
+    sentence = f"{len(lines)} lines end between {lowest} and {highest}. Of more than {MAX_ALL_PAIRS}, each is compared with "
+    sentence += (
+        f"the first only ({lines[0].name}), and a ranking needs all {len(lines) * (len(lines) - 1) // 2:,} comparisons: "
+    )
+    return sentence + "analyse fewer runs together to rank them."
 
 
 def pair_name(a: str, b: str) -> str:
@@ -123,7 +139,7 @@ def pair_name(a: str, b: str) -> str:
 def common_start(lines: list[ComparedLine]) -> Finding:
     """Tests whether lines start apart. Arms of one base must agree at step 0; of several bases they need not (A9)."""
     ordered = sorted(lines, key=lambda line: -line.start)
-    ps = [_start_p(a, b) for a, b in combinations(ordered, 2)]
+    ps = [_start_p(a, b) for a, b in compared_pairs(lines)]
     lowest, highest = ordered[-1], ordered[0]
     span = f"At the first eval point the lines lie between {share(lowest.start)} ({lowest.name}) and "
     span += f"{share(highest.start)} ({highest.name})"
@@ -136,7 +152,8 @@ def common_start(lines: list[ComparedLine]) -> Finding:
     adjusted = multiplicity.holm(ps)
     smallest = float(np.nanmin(adjusted))
     different = int((adjusted < 0.05).sum())
-    sentence = f"{span}; {different} of {len(ps)} pairs differ after Holm's correction (smallest {p_value(smallest)})."
+    pairs = f"{len(ps)} pairs" + (f" with {lines[0].name}" if len(lines) > MAX_ALL_PAIRS else "")
+    sentence = f"{span}; {different} of {pairs} differ after Holm's correction (smallest {p_value(smallest)})."
     level = "L2" if lowest.curves[0].items is not None else "L1"
     return Finding("A9", "all", lowest.benchmark, claim, supported_if(different > 0), level, sentence, p=smallest)
 

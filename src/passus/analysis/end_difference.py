@@ -9,11 +9,10 @@ Shapes: S runs or eval points, Q items, or their clusters where the benchmark ha
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
-from passus.analysis.compared_line import ComparedLine, run_scores, same_items
+from passus.analysis.compared_line import ComparedLine, compared_pairs, run_scores, same_items
 from passus.analysis.finding import Scope
 from passus.analysis.measured_curve import MeasuredCurve
 from passus.analysis.units import one_unit_words, size_words
@@ -50,11 +49,11 @@ Pair = tuple[str, str]
 
 
 def end_differences(lines: Sequence[ComparedLine]) -> dict[Pair, Difference]:
-    """Compares all pairs of lines of one benchmark: over runs, else paired over items, else by counts, else by points only."""
+    """Compares the pairs of lines of one benchmark: over runs, else paired over items, else by counts, else by points only."""
     ends = [line.ends for line in lines]
     spread = _spread(ends, [line.curves for line in lines])
     differences = {}
-    for i, j in combinations(range(len(lines)), 2):
+    for i, j in compared_pairs(range(len(lines))):
         a, b = lines[i], lines[j]
         has_runs = min(len(a.curves), len(b.curves)) >= MIN_RUNS
         differences[a.name, b.name] = _over_runs(a, b, spread, ends, i, j) if has_runs else _checkpoints(a, b)
@@ -177,12 +176,12 @@ def _spread_words(spread: RunSpread, runs_a: int, runs_b: int) -> str:
 
 
 def overall_differences(benchmarks: Sequence[Sequence[ComparedLine]]) -> dict[Pair, Difference]:
-    """Compares all pairs of lines over the benchmarks that both have, each counting the same; two benchmarks at least."""
+    """Compares the pairs of lines over the benchmarks that both have, each counting the same; two benchmarks at least."""
     by_name = [{line.name: line for line in lines} for lines in benchmarks]
     names = list(dict.fromkeys(name for lines in by_name for name in lines))
     over_runs = _overall_over_runs(by_name, names)
     differences = {}
-    for a, b in combinations(names, 2):
+    for a, b in compared_pairs(names):
         pairs = [(lines[a], lines[b]) for lines in by_name if a in lines and b in lines]
         difference = over_runs.get((a, b)) or (_overall_over_items(pairs) if len(pairs) > 1 else None)
         if difference is not None:
@@ -210,13 +209,26 @@ def _overall_over_runs(by_name: Sequence[dict[str, ComparedLine]], names: Sequen
     ends, known = list(ends_by_name.values()), list(ends_by_name)
     lines = [by_name[0][name].curves for name in known]
     spread, differences = _spread(ends, lines), {}
-    for i, j in combinations(range(len(known)), 2):
+    for i, j in compared_pairs(range(len(known))):
         if min(len(ends[i]), len(ends[j])) >= MIN_RUNS:
             basis = f"mean of {len(by_name)} benchmarks, {_spread_words(spread, len(ends[i]), len(ends[j]))}"
-            difference = _run_level(spread, ends, i, j, 0.0, basis, None)
+            added, items = _overall_item_variance([(lines[known[i]], lines[known[j]]) for lines in by_name])
+            difference = _run_level(spread, ends, i, j, added, basis, items)
             if difference.p == difference.p:
                 differences[known[i], known[j]] = difference
     return differences
+
+
+def _overall_item_variance(pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -> tuple[float, int | None]:
+    """Returns the variance that the choice of items adds to a mean over benchmarks, and the number of items."""
+    parts, items = [], 0
+    for a, b in pairs:
+        mine, theirs = a.run_means_SQ(), b.run_means_SQ()
+        if mine is None or theirs is None or not same_items(a, b):
+            return 0.0, None
+        parts.append(item_variance(mine, theirs))
+        items += len(a.items.item_Q) if a.items is not None else 0
+    return sum(parts) / len(parts) ** 2, items
 
 
 def _mean_ends(by_name: Sequence[dict[str, ComparedLine]], name: str) -> list[float]:

@@ -44,7 +44,8 @@ def improvement(m: MeasuredCurve) -> Finding:
 def _gain_with_wiggle(differences_Q: np.ndarray, noise: CurveNoise, window: int) -> tuple[Interval, float, float]:
     """Tests the gain where checkpoints differ from their neighbours: interval, p-value and smallest detectable gain."""
     gain = float(differences_Q.mean())
-    se = float(np.sqrt(differences_Q.var(ddof=1) / len(differences_Q) + noise.wiggle**2 * (1 + 1 / window)))
+    between = differences_Q.var(ddof=1) / len(differences_Q) if len(differences_Q) > 1 else 1.0  # at most 1 for one item
+    se = float(np.sqrt(between + noise.wiggle**2 * (1 + 1 / window)))
     half = float(stdtrit(noise.df, 0.975))
     p = float(2 * stdtr(noise.df, -abs(gain) / se)) if se > 0 else 1.0
     return Interval(gain, gain - half * se, gain + half * se), p, (half + float(stdtrit(noise.df, 0.8))) * se
@@ -61,7 +62,7 @@ def _improvement_of_points(m: MeasuredCurve) -> Finding:
     se = float(np.sqrt((m.se_T[:third] ** 2).sum() + (m.se_T[-third:] ** 2).sum())) / third
     rise = float(m.y_T[-third:].mean() - m.y_T[:third].mean())
     p = p_values.normal_p(rise / se)
-    verdict = conclude(p, rise, DETECTABLE_Z * se)
+    verdict = conclude(p, rise if gain > 0 else 0.0, DETECTABLE_Z * se)  # a curve that ends below its start has not risen
     span = f"From the first {third} eval points to the last {third}" if third > 1 else "From the first eval point to the last"
     sentence = f"{_gain_words(m, verdict)}. {span} it changes by {points(rise)} ({p_value(p)} for these {m.curve.n} items)"
     return m.finding(

@@ -127,6 +127,6 @@ def _of_items(lines: list[ComparedLine]) -> tuple[float | None, int | None]:
     if len(known) < len(lines):
         return None, lines[0].curves[0].curve.n
     means_Q = np.average(known, axis=0, weights=[len(line.curves) for line in lines])
-    if len(means_Q) < 2:
-        return None, len(means_Q)
-    return float(means_Q.std(ddof=1) / np.sqrt(len(means_Q))), len(means_Q)
+    items = lines[0].items
+    count = len(items.item_Q) if items is not None else None
+    return float(means_Q.std(ddof=1) / np.sqrt(len(means_Q))) if len(means_Q) > 1 else None, count

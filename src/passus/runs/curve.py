@@ -7,6 +7,7 @@ Shapes: T eval points, Q items, K samples per item.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -58,15 +59,17 @@ class ItemOutcomes:
     cluster_Q: list[str] = field(default_factory=list)
     """The cluster of every item; empty where the benchmark has none, or the run is older than clusters."""
 
-    @property
+    @cached_property
     def means_TQ(self) -> FloatArray:
         means_TQ: FloatArray = self.correct_TQK.mean(2)
         return means_TQ
 
     def at(self, item_Q: Sequence[int], steps_T: Sequence[int]) -> "ItemOutcomes":
         """Selects these items at these steps, in this order."""
-        rows = [self.item_Q.index(item) for item in item_Q]
-        times = [self.steps_T.index(step) for step in steps_T]
+        if list(item_Q) == self.item_Q and list(steps_T) == self.steps_T:
+            return self
+        row_of, time_of = ({name: n for n, name in enumerate(names)} for names in (self.item_Q, self.steps_T))
+        rows, times = [row_of[item] for item in item_Q], [time_of[step] for step in steps_T]
         correct, tokens, truncated = (
             values[times][:, rows] for values in (self.correct_TQK, self.tokens_TQK, self.truncated_TQK)
         )

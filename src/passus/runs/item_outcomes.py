@@ -1,6 +1,10 @@
-"""Reads the outcome of every sample from items/ and readings/ of a run folder."""
+"""Reads the outcome of every sample from items/ and readings/ of a run folder.
+
+Shapes: N rows of one eval point, T eval points, Q items, K samples per item.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +16,35 @@ from passus.runs.row_files import OPTIONAL, read_table
 from passus.runs.run_folder import RunFolder
 
 COLUMNS = ("benchmark", "temperature", "item", "sample", "verdict", "tokens")
-Outcomes = dict[tuple[int, int], tuple[float, int, bool]]
-"""By item and sample: the value, the tokens, and whether the completion was truncated."""
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """The rows of one eval point by item and sample. Of rows with the same item and sample, the last one counts."""
+
+    keys_2N: np.ndarray
+    """Items and samples, sorted."""
+    values_3N: np.ndarray
+    """The value, the tokens, and whether the completion was truncated."""
+    items: list[int]
+    samples: list[int]
+    """In the order of the file."""
+
+    @classmethod
+    def of(cls, keys_2N: np.ndarray, values_3N: np.ndarray) -> "SortedRows":
+        order_N = np.lexsort(keys_2N[::-1])
+        sorted_2N = keys_2N[:, order_N]
+        is_last_N = np.append((np.diff(sorted_2N) != 0).any(0), True)[: len(order_N)]
+        items, samples = (list(dict.fromkeys(names.tolist())) for names in keys_2N)
+        return cls(sorted_2N[:, is_last_N], values_3N[:, order_N[is_last_N]], items, samples)
+
+    def __len__(self) -> int:
+        return int(self.keys_2N.shape[1])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every item has every sample."""
+        return len(self) == len(self.items) * len(self.samples)
 
 
 class ItemReader:
@@ -27,40 +58,46 @@ class ItemReader:
     def outcomes(self, benchmark: str, temperature: float, steps: Sequence[int], reader: str = "") -> ItemOutcomes | None:
         """Returns the outcomes at these steps; None where no rows are kept, or where they do not fit together."""
         by_step = {step: self._of_step(step, benchmark, temperature, reader) for step in steps}
-        complete = max(map(len, by_step.values()), default=0)
-        by_step = {step: rows for step, rows in by_step.items() if rows and len(rows) == complete}
-        keys = list(next(iter(by_step.values()), {}))
-        items = list(dict.fromkeys(item for item, _ in keys))
-        samples = list(dict.fromkeys(sample for _, sample in keys))
-        if len(keys) != len(items) * len(samples) or any(rows.keys() != set(keys) for rows in by_step.values()) or not keys:
+        known = {step: rows for step, rows in by_step.items() if rows is not None}
+        complete = max(map(len, known.values()), default=0)
+        known = {step: rows for step, rows in known.items() if len(rows) == complete}
+        first = next(iter(known.values()), None)
+        if first is None or not first.is_full or any((rows.keys_2N != first.keys_2N).any() for rows in known.values()):
             return None
-        values = np.array([[[rows[i, s] for s in samples] for i in items] for rows in by_step.values()], dtype=float)
-        correct, tokens, truncated = np.moveaxis(values, 3, 0)
+        sorted_3TQK = np.array([rows.values_3N for rows in known.values()]).swapaxes(0, 1)
+        sorted_3TQK = sorted_3TQK.reshape(3, len(known), len(first.items), len(first.samples))
+        rank_Q, rank_K = (np.argsort(np.argsort(names)) for names in (first.items, first.samples))
+        correct, tokens, truncated = sorted_3TQK[:, :, rank_Q][:, :, :, rank_K]
         source, choices = _data_fingerprint(self.run, benchmark), _choices(self.run)
-        clusters = [self._clusters.get((benchmark, item), "") for item in items]
+        clusters = [self._clusters.get((benchmark, item), "") for item in first.items]
         return ItemOutcomes(
-            list(by_step), items, correct, tokens, truncated, source, choices, clusters if any(clusters) else []
+            list(known), first.items, correct, tokens, truncated, source, choices, clusters if any(clusters) else []
         )  # fmt: skip
 
-    def _of_step(self, step: int, benchmark: str, temperature: float, reader: str) -> Outcomes:
+    def _of_step(self, step: int, benchmark: str, temperature: float, reader: str) -> SortedRows | None:
+        """Returns the rows of one eval point; None where there are none."""
         import pyarrow.compute as pc
 
         table = self._table(step)
         if table is None:
-            return {}
+            return None
         mask = pc.and_(pc.equal(table["benchmark"], benchmark), pc.equal(table["temperature"], float(temperature)))
+        mask = pc.and_(mask, pc.and_(pc.is_valid(table["item"]), pc.is_valid(table["sample"])))
         if reader:
             mask = pc.and_(mask, pc.equal(table["reader"], reader))
-        rows = table.filter(mask).to_pydict()
-        if clusters := rows.get("cluster"):
-            self._clusters |= {(benchmark, item): name for item, name in zip(rows["item"], clusters, strict=True) if name}
-        values = rows.get("value") or [None] * len(rows["item"])
-        return {
-            (item, sample): (verdict == Verdict.CORRECT if value is None else value, tokens, verdict == Verdict.TRUNCATED)
-            for value, item, sample, verdict, tokens in zip(
-                values, *(rows[name] for name in ("item", "sample", "verdict", "tokens")), strict=True
-            )
-        }
+        rows = table.filter(mask)
+        if not len(rows):
+            return None
+        if "cluster" in rows.column_names and rows["cluster"].null_count < len(rows):
+            names = zip(rows["item"].to_pylist(), rows["cluster"].to_pylist(), strict=True)
+            self._clusters |= {(benchmark, item): name for item, name in names if name}
+        correct, truncated = (
+            pc.fill_null(pc.equal(rows["verdict"], verdict), False).cast("float64")
+            for verdict in (Verdict.CORRECT, Verdict.TRUNCATED)
+        )
+        value = pc.coalesce(rows["value"], correct) if "value" in rows.column_names else correct
+        values = [np.asarray(column, dtype=float) for column in (value, rows["tokens"], truncated)]
+        return SortedRows.of(np.array([rows["item"], rows["sample"]]), np.array(values))
 
     def _table(self, step: int) -> Any:
         """Returns the rows of a step as a pyarrow table, or None where no file was written."""

@@ -26,7 +26,9 @@ def crossfit_drop(values_TQ: np.ndarray, window: int = 3, halves: int = 20, seed
     windows_QM = window_means(values_TQ.T, window)
     draws_RQ = np.rint(bootstrap_weights([items], 500, seed) * items)
     _, best_HR, last_HR = _crossfit(np.vstack([np.ones(items), draws_RQ]), windows_QM, halves, seed)
-    drops_R = np.nanmean(best_HR - last_HR, axis=0)  # a half that lost all its items says nothing
+    gaps_HR = best_HR - last_HR
+    count_R = (~np.isnan(gaps_HR)).sum(0)  # a halving that leaves a half without items says nothing
+    drops_R = np.nansum(gaps_HR, axis=0) / np.where(count_R, count_R, np.nan)
     low, high = np.nanquantile(drops_R[1:], [0.025, 0.975])
     return Interval(float(drops_R[0]), float(low), float(high))
 
@@ -46,19 +48,20 @@ def _crossfit(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For random halves of the items, both ways, returns the best column on one half, and its mean and the last column's mean
     on the other."""
-    rng = np.random.default_rng(seed)
-    sum_RM, size_R1 = weights_RQ @ values_QM, weights_RQ.sum(1, keepdims=True)
+    rng, items = np.random.default_rng(seed), len(values_QM)
+    halves_HQ = np.array([rng.permutation(items) < items // 2 for _ in range(halves)])
+    # All halves in one product: many small ones spend their time on waking threads.
+    columns = (halves_HQ.T[:, :, None] * values_QM[:, None]).reshape(items, -1)
+    half_HRM = (weights_RQ @ columns).reshape(len(weights_RQ), halves, -1).swapaxes(0, 1)
+    n_HR1, size_R1 = (halves_HQ @ weights_RQ.T)[:, :, None], weights_RQ.sum(1, keepdims=True)
+    n_HR1 = np.where((n_HR1 == 0) | (n_HR1 == size_R1), np.nan, n_HR1)
+    means = half_HRM / n_HR1, (weights_RQ @ values_QM - half_HRM) / (size_R1 - n_HR1)
     chosen, best, last = [], [], []
-    for _ in range(halves):
-        half_Q = rng.permutation(len(values_QM)) < len(values_QM) // 2
-        half_RM, n_R1 = weights_RQ[:, half_Q] @ values_QM[half_Q], weights_RQ[:, half_Q].sum(1, keepdims=True)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means = half_RM / n_R1, (sum_RM - half_RM) / (size_R1 - n_R1)
-        for here_RM, there_RM in (means, means[::-1]):
-            chosen.append(here_RM.argmax(1))
-            best.append(np.take_along_axis(there_RM, chosen[-1][:, None], 1)[:, 0])
-            last.append(there_RM[:, -1])
-    return np.array(chosen), np.array(best), np.array(last)
+    for here_HRM, there_HRM in (means, means[::-1]):
+        chosen.append(here_HRM.round(9).argmax(2))  # ties go to the first, on every machine
+        best.append(np.take_along_axis(there_HRM, chosen[-1][:, :, None], 2)[:, :, 0])
+        last.append(there_HRM[:, :, -1])
+    return np.concatenate(chosen), np.concatenate(best), np.concatenate(last)
 
 
 @lru_cache

@@ -133,6 +133,11 @@ def best_of_k_se(probability_Q: np.ndarray, groups: float) -> float:
 
 
 def population_se(correct_QK: np.ndarray, cluster_Q: Sequence[str] = ()) -> float:
-    """Computes the standard error of the mean over the population of items, where the items are redrawn as well."""
+    """Computes the standard error of the mean over the population of items, where the items are redrawn as well.
+
+    One item, or one cluster, shows no spread; the bound is that of items which are always correct or never.
+    """
     units_Q = unit_levels(np.asarray(correct_QK, dtype=float).mean(1), cluster_Q)
+    if len(units_Q) == 1:
+        return float(np.sqrt(units_Q[0] * (1 - units_Q[0])))
     return float(units_Q.std(ddof=1) / np.sqrt(len(units_Q)))

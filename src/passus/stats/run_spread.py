@@ -60,6 +60,8 @@ class RunSpread:
             variance, df = self.pooled
             return float((variance / sizes).sum()), float(df)
         parts = own / sizes
+        if not parts.any():  # runs that all end alike, next to arms that vary
+            return 0.0, float((sizes - 1).sum())
         return float(parts.sum()), float(parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum())
 
 
