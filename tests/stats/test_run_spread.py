@@ -77,6 +77,14 @@ def test_runs_that_end_alike_allow_no_test():
     assert np.isnan(run_difference(spread, [[0.5, 0.5], [0.6, 0.6]], 0, 1).p)
 
 
+def test_an_arm_whose_runs_all_end_alike_has_the_spread_of_the_others():
+    """A control that collapses to 0 must not take the pool away from the arms that do not."""
+    ends = [A, B, [0.0, 0.0, 0.0]]
+    spread, without = run_spread(ends), run_spread([A, B])
+    assert spread.unlike_p == without.unlike_p and spread.pooled == without.pooled
+    assert run_difference(spread, ends, 0, 2).p < 1e-4 and run_difference(spread, ends, 0, 1).df == 4
+
+
 def test_two_arms_within_seeds_are_a_paired_t_test():
     spread = blocked_spread([A, B], [[0, 1, 2], [0, 1, 2]])
     assert spread is not None

@@ -171,7 +171,7 @@ def _spread_words(spread: RunSpread, runs_a: int, runs_b: int) -> str:
         return f"within each of {runs_a} seeds, {spread.pooled[1]} degrees of freedom"
     if not spread.is_pooled:
         return f"Welch's test over {runs_a} and {runs_b} runs, because the arms differ in spread"
-    arms = int((spread.sizes_A > 1).sum())
+    arms = int(spread.varying_A.sum())
     return f"t-test over {runs_a} and {runs_b} runs, spread pooled over {arms} arms ({spread.pooled[1]} degrees of freedom)"
 
 

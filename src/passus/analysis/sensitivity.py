@@ -51,11 +51,11 @@ def sensitivity(lines: list[ComparedLine]) -> Finding | None:
     component = variance_component(ends_N, [line.name for line in lines for _ in line.curves])
     if component is None:
         return replace(found, sentence="Runs of one setting all end alike, which leaves no spread to test.")
-    if not spread.is_pooled:
-        sentence = f"Runs of some settings may scatter more than those of others (Bartlett's test, {p_value(spread.unlike_p)}, "
-        sentence += (
-            f"tested at {UNLIKE_LEVEL:g}), so one variance between runs may not describe them all. Only pairs are compared."
-        )
+    if not spread.is_pooled or not spread.varying_A.all():
+        reason = f"Bartlett's test, {p_value(spread.unlike_p)}, tested at {UNLIKE_LEVEL:g}"
+        reason = reason if spread.varying_A.all() else "those of one setting all end alike"
+        sentence = f"Runs of some settings may scatter more than those of others ({reason}), so one variance between runs may "
+        sentence += "not describe them all. Only pairs are compared."
         return replace(found, sentence=sentence)
     return _split(found, lines, component, ends_N, items_se)
 

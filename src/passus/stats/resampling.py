@@ -8,6 +8,7 @@ curves in one product.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,7 +30,11 @@ def bootstrap_weights(counts: Sequence[int], resamples: int, seed: int = 0) -> n
 
     Draws are counted with bincount, in float32: a multinomial takes seven times as long.
     """
-    counts = check_counts(counts, sum(counts))
+    return _bootstrap_weights(tuple(check_counts(counts, sum(counts))), resamples, seed)
+
+
+@lru_cache(maxsize=4)
+def _bootstrap_weights(counts: tuple[int, ...], resamples: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     weights_RQ = np.empty((resamples, sum(counts)), dtype=np.float32)
     first = 0
@@ -40,6 +45,7 @@ def bootstrap_weights(counts: Sequence[int], resamples: int, seed: int = 0) -> n
             times_drawn = np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n)
             weights_RQ[start : start + rows, first : first + n] = times_drawn / np.float32(n * len(counts))
         first += n
+    weights_RQ.flags.writeable = False  # it is shared by all who ask for the same draws
     return weights_RQ
 
 

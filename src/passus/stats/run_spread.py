@@ -36,9 +36,15 @@ class RunSpread:
     sizes_A: np.ndarray
     """Runs per arm. Arms of one run have no variance (NaN)."""
     unlike_p: float
-    """p-value of Bartlett's test for equal spreads; NaN with fewer than two arms of two runs."""
+    """p-value of Bartlett's test for equal spreads; NaN with fewer than two arms whose runs end apart."""
     blocked: tuple[float, int] | None = None
     """Variance of one run within its seed, and its degrees of freedom, where arms are compared within each seed."""
+
+    @property
+    def varying_A(self) -> np.ndarray:
+        """Which arms have runs that end apart. An arm whose runs all end alike, such as one that collapsed to 0, says nothing
+        about the spread of the others: it has their spread in a comparison, and no share in the pool."""
+        return np.asarray((self.sizes_A > 1) & (np.nan_to_num(self.variances_A) > 1e-24))
 
     @property
     def is_pooled(self) -> bool:
@@ -49,7 +55,7 @@ class RunSpread:
         """Returns the pooled variance of one run, and its degrees of freedom."""
         if self.blocked is not None:
             return self.blocked
-        known = self.sizes_A > 1
+        known = self.varying_A if self.varying_A.any() else self.sizes_A > 1
         df = int((self.sizes_A[known] - 1).sum())
         return float((self.variances_A[known] * (self.sizes_A[known] - 1)).sum() / max(df, 1)), df
 
@@ -69,13 +75,11 @@ def run_spread(ends: Sequence[Sequence[float]]) -> RunSpread:
     """Measures the spread of the final accuracies of each arm's runs."""
     sizes_A = np.array([len(values) for values in ends])
     variances_A = np.array([np.var(values, ddof=1) if len(values) > 1 else np.nan for values in ends])
-    repeated = [np.asarray(values) for values in ends if len(values) > 1]
-    varying = [values for values in repeated if values.std() > 1e-12]
-    p = float("nan")
-    if len(repeated) > 1:
-        # An arm whose runs all end alike has no logarithm of its variance; next to arms that vary, it is unlike them.
-        p = _unlike_p(repeated) if len(varying) == len(repeated) else 0.0 if varying else float("nan")
-    return RunSpread(variances_A, sizes_A, p)
+    spread = RunSpread(variances_A, sizes_A, float("nan"))
+    varying_A = spread.varying_A
+    if varying_A.sum() < 2:
+        return spread
+    return replace(spread, unlike_p=float(bartlett_p(variances_A[varying_A], sizes_A[varying_A] - 1)))
 
 
 def blocked_spread(ends: Sequence[Sequence[float]], seeds: Sequence[Sequence[int]]) -> RunSpread | None:
@@ -91,13 +95,6 @@ def blocked_spread(ends: Sequence[Sequence[float]], seeds: Sequence[Sequence[int
     residual_AS = ends_AS - ends_AS.mean(0) - ends_AS.mean(1, keepdims=True) + ends_AS.mean()
     df = (len(ends_AS) - 1) * (len(order) - 1)
     return replace(run_spread(ends), blocked=(float((residual_AS**2).sum()) / df, df))
-
-
-def _unlike_p(repeated: Sequence[np.ndarray]) -> float:
-    variances_A, df_A = (
-        np.array([f(values) for values in repeated]) for f in (lambda v: np.var(v, ddof=1), lambda v: len(v) - 1)
-    )
-    return float(bartlett_p(variances_A, df_A))
 
 
 def bartlett_p(variances_RA: np.ndarray, df_A: np.ndarray) -> np.ndarray:
