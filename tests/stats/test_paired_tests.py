@@ -54,3 +54,22 @@ def test_being_above_at_neighbouring_eval_points_is_weak_evidence():
         noise_T = rng.normal(size=37)
         alarms += paired_tests.block_sign_flip_test(noise_T[1:] + noise_T[:-1]).p < 0.05
     assert alarms <= 40
+
+
+@pytest.mark.parametrize("shift", [0.8, 1.2])
+@pytest.mark.parametrize("digits", [0, 9])
+def test_sign_flips_far_out_agree_with_all_patterns(shift, digits):
+    """With 18 differences all 262,144 patterns can be tried; with as many items as a benchmark has, they cannot."""
+    differences = np.round(np.random.default_rng(7).normal(shift, 1, 18) * (4 if digits == 0 else 1), digits)
+    differences = differences[differences != 0]
+    patterns = (np.arange(2 ** len(differences))[:, None] >> np.arange(len(differences)) & 1) * 2 - 1
+    exact = np.mean(np.abs(patterns @ differences) >= abs(differences.sum()) - 1e-9)
+    assert exact < 0.05 and paired_tests._flip_tail(differences) == pytest.approx(exact, rel=0.5)
+
+
+def test_a_clear_difference_is_significant_among_a_thousand_tests():
+    differences = np.random.default_rng(8).normal(0.5, 1, 200)
+    p = paired_tests.sign_flip_test(differences).p
+    assert p < 1e-8 and p == paired_tests.sign_flip_test(-differences).p
+    same_sign = np.abs(differences[:30])
+    assert paired_tests.sign_flip_test(same_sign).p == pytest.approx(2.0**-29)

@@ -172,7 +172,8 @@ def _spread_words(spread: RunSpread, runs_a: int, runs_b: int) -> str:
     if not spread.is_pooled:
         return f"Welch's test over {runs_a} and {runs_b} runs, because the arms differ in spread"
     arms = int(spread.varying_A.sum())
-    return f"t-test over {runs_a} and {runs_b} runs, spread pooled over {arms} arms ({spread.pooled[1]} degrees of freedom)"
+    pool = f"{arms} arm{'s' * (arms > 1)} ({spread.pooled[1]} degrees of freedom)"
+    return f"t-test over {runs_a} and {runs_b} runs, spread pooled over {pool}"
 
 
 def overall_differences(benchmarks: Sequence[Sequence[ComparedLine]]) -> dict[Pair, Difference]:

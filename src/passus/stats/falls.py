@@ -10,7 +10,7 @@ fall, with the known errors.
 import numpy as np
 
 from passus.stats.isotonic import curves_and_weights, split_errors
-from passus.stats.p_values import TestResult
+from passus.stats.p_values import TestResult, simulated_p
 
 MARGIN = 0.01
 """One point of accuracy: smaller changes do not matter."""
@@ -49,7 +49,7 @@ def fall_test(
     curves_RT = np.vstack([values_T, _simulate_rising(values_T, se_T, resamples, seed, df)])
     errors_RT = split_errors(*curves_and_weights(curves_RT, se_T**-2))
     drops_R = errors_RT[:, -1] - errors_RT.min(1)
-    return TestResult((1 + int((drops_R[1:] >= drops_R[0] - 1e-9).sum())) / (1 + resamples), float(drops_R[0]))
+    return TestResult(simulated_p(float(drops_R[0]), drops_R[1:]), float(drops_R[0]))
 
 
 def _simulate_rising(values_T: np.ndarray, se_T: np.ndarray, resamples: int, seed: int, df: float | None = None) -> np.ndarray:
@@ -90,8 +90,8 @@ def drawdown_test(
     """Tests whether the drawdown is deeper than noise makes it on a curve that never falls."""
     values_T = np.asarray(values_T, dtype=float)
     se_T = floor_errors(se_T, len(values_T))
-    deeper_R = _drawdowns(_simulate_rising(values_T, se_T, resamples, seed, df)) >= drawdown(values_T) - 1e-12
-    return TestResult((1 + int(deeper_R.sum())) / (1 + resamples), drawdown(values_T))
+    simulated_R = _drawdowns(_simulate_rising(values_T, se_T, resamples, seed, df))
+    return TestResult(simulated_p(drawdown(values_T), simulated_R), drawdown(values_T))
 
 
 def _drawdowns(values_RT: np.ndarray) -> np.ndarray:

@@ -6,11 +6,13 @@ Shapes: Q items, S eval points.
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import ndtr
 from scipy.stats import binomtest
 
-from passus.stats.p_values import TestResult
+from passus.stats.p_values import MIN_HITS, TestResult
 from passus.stats.resampling import CHUNK, check_counts, macro_weights
 
+LEAST_P = 1e-12
 EXACT_FLIPS = 14  # up to this many items all 2^Q sign patterns are tried
 
 
@@ -34,7 +36,35 @@ def sign_flip_test(
     for start in range(0, resamples, CHUNK):
         flips = rng.integers(0, 2, (min(CHUNK, resamples - start), len(parts_Q)), dtype=np.int8).astype(float)
         hits += int(np.sum(np.abs(flips @ parts_Q * 2 - parts_Q.sum()) >= threshold))
-    return TestResult((1 + hits) / (1 + resamples), mean)
+    share = (1 + hits) / (1 + resamples)
+    return TestResult(share if hits >= MIN_HITS else min(share, _flip_tail(parts_Q)), mean)
+
+
+def _flip_tail(parts_Q: np.ndarray) -> float:
+    """Approximates the two-sided p-value of sign flips far out in the tail, where random flips resolve nothing.
+
+    It is the saddlepoint approximation of Lugannani and Rice for a sum of values with random signs.
+    """
+    parts_Q = parts_Q * np.sign(parts_Q.sum())
+    total, scale = float(parts_Q.sum()), float(np.abs(parts_Q).max())
+    low, high = 0.0, 1.0 / scale
+    if total >= np.abs(parts_Q).sum() * (1 - 1e-12):  # every difference has the same sign: only one pattern is as far out
+        return 2.0 ** (1 - len(parts_Q))
+    while _flip_mean(high, parts_Q) < total:
+        low, high = high, 2 * high
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _flip_mean(middle, parts_Q) < total else (low, middle)
+    tilt = (low + high) / 2
+    cumulant = float((np.logaddexp(tilt * parts_Q, -tilt * parts_Q) - np.log(2)).sum())
+    w = np.sqrt(max(0.0, 2 * (tilt * total - cumulant)))
+    u = tilt * np.sqrt(float((parts_Q**2 / np.cosh(np.minimum(tilt * np.abs(parts_Q), 300)) ** 2).sum()))
+    upper = ndtr(-w) + np.exp(-w * w / 2) / np.sqrt(2 * np.pi) * (1 / u - 1 / w)
+    return float(max(LEAST_P, 2 * upper))
+
+
+def _flip_mean(tilt: float, parts_Q: np.ndarray) -> float:
+    return float((parts_Q * np.tanh(tilt * parts_Q)).sum())
 
 
 def block_sign_flip_test(differences_S: np.ndarray) -> TestResult:
