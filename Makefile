@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TORCH ?= default
 
-.PHONY: demo test test-all setup setup-test lint lint-fast wheel golden torture bench clean
+.PHONY: demo test test-all setup setup-test lint lint-fast wheel golden torture simulate bench clean
 
 demo: $(VENV)/ready
 	$(BIN)/passus demo
@@ -43,6 +43,10 @@ golden: $(VENV)/ready-test
 
 torture: $(VENV)/ready-test
 	$(BIN)/python tests/torture.py
+
+# Makes the tables of docs/simulations.md that docs/simulations.json lacks, in some hours on two cores (docs/analysis.md).
+simulate: $(VENV)/ready-test
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/simulate.py
 
 # Measures speed beside the numbers recorded for such a machine (docs/speed.md). Nothing else should run meanwhile.
 bench: $(VENV)/ready-test

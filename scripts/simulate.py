@@ -25,6 +25,7 @@ from unittest.mock import patch
 
 import numpy as np
 from simulated_runs import SimulatedRun, Size, curves_in_memory, difficulties, simulate_run, write_folder
+from simulation_page import page
 
 from passus.analysis import curve_fit
 from passus.analysis.analyse import analyse, measure_curves
@@ -38,7 +39,6 @@ from passus.stats.falls import MARGIN, window_means
 from passus.stats.intervals import accuracy_interval, fixed_set_se
 
 RESULTS = Path(__file__).parent.parent / "docs" / "simulations.json"
-PAGE = RESULTS.with_suffix(".md")
 POINTS = 15
 TIME_T = np.arange(POINTS) / (POINTS - 1)
 RISING_T = 0.85 - 0.5 * np.exp(-np.arange(POINTS) / 3)
@@ -415,6 +415,9 @@ def main() -> int:
             results[cell.key] = run_cell(pool, cell, options.draws)
             print(f"{cell.key}: {results[cell.key]} ({time.monotonic() - began:.0f} s)", flush=True)
             options.out.write_text(json.dumps(results, indent=1) + "\n")
+    in_order = {cell.key: results[cell.key] for cell in all_cells() if cell.key in results}
+    options.out.write_text(json.dumps(in_order, indent=1) + "\n")
+    options.out.with_suffix(".md").write_text(page(in_order))
     return 0
 
 

@@ -4,7 +4,6 @@ Shapes: T eval points, Q items, or their clusters.
 """
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from passus.analysis.finding import Conclusion, Finding, conclude
 from passus.analysis.measured_curve import DETECTABLE_Z, MeasuredCurve
@@ -14,6 +13,7 @@ from passus.formatting import p_value, points, share
 from passus.stats import p_values, paired_tests, power, resampling
 from passus.stats.clusters import unit_values
 from passus.stats.intervals import Interval
+from passus.stats.run_spread import RunDifference
 from passus.stats.wiggle import CurveNoise
 
 RISES = "accuracy rises"
@@ -43,12 +43,9 @@ def improvement(m: MeasuredCurve) -> Finding:
 
 def _gain_with_wiggle(differences_Q: np.ndarray, noise: CurveNoise, window: int) -> tuple[Interval, float, float]:
     """Tests the gain where checkpoints differ from their neighbours: interval, p-value and smallest detectable gain."""
-    gain = float(differences_Q.mean())
-    between = differences_Q.var(ddof=1) / len(differences_Q) if len(differences_Q) > 1 else 1.0  # at most 1 for one item
-    se = float(np.sqrt(between + noise.wiggle**2 * (1 + 1 / window)))
-    half = float(stdtrit(noise.df, 0.975))
-    p = float(2 * stdtr(noise.df, -abs(gain) / se)) if se > 0 else 1.0
-    return Interval(gain, gain - half * se, gain + half * se), p, (half + float(stdtrit(noise.df, 0.8))) * se
+    between = float(differences_Q.var(ddof=1)) / len(differences_Q)
+    gain = RunDifference(float(differences_Q.mean()), noise.wiggle**2 * (1 + 1 / window), noise.df, between)
+    return Interval(gain.mean, *gain.interval()), gain.p, gain.detectable()
 
 
 def _improvement_of_points(m: MeasuredCurve) -> Finding:

@@ -111,12 +111,12 @@ def bartlett_p(variances_RA: np.ndarray, df_A: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RunDifference:
-    """The difference of two arms, with runs as the unit.
+    """The difference of two arms with runs as the unit, or of two checkpoints of one run with their movement as noise.
 
-    Its variance has a part that few runs estimate and one that the items add, which is known well. An interval takes the t
-    quantile for the first and the normal one for the second, and adds their squares (MOVER). The usual approximation, one t
-    quantile for the sum with raised degrees of freedom, is false in .007 to .015 instead of .0025 of cases with two seeds and
-    two arms: where the runs happen to lie close together, it trusts the runs most.
+    Its variance has a part that few runs (or eval points) estimate and one that the items add, which is known well. An interval
+    takes the t quantile for the first and the normal one for the second, and adds their squares (MOVER). The usual
+    approximation, one t quantile for the sum with raised degrees of freedom, is false in .007 to .015 instead of .0025 of cases
+    with two seeds and two arms: where the runs happen to lie close together, it trusts the runs most.
     """
 
     mean: float
