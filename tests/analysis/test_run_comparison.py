@@ -181,3 +181,21 @@ def test_finished_runs_are_compared_once(tmp_path):
     make_run(tmp_path / "a", {"x": 0.0}, seed=1)
     make_run(tmp_path / "b", {"x": 0.0}, seed=2)
     assert run_comparison.compare(compared_runs([tmp_path / "a", tmp_path / "b"]))[0].growing is None
+
+
+def test_groups_are_compared_within_seeds_where_that_was_planned(tmp_path):
+    for side, shift in (("a", 0.02), ("b", 0.0)):
+        for seed, luck in enumerate((-0.1, 0.0, 0.1)):  # what a seed does to both sides
+            run = make_run(tmp_path / side / str(seed), {"x": shift + luck}, seed=10 * seed + len(side))
+            config = run.config()
+            table = config.eval.model_copy(update={"block_by_seed": True})
+            run.start(config.model_copy(update={"eval": table, "seed": seed}), {"label": side, "tuning": "live"}, None)
+    (blocked,) = run_comparison.compare(compared_runs([tmp_path / "a", tmp_path / "b"]))
+    for run_folder in [*compared_runs([tmp_path / "a", tmp_path / "b"]).a, *compared_runs([tmp_path / "a", tmp_path / "b"]).b]:
+        config = run_folder.config()
+        table = config.eval.model_copy(update={"block_by_seed": False})
+        run_folder.start(
+            config.model_copy(update={"eval": table}), {"label": run_folder.path.parent.name, "tuning": "live"}, None
+        )
+    (plain,) = run_comparison.compare(compared_runs([tmp_path / "a", tmp_path / "b"]))
+    assert blocked.difference == plain.difference and blocked.high - blocked.low < (plain.high - plain.low) / 2

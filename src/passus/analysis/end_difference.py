@@ -51,7 +51,7 @@ Pair = tuple[str, str]
 def end_differences(lines: Sequence[ComparedLine]) -> dict[Pair, Difference]:
     """Compares the pairs of lines of one benchmark: over runs, else paired over items, else by counts, else by points only."""
     ends = [line.ends for line in lines]
-    spread = _spread(ends, [line.curves for line in lines])
+    spread = spread_of(ends, [line.curves for line in lines])
     differences = {}
     for i, j in compared_pairs(range(len(lines))):
         a, b = lines[i], lines[j]
@@ -60,7 +60,7 @@ def end_differences(lines: Sequence[ComparedLine]) -> dict[Pair, Difference]:
     return differences
 
 
-def _spread(ends: Sequence[Sequence[float]], curves: Sequence[Sequence[MeasuredCurve]]) -> RunSpread:
+def spread_of(ends: Sequence[Sequence[float]], curves: Sequence[Sequence[MeasuredCurve]]) -> RunSpread:
     """Measures the spread between runs; within seeds where all runs were planned so (eval.block_by_seed)."""
     origins = [[m.curve.origin for m in line if m.curve.origin] for line in curves]
     if origins and all(origins) and all(BLOCKED in origin.settings for line in origins for origin in line):
@@ -209,7 +209,7 @@ def _overall_over_runs(by_name: Sequence[dict[str, ComparedLine]], names: Sequen
     ends_by_name = {name: means for name in names if (means := _mean_ends(by_name, name))}
     ends, known = list(ends_by_name.values()), list(ends_by_name)
     lines = [by_name[0][name].curves for name in known]
-    spread, differences = _spread(ends, lines), {}
+    spread, differences = spread_of(ends, lines), {}
     for i, j in compared_pairs(range(len(known))):
         if min(len(ends[i]), len(ends[j])) >= MIN_RUNS:
             basis = f"mean of {len(by_name)} benchmarks, {_spread_words(spread, len(ends[i]), len(ends[j]))}"

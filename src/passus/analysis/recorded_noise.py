@@ -85,8 +85,9 @@ def _wiggle_variance(curves: Sequence[MeasuredCurve]) -> float | None:
 
 
 def _basis(noise: AccuracyNoise, runs: int, arms: int, df: int, assumed: Sequence[str]) -> str:
+    beyond = f" beyond the noise of items and samples ({df} degree{'s' * (df > 1)} of freedom)"
     parts = [
-        f"{_points(noise.run)} between runs of one arm{_precision(df)}" if df else "",
+        f"{_points(noise.run)} between runs of one arm{_precision(df) if noise.run else beyond}" if df else "",
         f"{_points(noise.wiggle)} between checkpoints of a run",
         f"{_points(noise.item_by_arm)} of an arm and {_points(noise.item_by_run)} of a run on single items",
         f"p(1-p) = {noise.sampling:.3f}",

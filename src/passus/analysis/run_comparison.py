@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from passus.analysis.end_difference import spread_of
 from passus.analysis.finding import OVERALL, Scope
 from passus.analysis.growing_comparison import GrowingComparison, growing_comparison, planned_looks
 from passus.analysis.measured_curve import MeasuredCurve, measure_curve
@@ -27,7 +28,7 @@ from passus.runs.read_curves import run_curves
 from passus.runs.run_folder import RunFolder
 from passus.stats import multiplicity, paired_tests, power, resampling
 from passus.stats.intervals import Interval
-from passus.stats.run_spread import item_variance, run_difference, run_spread
+from passus.stats.run_spread import item_variance, run_difference
 
 EXAMPLES = 3
 Summary = Literal["last", "area"]
@@ -160,6 +161,7 @@ class _Sides:
     """[T, S, Q] of A and of B at these."""
     planned: int | None
     """Eval points of the whole runs, where one still trains."""
+    curves: tuple[list[MeasuredCurve], list[MeasuredCurve]]
 
     @classmethod
     def of(cls, a: list[MeasuredCurve], b: list[MeasuredCurve], summary: Summary, runs: ComparedRuns) -> "_Sides":
@@ -191,6 +193,7 @@ class _Sides:
             common,
             (every_ab[0], every_ab[1]),
             planned_looks(every),
+            (a, b),
         )
 
     @property
@@ -225,8 +228,8 @@ def _compare_benchmark(name: str, sides: _Sides) -> BenchmarkComparison:
     facts = (len(sides.items), sides.samples, sides.steps)
     if sides.has_runs:
         return _over_runs(
-            name, [means_SQ.mean(1).tolist() for means_SQ in sides.means], item_variance(*sides.means), facts, gained, lost,
-            sides.extract,
+            name, [means_SQ.mean(1).tolist() for means_SQ in sides.means], item_variance(*sides.means), facts, sides, gained,
+            lost,
         )  # fmt: skip
     interval, p = _test(sides.differences_Q)
     return BenchmarkComparison(
@@ -236,15 +239,15 @@ def _compare_benchmark(name: str, sides: _Sides) -> BenchmarkComparison:
 
 
 def _over_runs(
-    name: str, ends: list[list[float]], added: float, facts: tuple[int, str, list[float]], gained: list[int], lost: list[int],
-    extract: str,
+    name: str, ends: list[list[float]], added: float, facts: tuple[int, str, list[float]], sides: _Sides, gained: list[int],
+    lost: list[int],
 ) -> BenchmarkComparison:  # fmt: skip
     """Compares the runs' accuracies, with runs as the unit. Runs that all end alike have no spread to test against."""
-    difference = run_difference(run_spread(ends), ends, 0, 1, added)
+    difference = run_difference(spread_of(ends, sides.curves), ends, 0, 1, added)
     low, high = difference.interval() if difference.se > 1e-12 else (float("nan"), float("nan"))
     p, detectable = (difference.p, difference.detectable()) if difference.se > 1e-12 else (float("nan"), float("nan"))
     return BenchmarkComparison(
-        name, difference.mean, low, high, p, *facts, detectable, gained, lost, extract, Scope.CONFIGURATION,
+        name, difference.mean, low, high, p, *facts, detectable, gained, lost, sides.extract, Scope.CONFIGURATION,
         (len(ends[0]), len(ends[1])),
     )  # fmt: skip
 
@@ -265,7 +268,7 @@ def _compare_overall(benchmark: str, single: list[BenchmarkComparison], sides: l
     if sides[0].has_runs:
         ends = [np.mean([side.means[n].mean(1) for side in sides], axis=0).tolist() for n in (0, 1)]
         added = sum(item_variance(*side.means) for side in sides) / len(sides) ** 2
-        return _over_runs(benchmark, ends, added, facts, [], [], single[0].extract)
+        return _over_runs(benchmark, ends, added, facts, sides[0], [], [])
     interval, p = _test(np.concatenate([side.differences_Q for side in sides]), counts)
     # As many standard errors as on one benchmark.
     detectable = float(np.sqrt(np.sum(np.square([c.detectable / len(single) for c in single]))))
