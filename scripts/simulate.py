@@ -128,10 +128,11 @@ FALSE_FINDINGS = {
     "flat": ALWAYS_FALSE | {"A1", "A3", "A5", "A8", "A11", "A14", "A22"},
     "rises by 5": (ALWAYS_FALSE - {"A18"}) | {"A2", "A3", "A5", "A11", "A14", "A22"},
     "rises and falls by 5": ALWAYS_FALSE | {"A1", "A2", "A5", "A8", "A22"},
-    "wiggles by 1": ALWAYS_FALSE | {"A1", "A3", "A8", "A11", "A14", "A22"},
-    "wiggles by 2": ALWAYS_FALSE | {"A1", "A3", "A8", "A11", "A14", "A22"},
+    "wiggles by 1": (ALWAYS_FALSE - {"A18"}) | {"A1", "A3", "A8", "A11", "A14", "A22"},
+    "wiggles by 2": (ALWAYS_FALSE - {"A18"}) | {"A1", "A3", "A8", "A11", "A14", "A22"},
 }
-"""Findings that must not be supported. A linear rise has no final level that could be told."""
+"""Findings that must not be supported. A linear rise has no final level that could be told. Where checkpoints move, the last one
+may truly solve other items than the first, which is what A18 says."""
 
 
 def course_T(rng: np.random.Generator, shape: str, by: float = 0.05) -> np.ndarray:
@@ -185,7 +186,7 @@ def found_cell(name: str, shape: str, size: Size, id: str) -> Cell:
         found = {f.id for f in analyse(curves_in_memory(runs(rng))) if f.verdict is Conclusion.SUPPORTED}
         return {"found": float(id in found)}
 
-    return Cell("power", name, 300, draw, runs)
+    return Cell("power", name, 200, draw)
 
 
 def arms_found_cell(points: int, seeds: int, arms: int) -> Cell:
@@ -203,7 +204,7 @@ def arms_found_cell(points: int, seeds: int, arms: int) -> Cell:
             findings = [f for f in analyse(curves_in_memory(runs)) if f.id == "A6" and "arm 0" in f.series]
         return {"found": float(np.mean([f.verdict is Conclusion.SUPPORTED for f in findings]))}
 
-    return Cell("power", f"an arm better by {points}, sd 2, {seeds} seeds, {arms} arms", 200, draw)
+    return Cell("power", f"an arm better by {points}, sd 2, {seeds} seeds, {arms} arms", 100, draw)
 
 
 # The alarm: a watch over a growing curve.
@@ -215,7 +216,7 @@ def alarms_at(values_T: np.ndarray, se_T: np.ndarray) -> list[int]:
     for seen in range(6, len(values_T) + 1):
         means = window_means(values_T[:seen], 3)
         drop = means[:-3].max() - means[-1]
-        if alarm_statistic(values_T[:seen], se_T[:seen]) > alarm_bound(seen, len(values_T)) and drop > MARGIN:
+        if alarm_statistic(values_T[:seen], se_T[:seen]) > alarm_bound(seen, len(values_T), se_T[:seen]) and drop > MARGIN:
             at.append(seen - 1)
     return at
 

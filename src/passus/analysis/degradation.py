@@ -67,14 +67,16 @@ def dips_and_spikes(m: MeasuredCurve) -> Finding:
     if m.noise is None or len(m.x_T) < MIN_POINTS:
         sentence = UNKNOWN_NOISE if m.noise is None else f"{len(m.x_T)} eval points: dips and spikes need {MIN_POINTS}."
         return m.finding("A4", claim, Conclusion.UNTESTABLE, sentence)
-    outliers = dips.find_dips(m.y_T, m.noise.sd_T)
+    df = m.noise.df if m.noise.wiggle else float("inf")
+    outliers = dips.find_dips(m.y_T, m.noise.sd_T, df=df)
     if not outliers:
         sentence = "No eval point differs from its neighbours by more than noise."
         return m.finding("A4", claim, Conclusion.NOT_SUPPORTED, sentence)
     listed = "; ".join(f"{'dip' if z < 0 else 'spike'} at {m.at(m.x_T[t])} (z = {z:.1f})" for t, z in outliers)
     sentence = f"{len(outliers)} of {len(m.x_T)} eval points differ from their neighbours by more than noise: {listed}."
     t, z = max(outliers, key=lambda outlier: abs(outlier[1]))
-    return m.finding("A4", claim, Conclusion.SUPPORTED, sentence, numbers={"x": float(m.x_T[t]), "z": z})
+    p = dips.dip_p(z, len(m.x_T), df)
+    return m.finding("A4", claim, Conclusion.SUPPORTED, sentence, numbers={"x": float(m.x_T[t]), "z": z}, p=p)
 
 
 def scatter(m: MeasuredCurve) -> Finding:

@@ -2,8 +2,9 @@
 
 The noise is that of sampling and of the movement between checkpoints, which is estimated from the curve itself at every look
 (wiggle.py). Bounds come from simulating the whole procedure on curves of pure noise, one bound per look, so that a run without
-a fall raises an alarm in at most one case of twenty over all its eval points. They assume that all noise had to be estimated;
-where sampling explains the scatter, false alarms are rarer.
+a fall raises an alarm in at most one case of twenty over all its eval points. They allow for a movement of up to two points
+(SD) between checkpoints: the rest of the noise is that of sampling, which is known. With less movement false alarms are rarer;
+with five points they come in one case of twelve.
 
 Shapes: T eval points, R simulations, L looks.
 """
@@ -18,6 +19,8 @@ WINDOW = 3
 """Last eval points that are compared."""
 STRETCH = 6
 """Longest stretch of earlier eval points that they are compared with: a long one has less noise."""
+MAX_WIGGLE = 0.02
+"""Largest movement between checkpoints that the level holds for, as a standard deviation."""
 FIRST_LOOK = 2 * WINDOW
 """Eval points before the first look."""
 
@@ -40,13 +43,14 @@ def _statistics(values_RT: np.ndarray, sampling: float) -> np.ndarray:
 
 
 @lru_cache
-def alarm_bounds(points: int, level: float = 0.05, simulations: int = 20_000) -> tuple[float, ...]:
+def alarm_bounds(points: int, share: float, level: float = 0.05, simulations: int = 20_000) -> tuple[float, ...]:
     """Returns the bound of every look, from the sixth eval point to the last of `points`.
 
-    Each look has the same share of the level, and the shares are chosen so that any look alarms with probability `level`.
+    `share` is that of sampling in the variance of an eval point. Each look has the same part of the level, and the parts are
+    chosen so that any look alarms with probability `level`.
     """
     noise_RT = np.random.default_rng(0).standard_normal((simulations, points))
-    looks_RL = np.array([_statistics(noise_RT[:, :t], 0.0) for t in range(FIRST_LOOK, points + 1)]).T
+    looks_RL = np.array([_statistics(noise_RT[:, :t], share) for t in range(FIRST_LOOK, points + 1)]).T
     low, high = 0.0, level
     for _ in range(30):
         middle = (low + high) / 2
@@ -55,7 +59,10 @@ def alarm_bounds(points: int, level: float = 0.05, simulations: int = 20_000) ->
     return tuple(np.quantile(looks_RL, 1 - low, axis=0).tolist())
 
 
-def alarm_bound(seen: int, planned: int) -> float:
-    """Returns the bound after `seen` of `planned` eval points; infinite before the sixth."""
-    planned = max(planned, seen)
-    return alarm_bounds(planned)[seen - FIRST_LOOK] if seen >= FIRST_LOOK else float("inf")
+def alarm_bound(seen: int, planned: int, se_T: np.ndarray) -> float:
+    """Returns the bound after `seen` of `planned` eval points with these errors of sampling; infinite before the sixth."""
+    if seen < FIRST_LOOK:
+        return float("inf")
+    sampling = float(np.mean(np.square(se_T)))
+    share = np.floor(10 * sampling / (sampling + MAX_WIGGLE**2)) / 10  # downwards: with less known, the bound is higher
+    return alarm_bounds(max(planned, seen), float(share))[seen - FIRST_LOOK]

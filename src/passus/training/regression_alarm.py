@@ -42,7 +42,7 @@ def find_regression(folder: RunFolder, after: int, looks: int) -> Regression | N
     means = np.convolve(mean_T, np.ones(WINDOW) / WINDOW, "valid")
     best = int(means[:-WINDOW].argmax())
     drop = float(means[best] - means[-1])
-    if statistic <= alarm.alarm_bound(len(steps), looks) or drop <= MARGIN:
+    if statistic <= alarm.alarm_bound(len(steps), looks, se_T) or drop <= MARGIN:
         return None
     return Regression(steps[best + WINDOW // 2], drop, float(statistic))
 
