@@ -131,8 +131,8 @@ FALSE_FINDINGS = {
     "wiggles by 1": (ALWAYS_FALSE - {"A18"}) | {"A1", "A3", "A8", "A11", "A14", "A22"},
     "wiggles by 2": (ALWAYS_FALSE - {"A18"}) | {"A1", "A3", "A8", "A11", "A14", "A22"},
 }
-"""Findings that must not be supported. A linear rise has no final level that could be told. Where checkpoints move, the last one
-may truly solve other items than the first, which is what A18 says."""
+"""Findings that must not be supported. A linear rise has no final level that could be told. Where checkpoints move, the last
+one may truly solve other items than the first, which is what A18 says."""
 
 
 def course_T(rng: np.random.Generator, shape: str, by: float = 0.05) -> np.ndarray:

@@ -125,6 +125,15 @@ def test_with_one_run_of_a_size_items_are_the_unit():
         assert finding.items == (200 if finding.benchmark == OVERALL else 100)
 
 
+def test_lines_of_one_size_are_no_repeats():
+    """Two methods with one run each differ by their method; with two runs each, they have four per size."""
+    sizes = {f"m, {size}: {method}": level for size, level in (("1B", 0.5), ("2B", 0.6), ("4B", 0.7)) for method in ("p", "q")}
+    once, twice = ([f for f in findings_by_id(repeated(sizes, runs))["A12"] if "higher" in f.claim] for runs in (1, 2))
+    assert {(f.scope, f.seeds) for f in once} == {(Scope.CHECKPOINT, 1)}
+    assert {(f.scope, f.seeds) for f in twice} == {(Scope.CONFIGURATION, 2)}
+    assert all("over 4 runs or more per size" in f.sentence for f in twice)
+
+
 @pytest.mark.slow
 def test_luck_of_runs_is_seldom_taken_for_an_order_by_size():
     sizes, supported = {"m, 1B": 0.6, "m, 2B": 0.6, "m, 4B": 0.6}, 0

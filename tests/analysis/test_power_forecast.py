@@ -10,7 +10,7 @@ from helpers.small_run import EXPERIMENT, write_experiment
 from helpers.synthetic_curves import RISE_T, curve
 from passus.analysis import analyse, end_difference, power_forecast
 from passus.analysis.finding import Scope
-from passus.analysis.planned_experiment import PlannedExperiment, plan_experiment
+from passus.analysis.planned_experiment import UNBLOCKED, PlannedExperiment, plan_experiment
 from passus.analysis.power_forecast import check_difference, forecast, planned_tests, summary, to_json
 from passus.config.experiment import load_experiment
 from passus.errors import UsageError
@@ -39,22 +39,29 @@ def test_temperatures_and_benchmarks():
     assert plan.benchmarks[0].name == "abacus/hard, temperature 0" and plan.benchmarks[0].size.samples == 1
 
 
-@pytest.mark.parametrize(("benchmarks", "arms"), [(1, 2), (2, 3)])
+def test_blocks_are_noted():
+    assert planned("families-seeds", "eval.block_by_seed=true").notes == [UNBLOCKED]
+
+
+@pytest.mark.parametrize(("benchmarks", "arms"), [(1, 2), (2, 3), (2, 22)])
 def test_a_report_makes_as_many_tests_as_are_planned(benchmarks, arms):
     rng, series = np.random.default_rng(0), []
     for n in range(benchmarks):
         for arm in range(arms):
             for seed in range(2):
-                made = curve(rng, RISE_T, items=20, samples=2, name=f"arm {arm}")
+                made = curve(rng, RISE_T[-4:], items=20, samples=2, name=f"arm {arm}")
                 made.benchmark = f"benchmark {n}"
                 made.origin = Origin(Path(f"{arm}-{seed}"), "m", "live", "grpo", seed, (("arm", str(arm)),))
                 series.append(made)
     findings = analyse.analyse(Curves("", "step", "accuracy", series))
     tested = [f for f in findings if f.scope is Scope.CONFIGURATION and f.p is not None]
-    bases, suite = ["nano/qwen3", "nano/gemma3", "nano/mistral"][:arms], ["abacus/add2", "abacus/sub"][:benchmarks]
-    plan = planned("families-seeds", f"eval.suite={suite}", f"sweep.model.base={bases}")
+    suite, rates = ["abacus/add2", "abacus/sub"][:benchmarks], [round(1e-5 * (arm + 1), 6) for arm in range(arms)]
+    one_base = 'sweep.model.base=["nano/qwen3"]'
+    plan = planned("families-seeds", f"eval.suite={suite}", one_base, f"sweep.train.learning_rate={rates}")
     sensitivity = benchmarks * (arms > 2)  # made only where arms have like spreads
     assert plan.arms == arms and plan.tests - sensitivity <= len(tested) <= plan.tests
+    assert plan.tests == {2: 1, 3: 3 * 3 + 2, 22: 21 * 3 + 2}[arms]  # of 22 arms, each is compared with the first
+    assert any("compared with the first" in note for note in plan.notes) is (arms == 22)
 
 
 def test_the_constants_are_those_of_the_analysis():

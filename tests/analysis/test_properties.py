@@ -52,7 +52,8 @@ def check_course(findings: list[Finding]) -> None:
 
 
 def check_evidence(findings: list[Finding], runs: dict[str, int]) -> None:
-    """Checks each finding against its own numbers, and claims about configurations against the runs that there are."""
+    """Checks each finding against its own numbers, and claims about configurations against the runs of the lines they are of:
+    those that are named, or all of them."""
     for f in findings:
         if f.verdict is S and f.q is not None:
             assert f.q < 0.05
@@ -62,9 +63,9 @@ def check_evidence(findings: list[Finding], runs: dict[str, int]) -> None:
             assert f.low <= f.high
             estimate = next(iter(f.numbers.values()))
             assert f.low - 1e-6 <= estimate <= f.high + 1e-6, f"{f.id}: {f.low} {estimate} {f.high}"
-        if f.scope is Scope.CONFIGURATION and f.verdict is S:
-            assert f.seeds >= 2
-            assert all(runs[name] >= 2 for name in runs if name in f.series.split(" and "))
+        if f.scope is Scope.CONFIGURATION and (f.p is not None or f.verdict is S):
+            named = [name for name in runs if name in f.series.split(" and ")] or list(runs)
+            assert f.seeds >= 2 and all(runs[name] >= 2 for name in named), f"{f.id} of {f.series}: {f.seeds} runs"
         if f.id == "A6" and f.verdict is S and f.low is not None:
             assert f.low > 0 or f.high < 0, "a difference whose interval has 0 in it"
         if f.id == "A7" and f.verdict is S:
@@ -126,15 +127,50 @@ def check_text(findings: list[Finding]) -> None:
             assert f.items is not None or f.level in ("L0", "L3")
 
 
-def check(sweep: Sweep) -> None:
-    findings = analysed(sweep)
-    runs = {curve.name: 0 for curve in sweep.curves()}
-    for curve in sweep.curves():
+def sized_curves(sweep: Sweep) -> list[Curve]:
+    """Returns the curves with the names of sizes, about whose order there are claims too."""
+    sizes = {"alder": "tree, 1B", "birch": "tree, 2B", "cedar": "tree, 4B"}
+    return [replace(curve, name=sizes[curve.name]) for curve in sweep.curves()]
+
+
+def runs_by_line(curves: list[Curve]) -> dict[str, int]:
+    runs = {curve.name: 0 for curve in curves}
+    for curve in curves:
         runs[curve.name] += curve.benchmark == "b0"
+    return runs
+
+
+def check(sweep: Sweep) -> None:
+    findings, runs = analysed(sweep), runs_by_line(sweep.curves())
     check_course(findings)
     check_evidence(findings, runs)
     check_tiers(findings)
     check_text(findings)
+
+
+def check_sizes(sweep: Sweep) -> None:
+    curves = sized_curves(sweep)
+    check_evidence(findings_of(curves), runs_by_line(curves))
+
+
+@settings(FEW, max_examples=10)
+@given(sweeps())
+def test_findings_about_sizes_agree_with_their_numbers(sweep):
+    check_sizes(sweep)
+
+
+def test_claims_about_all_lines_are_checked_against_the_runs_of_every_line():
+    """Three sizes, each with two runs, and the same with two methods of one run each; 3 settings make the sensitivity (A19)."""
+    sweep = Sweep((("flat", 2), ("rise", 2), ("jump", 2)), 8, 40, 2, "items", "none", 2, 0.02, 0.0, 1)
+    curves = sized_curves(sweep)
+    of_sizes = findings_of(curves)
+    check_evidence(of_sizes, runs_by_line(curves))
+    claimed = {f.id for f in of_sizes if f.scope is Scope.CONFIGURATION and f.series == "all" and f.p is not None}
+    assert {"A12", "A19"} <= claimed
+    with pytest.raises(AssertionError, match="of all: 2 runs"):
+        check_evidence([f for f in of_sizes if f.id in ("A12", "A19")], {name: 1 for name in runs_by_line(curves)})
+    methods = [replace(curve, name=f"{curve.name}: {'pq'[curve.origin.seed]}") for curve in curves]
+    check_evidence(findings_of(methods), runs_by_line(methods))
 
 
 @FEW

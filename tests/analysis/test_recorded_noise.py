@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 
 from helpers.small_run import small_config
-from helpers.synthetic_runs import SAMPLES, columns, point
+from helpers.synthetic_runs import SAMPLES, columns, point, with_clusters
+from passus.analysis.compared_line import comparable_lines
+from passus.analysis.measured_curve import measure_curve
 from passus.analysis.recorded_noise import recorded_noise
+from passus.analysis.run_comparison import compare
+from passus.analysis.run_groups import compared_runs
 from passus.errors import UsageError
+from passus.runs.read_curves import load_curves
 from passus.runs.run_folder import RunFolder
 from passus.stats.accuracy_noise import ASSUMED, EvalSize
+from passus.stats.run_power import detectable_by_items
+from passus.stats.run_spread import run_spread
 
 ITEMS, STEPS = 150, range(0, 120, 10)
 RUN, WIGGLE, BY_ARM, BY_RUN, SPREAD = 0.04, 0.03, 0.1, 0.1, 0.1
@@ -24,15 +31,21 @@ def write_runs(folder, arms: int, seeds: int, steps=STEPS, items: int = ITEMS) -
         arm_Q = difficulty_Q + rng.normal(0, BY_ARM, items)
         for seed in range(seeds):
             run_Q = arm_Q + rng.normal(0, BY_RUN, items) + rng.normal(0, RUN)
-            run = RunFolder(folder / f"{arm}-{seed}")
-            run.path.mkdir(parents=True)
-            config = small_config(seed=seed, train={"learning_rate": 1e-4 * (arm + 1)})
-            run.start(config, {"label": "m", "tuning": "live"}, None)
-            for step in steps:
-                chance_Q = np.clip(run_Q + rng.normal(0, WIGGLE), 0, 1)
-                correct_QK = rng.random((items, SAMPLES)) < chance_Q[:, None]
-                run.append_evals([point(step, "abacus/add2", correct_QK)])
-                run.write_rows("items", step, columns("abacus/add2", correct_QK))
+            write_run(folder / f"{arm}-{seed}", arm, seed, run_Q, WIGGLE, rng, steps)
+
+
+def write_run(path, arm: int, seed: int, run_Q, wiggle: float, rng, steps) -> RunFolder:
+    """Writes a run with these chances on its items, which move together between checkpoints."""
+    run = RunFolder(path)
+    run.path.mkdir(parents=True)
+    config = small_config(seed=seed, train={"learning_rate": 1e-4 * (arm + 1)})
+    run.start(config, {"label": "m", "tuning": "live"}, None)
+    for step in steps:
+        chance_Q = np.clip(run_Q + rng.normal(0, wiggle), 0, 1)
+        correct_QK = rng.random((len(run_Q), SAMPLES)) < chance_Q[:, None]
+        run.append_evals([point(step, "abacus/add2", correct_QK)])
+        run.write_rows("items", step, columns("abacus/add2", correct_QK))
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +66,43 @@ def test_the_parts_are_recovered(runs):
     )
 
 
-def test_runs_predict_their_own_spread(runs):
-    from passus.analysis.compared_line import comparable_lines
-    from passus.analysis.measured_curve import measure_curve
-    from passus.runs.read_curves import load_curves
-    from passus.stats.run_spread import run_spread
+def run_variance(folder) -> float:
+    ((*lines,),) = comparable_lines([measure_curve(curve, curve.name) for curve in load_curves([folder]).series])
+    return run_spread([line.ends for line in lines]).pooled[0]
 
+
+def test_runs_predict_their_own_spread(runs):
     noise = recorded_noise([runs])["abacus/add2"].noise
-    ((*lines,),) = comparable_lines([measure_curve(curve, curve.name) for curve in load_curves([runs]).series])
-    assert noise.of_run(EvalSize(ITEMS, SAMPLES, 3)) == pytest.approx(run_spread([line.ends for line in lines]).pooled[0])
+    assert noise.of_run(EvalSize(ITEMS, SAMPLES, 3)) == pytest.approx(run_variance(runs))
+
+
+@pytest.fixture(scope="module")
+def clustered(tmp_path_factory):
+    """100 items in 10 clusters, which arms and runs are better or worse on as a whole."""
+    folder, rng = tmp_path_factory.mktemp("clustered"), np.random.default_rng(3)
+    base_Q, names = rng.uniform(0.3, 0.7, 100), [f"p{q // 10}" for q in range(100)]
+    for arm in range(2):
+        arm_Q = base_Q + np.repeat(rng.normal(0, 0.1, 10), 10)
+        for seed in range(3):
+            run_Q = np.clip(arm_Q + np.repeat(rng.normal(0, 0.08, 10), 10) + rng.normal(0, 0.1), 0, 1)
+            with_clusters(write_run(folder / f"{arm}" / f"{seed}", arm, seed, run_Q, 0.0, rng, range(0, 60, 10)), names)
+    return folder
+
+
+def test_runs_on_clusters_predict_their_own_spread(clustered):
+    """A planned number of items is one of items, so that variances of clusters would be divided by too many."""
+    measured = recorded_noise([clustered])["abacus/add2"]
+    assert measured.noise.run > 0 and "100 items have 10 clusters" in measured.basis
+    assert measured.noise.of_run(EvalSize(100, SAMPLES, 3)) == pytest.approx(run_variance(clustered))
+    assert np.sqrt(measured.noise.item_by_run) == pytest.approx(0.08 * np.sqrt(10), rel=0.4)  # ten items move together
+
+
+def test_the_prediction_for_runs_on_clusters_is_that_of_their_comparison(clustered):
+    noise = recorded_noise([clustered])["abacus/add2"].noise
+    pairs = [(clustered / "0" / str(i), clustered / "1" / str(j)) for i in range(3) for j in range(3)]
+    needed = [compare(compared_runs(pair))[0].detectable for pair in pairs]
+    # The prediction takes the quantiles of 99 degrees of freedom and the test those of 9, which are larger by a ninth.
+    assert 0.8 * np.mean(needed) < detectable_by_items(noise, EvalSize(100, SAMPLES, 3)) < np.mean(needed)
 
 
 def test_one_seed_says_what_is_assumed(tmp_path):

@@ -1,6 +1,7 @@
 """Two runs, or two groups of runs, on the same items."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -136,6 +137,44 @@ def test_more_than_two_paths_are_grouped_by_their_settings_or_by_a_field(tmp_pat
         compared_runs(paths, by="train.steps")
 
 
+def test_copies_of_a_run_are_no_runs(tmp_path):
+    make_seeds(tmp_path / "a", [0.1, 0.1])
+    make_seeds(tmp_path / "b", [0.0, 0.0], "dapo")
+    shutil.copytree(tmp_path / "a" / "grpo-1", tmp_path / "a" / "copy")
+    with pytest.raises(
+        UsageError, match=r"copy and .*grpo-1 have the same settings and the same seed, 1\n  expected.*\n  write"
+    ):
+        compared_runs([tmp_path / "a", tmp_path / "b"])
+    for by in ("method.name", None):
+        with pytest.raises(UsageError, match="the same seed, 1"):
+            compared_runs([*(tmp_path / "a").iterdir(), *(tmp_path / "b").iterdir()], by=by)
+
+
+def test_a_run_is_on_one_side_only(tmp_path):
+    make_seeds(tmp_path / "x", [0.1, 0.1])
+    for inner in ("x/grpo-0", "x/../x/grpo-0", "x"):
+        with pytest.raises(UsageError, match=r"grpo-0.* on both sides\n  expected: every run on one side only\n  write"):
+            compared_runs([tmp_path / "x", tmp_path / inner])
+
+
+def test_a_side_has_one_configuration(tmp_path):
+    make_seeds(tmp_path / "mixed", [0.1, 0.1])
+    make_seeds(tmp_path / "mixed", [0.1, 0.1], "dapo")
+    make_seeds(tmp_path / "b", [0.0, 0.0], "kimi")
+    for paths in ([tmp_path / "mixed", tmp_path / "b"], [tmp_path / "b", tmp_path / "mixed"]):
+        with pytest.raises(UsageError, match=r"differ in method\.name.*\n  expected.*\n  write: --by method\.name"):
+            compared_runs(paths)
+    grouped = compared_runs([tmp_path / "mixed"], by="method.name")
+    assert [len(side) for side in (grouped.a, grouped.b)] == [2, 2] and not grouped.only_seed
+
+
+def test_seeds_that_are_grouped_by_seed_are_said_to_be_that(tmp_path):
+    make_seeds(tmp_path, [0.0, 0.2])
+    assert compared_runs([tmp_path], by="seed").only_seed
+    make_seeds(tmp_path, [0.0, 0.2], "dapo")
+    assert not compared_runs([tmp_path], by="seed").only_seed  # the sides have two methods each
+
+
 def test_runs_that_differ_only_by_seed_are_said_to_be_that(tmp_path, capsys):
     make_seeds(tmp_path, [0.0, 0.2])
     assert passus_compare([tmp_path / "grpo-0", tmp_path / "grpo-1"], fail_on_regression=True) == 0
@@ -156,8 +195,9 @@ def growing_runs(tmp_path, shift=0.0, runs=1, steps=(0, 10, 20)):
         for seed in range(runs):
             run = make_run(tmp_path / side / str(seed), {"x": shift * (side == "a")}, 10 * seed + number, steps=steps)
             config = run.config()
-            train = config.train.model_copy(update={"steps": 100})
-            run.start(config.model_copy(update={"train": train, "seed": seed}), {"label": side, "tuning": "live"}, None)
+            train, table = config.train.model_copy(update={"steps": 100}), config.eval.model_copy(update={"every": 10})
+            config = config.model_copy(update={"train": train, "eval": table, "seed": seed})
+            run.start(config, {"label": side, "tuning": "live"}, None)
     return compared_runs([tmp_path / "a", tmp_path / "b"])
 
 
@@ -199,3 +239,9 @@ def test_groups_are_compared_within_seeds_where_that_was_planned(tmp_path):
         )
     (plain,) = run_comparison.compare(compared_runs([tmp_path / "a", tmp_path / "b"]))
     assert blocked.difference == plain.difference and blocked.high - blocked.low < (plain.high - plain.low) / 2
+
+
+@pytest.mark.parametrize("steps", [(0,), (0, 10, 30)])
+def test_looks_are_planned_by_the_settings_and_not_by_what_is_there(tmp_path, steps):
+    (comparison,) = run_comparison.compare(growing_runs(tmp_path, steps=steps))
+    assert comparison.growing is not None and comparison.growing.planned == 11 and comparison.steps == list(steps)

@@ -54,8 +54,9 @@ def test_a_sweep_is_split_into_what_was_set_and_the_runs():
     assert result.numbers["items_se"] == pytest.approx(0.2 / np.sqrt(200) * 1.2, rel=0.4)
     ends = [float(c.y_T[-3:].mean()) for c in curves]
     component = variance_component(np.array(ends), [c.name for c in curves])
-    assert (result.low, result.high, result.p) == (component.low, component.high, component.p)
-    assert result.numbers["between_settings"] == component.share
+    # What the choice of items adds is taken off, so that the share and its bounds are a little lower than those of the ends.
+    assert 0.8 * component.low < result.low <= component.low and component.p <= result.p < 1e-4
+    assert 0.95 * component.share < result.numbers["between_settings"] <= component.share
     assert result.numbers["setting_sd"] == pytest.approx(0.15 / np.sqrt(3), rel=0.15)  # of -.15, -.15, 0 and 0, over 3
 
 

@@ -106,7 +106,8 @@ def test_a_comparison_of_runs_takes_clusters_as_the_unit(tmp_path):
 
 def test_groups_of_runs_take_clusters_as_the_unit_too(tmp_path):
     for n, name in enumerate(("a0", "a1", "b0", "b1")):
-        with_clusters(make_run(tmp_path / name[0] / name, {"x": 0.1 - 0.1 * (n > 1)}, seed=n), passages(60, 4))
+        run = with_clusters(make_run(tmp_path / name[0] / name, {"x": 0.1 - 0.1 * (n > 1)}, seed=n), passages(60, 4))
+        run.start(run.config().model_copy(update={"seed": n}), {"label": name, "tuning": "live"}, None)
     (x,) = run_comparison.compare(compared_runs([tmp_path / "a", tmp_path / "b"]))
     assert x.scope == "configuration" and (x.items, x.clusters) == (60, 15)
     assert "2 and 2 runs, 60 items in 15 clusters x 4 samples" in x.sentence

@@ -6,7 +6,7 @@ from scipy import stats as scipy_stats
 
 from helpers.rising_runs import sigmoid
 from passus.stats.back_test import BackTest, back_test
-from passus.stats.checked_fit import CheckedFit, checked_fit
+from passus.stats.checked_fit import FALLS, WIDE, CheckedFit, checked_fit
 from passus.stats.curve_likelihood import CurveLikelihood
 
 C20 = 10.0 * np.arange(20)
@@ -79,6 +79,32 @@ def test_doubts():
     assert checked(sigmoid(C20, midpoint=20) + rng.normal(0, 0.01, 20)).doubt == ""
     assert "wide" in checked(sigmoid(C20, midpoint=300) + rng.normal(0, 0.01, 20)).doubt
     assert "describes" in checked(sigmoid(C20, midpoint=20) - 0.002 * np.maximum(C20 - 90, 0)).doubt
+
+
+@pytest.mark.parametrize("items", [100, 2000])
+def test_points_at_0_or_1_have_a_floor(items):
+    """All samples agree there, so their errors are estimated as 0."""
+    rng = np.random.default_rng(4)
+    for start, end in ((0.0, 0.6), (0.5, 1.0)):
+        truth_T = sigmoid(C20, start, end, midpoint=20, exponent=3)
+        y_T = rng.binomial(items, truth_T) / items
+        y_T[0], y_T[-1] = (0.0, y_T[-1]) if start == 0 else (y_T[0], 1.0)
+        fit = checked_fit(C20, y_T, np.sqrt(y_T * (1 - y_T) / items))
+        assert fit is not None and fit.doubt in ("", WIDE) and fit.fit.asymptote.low <= end <= fit.fit.asymptote.high + 1e-9
+
+
+def test_noise_is_unknown_where_all_errors_are_0():
+    for y_T in (np.zeros(20), np.ones(20), (C20 > 90).astype(float)):
+        assert checked_fit(C20, y_T, np.zeros(20)) is None
+
+
+def test_a_curve_that_falls_tends_to_no_level():
+    rng = np.random.default_rng(6)
+    falling = checked(sigmoid(C20, 0.7, 0.4, midpoint=20) + rng.normal(0, 0.01, 20))
+    assert falling.fit.asymptote.high < falling.begin and falling.doubt == FALLS
+    assert FALLS not in [checked(0.4 + rng.normal(0, 0.01, 20)).doubt for _ in range(5)]
+    later = checked_fit(C20[1:], np.full(19, 0.2), np.full(19, 0.01))  # without the base, the fitted start is no measurement
+    assert later is not None and later.fit.start > 0.4 and later.doubt != FALLS
 
 
 def test_what_cannot_be_fitted():

@@ -91,12 +91,25 @@ def test_two_arms_within_seeds_are_a_paired_t_test():
     difference, expected = run_difference(spread, [A, B], 0, 1), ttest_rel(A, B)
     assert difference.p == pytest.approx(expected.pvalue) and difference.df == expected.df
     shuffled = blocked_spread([A, [B[2], B[0], B[1]]], [[0, 1, 2], [2, 0, 1]])
-    assert shuffled is not None and shuffled.blocked == pytest.approx(spread.blocked)
+    assert shuffled is not None and shuffled.pooled == pytest.approx(spread.pooled)
 
 
 def test_blocks_need_three_seeds_that_all_arms_have():
     assert blocked_spread([A[:2], B[:2]], [[0, 1], [0, 1]]) is None
     assert blocked_spread([A, B], [[0, 1, 2], [0, 1, 3]]) is None
+    assert blocked_spread([A, B], [[0, 1, 1], [0, 1, 1]]) is None
+
+
+def test_arms_of_unlike_spread_within_seeds_use_their_own_differences():
+    rng = np.random.default_rng(9)
+    false = pairs = 0
+    for _ in range(600):
+        ends = rng.normal(0, [[1], [1], [1], [1], [8]], (5, 5)) + rng.normal(0, 3, 5)
+        spread = blocked_spread(ends.tolist(), [list(range(5))] * 5)
+        assert spread is not None
+        false += sum(run_difference(spread, ends.tolist(), arm, 4).interval()[0] > 0 for arm in range(4))
+        pairs += 4
+    assert false / pairs < 0.05  # 2.5 % is one side of the level; pooled over all arms it would be 12 %
 
 
 def test_what_a_seed_does_to_all_arms_cancels_within_seeds():

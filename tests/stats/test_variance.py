@@ -82,3 +82,13 @@ def test_there_is_none_where_nothing_can_be_separated():
     assert variance.variance_component(values, levels, [["x", "x", "y", "y"]]) is None  # the same factor twice
     assert variance.variance_component(np.array([0.1, 0.1, 0.3, 0.3]), levels) is None  # runs that end alike
     assert variance.variance_component(values, ["a", "b", "c", "d"]) is None  # one run per level
+
+
+def test_what_the_choice_of_items_adds_to_a_level_is_no_effect():
+    """Six levels of three runs without any effect, whose means scatter by the choice of items as much as by their runs."""
+    rng, levels = np.random.default_rng(3), np.repeat(np.arange(6), 3).tolist()
+    values = rng.normal(0, 1, (1500, 18)) + np.repeat(rng.normal(0, np.sqrt(1 / 3), (1500, 6)), 3, axis=1)
+    with_items, without = (
+        [variance.variance_component(row, levels, added=added).p < 0.05 for row in values] for added in (1 / 3, 0.0)
+    )
+    assert np.mean(with_items) <= 0.065 and np.mean(without) > 0.2

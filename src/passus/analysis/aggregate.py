@@ -64,9 +64,11 @@ def _aggregate(panel: str, scores: Scores, compared: dict[str, Finding]) -> Find
     numbers = {"probability_of_improvement": probability} | {f"iqm, {name}": value for name, (value, _) in means.items()}
     numbers |= {f"improvement over {name}": value for name, (value, _) in wins.items() if name != rival}
     items = [pair.items for pair in known if pair.items is not None]
+    over = "runs and benchmarks" if _scope(pairs) is Scope.CONFIGURATION else "benchmarks"
+    claim = f"“{best}” is above {f'“{others[0]}”' if len(others) == 1 else 'every other line'} over {over}"
     return Finding(
         "A21", pair_name(*scores) if len(scores) == 2 else "all", panel,
-        f"“{best}” is above {f'“{others[0]}”' if len(others) == 1 else 'every other line'} over runs and benchmarks",
+        claim,
         _verdict(pairs, agree), min((pair.level for pair in known), default="L0"),
         f"{_means_words(scores, means)} {_wins_words(best, wins, scores)} {_caveat(scores)}",
         numbers, interval.low if interval else None, interval.high if interval else None,

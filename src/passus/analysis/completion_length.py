@@ -26,7 +26,7 @@ def length_and_accuracy(m: MeasuredCurve) -> Finding | None:
     if any(t is None for t in tokens) or len(m.x_T) < MIN_COUPLING_POINTS:
         return None
     tokens_T = np.array(tokens, dtype=float)
-    if tokens_T.std() == 0 or m.y_T.std() == 0:
+    if np.ptp(tokens_T) <= 1e-9 or np.ptp(m.y_T) <= 1e-9:  # rounding is no change
         return None
     c = coupling.length_accuracy_coupling(tokens_T, m.y_T, m.x_T)
     # Both: changes alone still share a trend where two curves rise fast and then slowly, as all of these do.

@@ -16,7 +16,7 @@ from passus.analysis.finding import Conclusion, Finding
 from passus.analysis.measured_curve import MIN_POINTS, MeasuredCurve
 from passus.analysis.units import unit_means
 from passus.analysis.wording import ci, supported_if
-from passus.formatting import points, share
+from passus.formatting import p_value, points, share
 from passus.runs.run_folder import RunFolder
 from passus.stats import crossfit, resampling
 from passus.stats import learning_speed as speed
@@ -51,13 +51,17 @@ def plateau(m: MeasuredCurve, falls: bool) -> Finding:
         sentence = "The noise of the points is unknown." if m.noise is None else f"{len(m.x_T)} eval points are too few."
         return m.finding("A2", claim, Conclusion.UNTESTABLE, sentence)
     numbers = {"change": late.change, "bound": late.bound, "start": float(m.x_T[late.start])}
+    late_p = f"{p_value(late.p)} for this curve alone"
     since, change = m.at(m.x_T[late.start]), f"{points(late.change)} ({ci(late.low, late.high)})"
     if falls:
         verdict, sentence = Conclusion.NOT_SUPPORTED, f"Accuracy changes by {change} from {since} on and falls: no plateau."
     elif late.p < 0.05 and late.change > 0:
-        verdict, sentence = Conclusion.NOT_SUPPORTED, f"Accuracy still rises at the end, by {change} from {since} on."
+        verdict, sentence = (
+            Conclusion.NOT_SUPPORTED,
+            f"Accuracy still rises at the end, by {change} from {since} on ({late_p}).",
+        )
     elif late.p < 0.05:
-        verdict, sentence = Conclusion.NOT_SUPPORTED, f"Accuracy changes by {change} from {since} on: no plateau."
+        verdict, sentence = Conclusion.NOT_SUPPORTED, f"Accuracy changes by {change} from {since} on ({late_p}): no plateau."
     elif late.bound <= PLATEAU_MARGIN:
         verdict = Conclusion.SUPPORTED
         sentence = f"Accuracy changes by at most {100 * late.bound:.1f} points from {since} on, by {change}: a plateau."
@@ -136,6 +140,7 @@ def best_checkpoint(m: MeasuredCurve, falls: bool) -> Finding | None:
     else:
         sentence += " Accuracy is "
     verdict = supported_if(falls and ahead > 0)
-    meaning = "an earlier checkpoint is better" if verdict is Conclusion.SUPPORTED else "no earlier checkpoint is better"
+    meaning = "no earlier checkpoint is shown to be better, as no late fall is" if ahead > 0 else "none before is better"
+    meaning = "an earlier checkpoint is better" if verdict is Conclusion.SUPPORTED else meaning
     sentence += f"{share(m.end)} {m.end_words}: {meaning}."
     return m.finding("A14", "a checkpoint before the last is better", verdict, sentence, numbers=numbers)

@@ -37,7 +37,7 @@ def final_level(m: MeasuredCurve, known: dict[str, Finding]) -> Finding | None:
     if m.se_T is None or len(m.x_T) < MIN_POINTS or not _supported(known, "A1"):
         return None
     if _falls(known):
-        sentence = "The final level cannot be told: accuracy falls late, and the fitted sigmoid only rises."
+        sentence = "The final level cannot be told: accuracy falls late, and the fit is of curves that only rise."
         return m.finding("A22", CLAIM, Conclusion.UNTESTABLE, sentence)
     unit, compute_T = compute_axis(m)
     checked = checked_fit(compute_T, m.y_T, m.se_T)

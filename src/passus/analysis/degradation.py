@@ -7,6 +7,7 @@ Shapes: T eval points, R resamples.
 """
 
 import numpy as np
+from scipy.special import stdtrit
 
 from passus.analysis.finding import Conclusion, Finding, conclude
 from passus.analysis.measured_curve import DETECTABLE_Z, MIN_POINTS, MeasuredCurve, x_range
@@ -16,6 +17,8 @@ from passus.formatting import p_value, points, share
 from passus.runs.curve import WINDOW
 from passus.stats import crossfit, curve_fits, dips, falls, resampling
 from passus.stats.falls import MARGIN
+from passus.stats.intervals import Interval
+from passus.stats.wiggle import CurveNoise
 
 MIN_SCATTER_POINTS = 8
 UNKNOWN_NOISE = "The noise of the points is unknown."
@@ -41,7 +44,7 @@ def late_degradation(m: MeasuredCurve) -> Finding:
     before = float(m.x_T[falls.fall_start(m.y_T, m.noise.sd_T, best)])
     low = high = None
     if m.items is not None and (means_TQ := unit_means(m.items)).shape[1] >= 4:
-        interval = crossfit.crossfit_drop(means_TQ, WINDOW)
+        interval = _with_movement(crossfit.crossfit_drop(means_TQ, WINDOW), m.noise)
         drop, low, high = interval.mean, interval.low, interval.high
         sentence = (
             f"The best three eval points minus the last three is {points(drop)} ({ci(low, high)}, {p_value(test.p)}; the "
@@ -59,6 +62,13 @@ def late_degradation(m: MeasuredCurve) -> Finding:
     }[verdict]
     numbers = {"drop": drop, "smallest": detectable, "before": before}
     return m.finding("A3", claim, verdict, sentence, numbers=numbers, low=low, high=high, p=test.p)
+
+
+def _with_movement(drop: Interval, noise: CurveNoise) -> Interval:
+    """Adds the movement between checkpoints to an interval over items: deviations add in squares."""
+    moved = float(stdtrit(noise.df, 0.975)) * noise.wiggle * np.sqrt(2 / WINDOW) if noise.wiggle else 0.0
+    below, above = np.hypot(drop.mean - drop.low, moved), np.hypot(drop.high - drop.mean, moved)
+    return Interval(drop.mean, float(drop.mean - below), float(drop.mean + above))
 
 
 def dips_and_spikes(m: MeasuredCurve) -> Finding:
@@ -127,8 +137,10 @@ def early_dip(m: MeasuredCurve) -> Finding | None:
         curves_RT = curves_RT + np.random.default_rng(0).normal(0, m.noise.wiggle, curves_RT.shape)
     probability, dips_below = surely_below(curves_RT[:, 1 : third + 1] - curves_RT[:, :1])
     lowest = float((m.y_T[1 : third + 1] - m.start).min())
-    verdict = supported_if(bool(dips_below) and bool(m.end > m.start))
+    rises = bool(m.end > m.start)
+    verdict = supported_if(bool(dips_below) and rises)
     meaning = "accuracy falls first and rises later" if verdict is Conclusion.SUPPORTED else "no early dip beyond noise"
+    meaning = "accuracy falls early and does not rise above its start later" if dips_below and not rises else meaning
     sentence = (
         f"The lowest eval point of the first third lies {points(lowest)} from the start, and more than one point below it "
     )

@@ -19,6 +19,8 @@ from passus.analysis.measured_curve import MeasuredCurve
 from passus.analysis.wording import ci
 from passus.formatting import p_value, points
 from passus.runs.run_folder import RunFolder
+from passus.stats import paired_tests
+from passus.stats.clusters import unit_values
 from passus.stats.level_shift import MIN_BEFORE, LevelShift, level_shift
 
 SIGNALS = {
@@ -64,7 +66,8 @@ def cause(m: MeasuredCurve, peak: float) -> Finding:
         return m.finding("A16", CLAIM, Conclusion.SUPPORTED, sentence, numbers=numbers)
     truncation = _truncation(m, peak_index, fall)
     if truncation is not None:
-        return m.finding("A16", CLAIM, Conclusion.SUPPORTED, f"{truncation}: truncation.", numbers=numbers)
+        words, p = truncation
+        return m.finding("A16", CLAIM, Conclusion.SUPPORTED, f"{words}: truncation.", numbers=numbers, p=p)
     signs = _signs_of_instability(rows, peak, training, fall)
     if signs:
         sentence, p = f"{'; '.join(words for words, _ in signs)}: instability.", min(p for _, p in signs)
@@ -88,16 +91,16 @@ def _training_change(rows: list[Row], peak: float) -> LevelShift | None:
     return level_shift(np.array(before), np.array(after))
 
 
-def _truncation(m: MeasuredCurve, peak_index: int, fall: float) -> str | None:
-    """Describes truncation if, by the time half of the fall has happened, it has grown by at least half as much."""
+def _truncation(m: MeasuredCurve, peak_index: int, fall: float) -> tuple[str, float] | None:
+    """Tests whether truncation grew by at least half of the fall, item by item, and describes it; None where it did not."""
     if m.items is None:
         return None
-    fallen = [t for t in range(peak_index + 1, len(m.y_T)) if m.y_T[peak_index] - m.y_T[t] >= fall / 2]
-    truncated_T = m.items.truncated_TQK.mean((1, 2))
-    if not fallen or truncated_T[fallen[0]] - truncated_T[peak_index] < (m.y_T[peak_index] - m.y_T[fallen[0]]) / 2:
+    truncated_TQ = unit_values(m.items.truncated_TQK.mean(2), m.items.cluster_Q)
+    before_Q, end_Q = truncated_TQ[max(0, peak_index - 2) : peak_index + 1].mean(0), truncated_TQ[-m.window :].mean(0)
+    growth, p = float((end_Q - before_Q).mean()), paired_tests.sign_flip_test(end_Q - before_Q).p
+    if growth < fall / 2 or p >= LEVEL:
         return None
-    rise = f"{truncated_T[peak_index]:.0%} to {truncated_T[fallen[0]]:.0%}"
-    return f"Completions cut off by the token limit went from {rise} at {m.at(m.x_T[fallen[0]])}"
+    return f"Completions cut off by the token limit went from {before_Q.mean():.0%} to {end_Q.mean():.0%} ({p_value(p)})", p
 
 
 def _signs_of_instability(rows: list[Row], peak: float, training: LevelShift | None, fall: float) -> list[tuple[str, float]]:

@@ -167,12 +167,15 @@ def _run_level(
 
 
 def _spread_words(spread: RunSpread, runs_a: int, runs_b: int) -> str:
-    if spread.blocked is not None:
-        return f"within each of {runs_a} seeds, {spread.pooled[1]} degrees of freedom"
+    if spread.is_blocked:
+        pool = (
+            f"pooled over {len(spread.sizes_A)} arms" if spread.is_pooled else "of the pair, because the arms differ in spread"
+        )
+        return f"within each of {runs_a} seeds, spread {pool}"
     if not spread.is_pooled:
         return f"Welch's test over {runs_a} and {runs_b} runs, because the arms differ in spread"
     arms = int(spread.varying_A.sum())
-    pool = f"{arms} arm{'s' * (arms > 1)} ({spread.pooled[1]} degrees of freedom)"
+    pool = f"{arms} arm{'s' * (arms != 1)} ({spread.pooled[1]} degrees of freedom)"
     return f"t-test over {runs_a} and {runs_b} runs, spread pooled over {pool}"
 
 

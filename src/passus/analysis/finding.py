@@ -57,7 +57,7 @@ class Finding:
     numbers: dict[str, float] = field(default_factory=dict)
     low: float | None = None
     high: float | None = None
-    """95 % CI of the effect, not adjusted for multiplicity."""
+    """CI of the effect, not adjusted for multiplicity: 95 %, and 90 % for the share of a variance (A19)."""
     p: float | None = None
     q: float | None = None
     """p after Holm's correction over all tests of the report."""

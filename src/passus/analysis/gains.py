@@ -76,7 +76,7 @@ def _gain_words(m: MeasuredCurve, verdict: Conclusion) -> str:
 def _rise_meaning(verdict: Conclusion) -> str:
     return {
         Conclusion.NOT_SUPPORTED: ": no rise beyond noise.",
-        Conclusion.UNDERPOWERED: ": so few items that only a p below .001 would count.",
+        Conclusion.UNDERPOWERED: ": so much noise that only a p below .001 would count.",
     }.get(verdict, ".")
 
 

@@ -7,7 +7,7 @@ of four comparisons without any difference.
 Shapes: T eval points, S runs of a side, Q items.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,11 @@ from passus.analysis.wording import ci
 from passus.formatting import points
 from passus.stats import looks
 from passus.stats.intervals import Interval
-from passus.stats.run_spread import RunDifference, item_variance, run_difference, run_spread
+from passus.stats.run_spread import RunDifference, RunSpread, item_variance, run_difference, run_spread
 
 Sides = tuple[np.ndarray, np.ndarray]
 """Item means of A and of B, each [T, S, Q]."""
+SpreadOf = Callable[[Sequence[Sequence[float]]], RunSpread]
 
 
 @dataclass(frozen=True)
@@ -68,15 +69,18 @@ def planned_looks(curves: Sequence[MeasuredCurve]) -> int | None:
 
 
 def _planned(m: MeasuredCurve, total: int) -> int:
-    every = float(np.diff(m.x_T).max()) if len(m.x_T) > 1 else float(total)
-    return len(m.x_T) + max(0, int(np.ceil((total - m.x_T[-1]) / every)))
+    recorded = dict(m.curve.origin.settings).get("eval.every") if m.curve.origin else None
+    every = float(recorded) if recorded else float(np.diff(m.x_T).min()) if len(m.x_T) > 1 else float(total)
+    return max(len(m.x_T), 1 + int(np.ceil(total / every)))
 
 
-def growing_comparison(steps: list[float], benchmarks: Sequence[Sides], planned: int) -> GrowingComparison:
+def growing_comparison(
+    steps: list[float], benchmarks: Sequence[Sides], planned: int, spread_of: SpreadOf = run_spread
+) -> GrowingComparison:
     """Compares two sides at every eval point and up to it; several benchmarks count the same."""
     at_each = [[(a[t], b[t]) for a, b in benchmarks] for t in range(len(steps))]
     up_to = [[(a[: t + 1].mean(0), b[: t + 1].mean(0)) for a, b in benchmarks] for t in range(len(steps))]
-    band, so_far = ([_difference(sides) for sides in looked] for looked in (at_each, up_to))
+    band, so_far = ([_difference(sides, spread_of) for sides in looked] for looked in (at_each, up_to))
     band_intervals, mean_intervals = ([looks.look_interval(look, planned) for look in looked] for looked in (band, so_far))
     last = so_far[-1]
     return GrowingComparison(
@@ -84,12 +88,12 @@ def growing_comparison(steps: list[float], benchmarks: Sequence[Sides], planned:
     )
 
 
-def _difference(benchmarks: Sequence[Sides]) -> RunDifference:
+def _difference(benchmarks: Sequence[Sides], spread_of: SpreadOf) -> RunDifference:
     """Compares A and B over all benchmarks, with runs as the unit where both sides have two, else with items."""
     if min(len(side) for side in benchmarks[0]) > 1:
         ends = [np.mean([sides[n].mean(1) for sides in benchmarks], axis=0).tolist() for n in (0, 1)]
         added = sum(item_variance(*sides) for sides in benchmarks) / len(benchmarks) ** 2
-        return run_difference(run_spread(ends), ends, 0, 1, added)
+        return run_difference(spread_of(ends), ends, 0, 1, added)
     differences = [a.mean(0) - b.mean(0) for a, b in benchmarks]
     mean, sizes = float(np.mean([values_Q.mean() for values_Q in differences])), np.array([len(d) for d in differences])
     if sizes.min() < 2:

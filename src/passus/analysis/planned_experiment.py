@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from passus.analysis.compared_line import MAX_ALL_PAIRS, compared_pairs
 from passus.config.experiment import Arm, Experiment
 from passus.config.resolve import flatten
 from passus.config.tables import Config
@@ -16,6 +17,10 @@ from passus.stats.accuracy_noise import EvalSize
 POLICY_KINDS = ("rl", "sft")
 MAX_SAMPLES = 10**9
 """Samples per item that are told from infinitely many."""
+UNBLOCKED = (
+    "Arms will be compared within seeds (eval.block_by_seed). The power is that of comparisons without blocks: those within "
+    "seeds have more where a seed moves all arms alike, and less where it does not."
+)
 Panel = tuple[str, float]
 """Benchmark and temperature."""
 
@@ -38,8 +43,8 @@ class PlannedExperiment:
     benchmarks: list[PlannedBenchmark]
     """One per benchmark and temperature that all arms have."""
     tests: int
-    """Claims about configurations in a report: all pairs of arms on every benchmark and over all of them, and the sensitivity
-    to settings on every benchmark."""
+    """Claims about configurations in a report: the compared pairs of arms on every benchmark and over all of them, and the
+    sensitivity to settings on every benchmark."""
     notes: list[str]
     """Sentences on what was left out or counted in an unexpected way."""
 
@@ -61,7 +66,11 @@ def plan_experiment(experiment: Experiment, size_of: Callable[[str, int], int]) 
     if len(set(points)) > 1 or any(of_arm != by_arm[0] for of_arm in by_arm):
         notes.append("Arms differ in their evaluation or their steps; the smallest numbers count.")
     per_temperature = Counter(temperature for _, temperature in sizes).values()
-    pairs = len(seeds) * (len(seeds) - 1) // 2
+    pairs = len(compared_pairs(seeds))
+    if len(seeds) > MAX_ALL_PAIRS:
+        notes.append(f"More than {MAX_ALL_PAIRS} arms: each is compared with the first only.")
+    if all(config.eval.block_by_seed for config in configs):
+        notes.append(UNBLOCKED)
     tests = pairs * (len(sizes) + sum(count > 1 for count in per_temperature)) + len(sizes) * (len(seeds) > 2)
     return PlannedExperiment(experiment.name, len(seeds), min(seeds), min(points), benchmarks, tests, notes)
 

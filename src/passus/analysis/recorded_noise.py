@@ -1,6 +1,10 @@
 """The variances of accuracies in recorded runs, from which power is predicted.
 
-Shapes: S runs of an arm, Q items, K samples per item, T eval points.
+Variances of single items are those that make the variance of the mean when they are divided by the number of items. Where items
+have clusters, whose units are U of Q, the variance of a unit is therefore multiplied by Q / U: items of one cluster are solved
+or missed together, and count as if each of them scattered more.
+
+Shapes: S runs of an arm, Q items (or their clusters where the benchmark has some), K samples per item, T eval points.
 """
 
 from collections import Counter
@@ -62,11 +66,18 @@ def _noise(lines: list[ComparedLine]) -> MeasuredNoise | None:
     curves = [m for line in known for m in line.curves]
     outcomes = [m.items.at(m.items.item_Q, [int(x) for x in known[0].steps]) for m in curves if m.items is not None]
     samples = min(o.correct_TQK.shape[2] for o in outcomes)
-    size = EvalSize(means[0].shape[1], samples, len(known[0].steps))
+    units, items = means[0].shape[1], outcomes[0].correct_TQK.shape[1]
+    size = EvalSize(items, samples, len(known[0].steps))
+    per_item = [means_SQ * np.sqrt(items / units) for means_SQ in means]
     sampling = float(np.mean([_sampling_variance(correct_QK) for o in outcomes for correct_QK in o.correct_TQK]))
     variance, df = run_spread([line.ends for line in known]).pooled
-    noise, assumed = measure_noise(means, variance if df else None, _wiggle_variance(curves), sampling, size)
-    return MeasuredNoise(noise, _basis(noise, len(curves), len(known), df, assumed))
+    noise, assumed = measure_noise(per_item, variance if df else None, _wiggle_variance(curves), sampling, size)
+    basis = _basis(noise, len(curves), len(known), df, assumed)
+    if units < items:
+        basis += (
+            f" The {items} items have {units} clusters, and what a cluster does together is in these numbers for single items."
+        )
+    return MeasuredNoise(noise, basis)
 
 
 def _sampling_variance(correct_QK: np.ndarray) -> float:

@@ -132,9 +132,12 @@ def _while_growing(comparison: BenchmarkComparison, sides: Sequence["_Sides"]) -
     steps = [x for x in sides[0].common if all(x in side.common for side in sides)]
     at = [[side.common.index(x) for x in steps] for side in sides]
     looked = [(side.every[0][rows], side.every[1][rows]) for side, rows in zip(sides, at, strict=True)]
-    growing = growing_comparison(steps, looked, planned)
+    growing = growing_comparison(steps, looked, planned, lambda ends: spread_of(ends, sides[0].curves))
     mean = growing.so_far[-1]
-    return replace(comparison, difference=mean.mean, low=mean.low, high=mean.high, p=growing.p, steps=steps, growing=growing)
+    return replace(
+        comparison, difference=mean.mean, low=mean.low, high=mean.high, p=growing.p, steps=steps, growing=growing,
+        detectable=comparison.detectable * growing.price,
+    )  # fmt: skip
 
 
 def _curves_by_benchmark(side: Sequence[RunFolder], runs: Sequence[RunFolder]) -> list[dict[str, MeasuredCurve]]:

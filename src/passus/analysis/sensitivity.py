@@ -10,6 +10,7 @@ Shapes: N runs, Q items.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from passus.analysis.finding import Conclusion, Finding, Scope
 from passus.analysis.wording import amount, supported_if
 from passus.formatting import p_value
 from passus.stats.clusters import unit_levels
-from passus.stats.run_spread import UNLIKE_LEVEL, run_spread
+from passus.stats.run_spread import UNLIKE_LEVEL, item_variance, run_spread
 from passus.stats.variance import VarianceComponent, variance_component
 
 MAX_NAMED_KEYS = 3
@@ -48,7 +49,8 @@ def sensitivity(lines: list[ComparedLine]) -> Finding | None:
         return replace(found, verdict=Conclusion.UNDERPOWERED, sentence=sentence)
     spread = run_spread([line.ends for line in lines])
     ends_N = np.array([end for line in lines for end in line.ends])
-    component = variance_component(ends_N, [line.name for line in lines for _ in line.curves])
+    added = _of_items_by_line(lines)
+    component = variance_component(ends_N, [line.name for line in lines for _ in line.curves], added=added)
     if component is None:
         return replace(found, sentence="Runs of one setting all end alike, which leaves no spread to test.")
     if not spread.is_pooled or not spread.varying_A.all():
@@ -57,14 +59,15 @@ def sensitivity(lines: list[ComparedLine]) -> Finding | None:
         sentence = f"Runs of some settings may scatter more than those of others ({reason}), so one variance between runs may "
         sentence += "not describe them all. Only pairs are compared."
         return replace(found, sentence=sentence)
-    return _split(found, lines, component, ends_N, items_se)
+    return _split(found, lines, component, ends_N, items_se, added)
 
 
 def _split(
-    found: Finding, lines: list[ComparedLine], component: VarianceComponent, ends_N: np.ndarray, items_se: float | None
-) -> Finding:
+    found: Finding, lines: list[ComparedLine], component: VarianceComponent, ends_N: np.ndarray, items_se: float | None,
+    added: float,
+) -> Finding:  # fmt: skip
     """Fills in the components of all settings together and of each, and the effect of other items, in numbers and words."""
-    of_factors = _components(ends_N, factors_of(lines))
+    of_factors = _components(ends_N, factors_of(lines), added)
     sentence = f"{_share(component)} of the variance of a run's final accuracy lies between the {len(lines)} settings "
     sentence += f"(90 % CI {_bounds(component)}, F({component.between_df}, {component.within_df}) = {component.f:.1f}, "
     sentence += f"{p_value(component.p)}). The SD is {amount(float(np.sqrt(component.between)))} between settings and "
@@ -93,11 +96,11 @@ def _bounds(component: VarianceComponent) -> str:
     return f"{100 * component.low:.0f} to {100 * component.high:.0f}"
 
 
-def _components(ends_N: np.ndarray, factors: dict[str, Sequence[Hashable]]) -> dict[str, VarianceComponent]:
+def _components(ends_N: np.ndarray, factors: dict[str, Sequence[Hashable]], added: float) -> dict[str, VarianceComponent]:
     """Returns the component of each factor beside the others, where there are several and they can be separated."""
     known = {}
     for name, levels in factors.items() if len(factors) > 1 else ():
-        component = variance_component(ends_N, levels, [other for key, other in factors.items() if key != name])
+        component = variance_component(ends_N, levels, [other for key, other in factors.items() if key != name], added)
         if component is not None:
             known[name] = component
     return known
@@ -117,6 +120,15 @@ def factors_of(lines: list[ComparedLine]) -> dict[str, Sequence[Hashable]]:
         ", ".join(keys) if few or len(keys) <= MAX_NAMED_KEYS else "setting": pattern
         for pattern, keys in keys_by_pattern.items()
     }
+
+
+def _of_items_by_line(lines: list[ComparedLine]) -> float:
+    """Returns the variance of a line's mean because it is better on some items and worse on others; 0 where that is unknown."""
+    means = [line.run_means_SQ() for line in lines]
+    if any(means_SQ is None for means_SQ in means) or not all(same_items(lines[0], line) for line in lines):
+        return 0.0
+    pairs = combinations([means_SQ for means_SQ in means if means_SQ is not None], 2)
+    return float(np.mean([item_variance(a, b) / 2 for a, b in pairs]))
 
 
 def _of_items(lines: list[ComparedLine]) -> tuple[float | None, int | None]:

@@ -47,14 +47,15 @@ def print_comparison(comparisons: list[BenchmarkComparison], runs: ComparedRuns,
     console = rich_console(highlight=False)
     console.print(Text(f"A = {describe(runs.a)}\nB = {describe(runs.b)}"))
     a, b = runs.a[0].path, runs.b[0].path
-    rule = {"last": "mean over", "area": "area under the curve,"}[summary]
     for compared in comparisons:
+        rule = {"last": "mean over", "area": "area under the curve,"}["last" if compared.growing else summary]
         first, last = compared.steps[0], compared.steps[-1]
         steps = f"{rule} eval points {first:g} to {last:g}" if len(compared.steps) > 1 else f"at step {first:g}"
         is_significant = compared.p < 0.05
         console.print(Text(f"{compared.benchmark}, {steps}: {compared.sentence}", style="bold" if is_significant else ""))
         if not is_significant and compared.detectable > PLAUSIBLE_EFFECT:
-            console.print(f"  too few items: a difference below {100 * compared.detectable:.0f} points is not detectable")
+            few = "runs" if compared.scope is Scope.CONFIGURATION else "items"
+            console.print(f"  too few {few}: a difference below {100 * compared.detectable:.0f} points is not detectable")
         if not compared.benchmark.startswith(OVERALL):
             console.print(f"  items that only A solves: {len(compared.gained)}; that only B solves: {len(compared.lost)}")
             for items, solver in ((compared.gained, "only A"), (compared.lost, "only B")):

@@ -1,12 +1,9 @@
-"""Models in order of their accuracy: tiers that a test can separate, and ranks under resampling of the items.
+"""Models in order of their accuracy, in tiers that a test can separate.
 
-Shapes: M models, Q items, R resamples.
+Shapes: M models.
 """
 
 import numpy as np
-from scipy.stats import rankdata
-
-from passus.stats.resampling import bootstrap_weights
 
 
 def tiers(means_M: np.ndarray, separated_MM: np.ndarray) -> list[list[int]]:
@@ -18,10 +15,3 @@ def tiers(means_M: np.ndarray, separated_MM: np.ndarray) -> list[list[int]]:
         else:
             groups.append([model])
     return groups
-
-
-def resampled_ranks(values_MQ: np.ndarray, resamples: int = 10_000, seed: int = 0) -> np.ndarray:
-    """Returns the ranks [R, M] of models on the same items when the items are resampled; 1 is the best."""
-    means_RM = bootstrap_weights([values_MQ.shape[1]], resamples, seed) @ np.asarray(values_MQ, dtype=np.float32).T
-    ranks_RM: np.ndarray = rankdata(-means_RM, axis=-1)
-    return ranks_RM

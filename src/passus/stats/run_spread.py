@@ -37,8 +37,8 @@ class RunSpread:
     """Runs per arm. Arms of one run have no variance (NaN)."""
     unlike_p: float
     """p-value of Bartlett's test for equal spreads; NaN with fewer than two arms whose runs end apart."""
-    blocked: tuple[float, int] | None = None
-    """Variance of one run within its seed, and its degrees of freedom, where arms are compared within each seed."""
+    ends_AS: np.ndarray | None = None
+    """Ends by arm and seed, where arms are compared within each seed."""
 
     @property
     def varying_A(self) -> np.ndarray:
@@ -48,13 +48,18 @@ class RunSpread:
 
     @property
     def is_pooled(self) -> bool:
-        return self.blocked is not None or not self.unlike_p < UNLIKE_LEVEL
+        return not self.unlike_p < UNLIKE_LEVEL
+
+    @property
+    def is_blocked(self) -> bool:
+        return self.ends_AS is not None
 
     @property
     def pooled(self) -> tuple[float, int]:
         """Returns the pooled variance of one run, and its degrees of freedom."""
-        if self.blocked is not None:
-            return self.blocked
+        if self.ends_AS is not None:
+            df = (self.ends_AS.shape[0] - 1) * (self.ends_AS.shape[1] - 1)
+            return float((_within_seeds(self.ends_AS) ** 2).sum()) / df, df
         known = self.varying_A if self.varying_A.any() else self.sizes_A > 1
         df = int((self.sizes_A[known] - 1).sum())
         return float((self.variances_A[known] * (self.sizes_A[known] - 1)).sum() / max(df, 1)), df
@@ -65,6 +70,9 @@ class RunSpread:
         if self.is_pooled:
             variance, df = self.pooled
             return float((variance / sizes).sum()), float(df)
+        if self.ends_AS is not None:
+            differences_S = self.ends_AS[a] - self.ends_AS[b]
+            return float(differences_S.var(ddof=1)) / len(differences_S), float(len(differences_S) - 1)
         parts = own / sizes
         if not parts.any():  # runs that all end alike, next to arms that vary
             return 0.0, float((sizes - 1).sum())
@@ -83,18 +91,25 @@ def run_spread(ends: Sequence[Sequence[float]]) -> RunSpread:
 
 
 def blocked_spread(ends: Sequence[Sequence[float]], seeds: Sequence[Sequence[int]]) -> RunSpread | None:
-    """Measures the spread within seeds; None with fewer than three seeds, or where arms have other seeds.
+    """Measures the spread within seeds; None with fewer than three seeds, or where arms have other seeds or one seed twice.
 
-    It is the residual of a two-way analysis of variance: (A - 1)(S - 1) degrees of freedom.
+    It is the residual of a two-way analysis of variance: (A - 1)(S - 1) degrees of freedom. Where the residuals of the arms
+    differ in spread, each pair uses its own differences within seeds, with S - 1.
     """
-    order = sorted(seeds[0])
+    order = sorted(set(seeds[0]))
     if len(ends) < 2 or len(order) < MIN_BLOCKS or any(sorted(of_arm) != order for of_arm in seeds):
         return None
     by_seed = [dict(zip(of_arm, values, strict=True)) for of_arm, values in zip(seeds, ends, strict=True)]
     ends_AS = np.array([[values[seed] for seed in order] for values in by_seed])
-    residual_AS = ends_AS - ends_AS.mean(0) - ends_AS.mean(1, keepdims=True) + ends_AS.mean()
-    df = (len(ends_AS) - 1) * (len(order) - 1)
-    return replace(run_spread(ends), blocked=(float((residual_AS**2).sum()) / df, df))
+    variances_A = (_within_seeds(ends_AS) ** 2).sum(1) / (len(order) - 1)
+    spread = replace(run_spread(ends), ends_AS=ends_AS, unlike_p=float("nan"))
+    if len(ends) < 3 or variances_A.min() <= 1e-24:  # the residuals of two arms are alike, with opposite signs
+        return spread
+    return replace(spread, unlike_p=float(bartlett_p(variances_A, np.full(len(ends), len(order) - 1))))
+
+
+def _within_seeds(ends_AS: np.ndarray) -> np.ndarray:
+    return np.asarray(ends_AS - ends_AS.mean(0) - ends_AS.mean(1, keepdims=True) + ends_AS.mean())
 
 
 def bartlett_p(variances_RA: np.ndarray, df_A: np.ndarray) -> np.ndarray:

@@ -39,7 +39,7 @@ class VarianceComponent:
 
 
 def variance_component(
-    values_N: np.ndarray, levels: Sequence[Hashable], others: Sequence[Sequence[Hashable]] = ()
+    values_N: np.ndarray, levels: Sequence[Hashable], others: Sequence[Sequence[Hashable]] = (), added: float = 0.0
 ) -> VarianceComponent | None:
     """Estimates the variance between the levels of a factor, with the main effects of other factors removed.
 
@@ -47,7 +47,8 @@ def variance_component(
     sum_j u_j^2 / (1 + r n_j) / (J s^2), where u_j are the orthogonal contrasts of the factor, n_j their numbers of runs and r
     the ratio of the two variances. It has an F distribution for every r, also where levels have unequal numbers of runs (Wald
     1940, Seely and El-Bassiouni 1983); with equal numbers it is the interval of Searle's book. None where the factor cannot be
-    separated from the others, or where runs of one level leave no spread.
+    separated from the others, or where runs of one level leave no spread. `added` is a variance of every level's mean that is
+    no effect of the factor: what the choice of items does to it.
     """
     values_N = np.asarray(values_N, dtype=float)
     rest_design = np.column_stack([np.ones(len(values_N)), *(_indicators(other) for other in others)])
@@ -59,7 +60,8 @@ def variance_component(
     if not between_df or within_df < 1 or squares <= TINY * float((values_N**2).sum()):
         return None
     within, squares_J = squares / within_df, (contrasts_NJ.T @ values_N) ** 2
-    between = max(0.0, (float(squares_J.mean()) - within) / float(runs_J.mean()))
+    between = max(0.0, (float(squares_J.mean()) - within) / float(runs_J.mean()) - added)
+    squares_J = squares_J / (1 + runs_J * added / within)
 
     def f_at(ratio: float) -> float:
         return float((squares_J / (1 + ratio * runs_J)).mean()) / within
