@@ -398,6 +398,7 @@ def try_run_folder(seed: int) -> str:
     rng = random.Random(f"run/{seed}")
     with temporary_folder() as folder:
         shutil.copytree(recorded_run(), folder / "runs")
+        shutil.copytree(recorded_run() / "arm", folder / "intact")
         path = rng.choice(sorted(path for path in (folder / "runs").rglob("*") if path.is_file()))
         path.write_bytes(_mutate_record(path, rng))
         match rng.randrange(4):
@@ -406,7 +407,7 @@ def try_run_folder(seed: int) -> str:
             case 1:
                 return run_command(folder, "show", "runs/arm", "--step", rng.choice(("0", "20")))
             case 2:
-                return run_command(folder, "compare", "runs/arm", "runs/arm")
+                return run_command(folder, "compare", "runs/arm", "intact")
             case _:
                 return _look(folder, "runs", rng)
 
