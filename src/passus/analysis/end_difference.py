@@ -8,7 +8,7 @@ Shapes: S runs or eval points, Q items, or their clusters where the benchmark ha
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,7 +64,8 @@ def spread_of(ends: Sequence[Sequence[float]], curves: Sequence[Sequence[Measure
     """Measures the spread between runs; within seeds where all runs were planned so (eval.block_by_seed)."""
     origins = [[m.curve.origin for m in line if m.curve.origin] for line in curves]
     if origins and all(origins) and all(BLOCKED in origin.settings for line in origins for origin in line):
-        return blocked_spread(ends, [[origin.seed for origin in line] for line in origins]) or run_spread(ends)
+        blocked = blocked_spread(ends, [[origin.seed for origin in line] for line in origins])
+        return blocked or replace(run_spread(ends), without_blocks=True)
     return run_spread(ends)
 
 
@@ -172,11 +173,14 @@ def _spread_words(spread: RunSpread, runs_a: int, runs_b: int) -> str:
             f"pooled over {len(spread.sizes_A)} arms" if spread.is_pooled else "of the pair, because the arms differ in spread"
         )
         return f"within each of {runs_a} seeds, spread {pool}"
+    note = ", not within seeds, because the arms do not have the same three seeds or more" if spread.without_blocks else ""
     if not spread.is_pooled:
-        return f"Welch's test over {runs_a} and {runs_b} runs, because the arms differ in spread"
+        return f"Welch's test over {runs_a} and {runs_b} runs, because the arms differ in spread{note}"
     arms = int(spread.varying_A.sum())
+    if not arms:
+        return f"{runs_a} and {runs_b} runs that all end alike"
     pool = f"{arms} arm{'s' * (arms != 1)} ({spread.pooled[1]} degrees of freedom)"
-    return f"t-test over {runs_a} and {runs_b} runs, spread pooled over {pool}"
+    return f"t-test over {runs_a} and {runs_b} runs, spread pooled over {pool}{note}"
 
 
 def overall_differences(benchmarks: Sequence[Sequence[ComparedLine]]) -> dict[Pair, Difference]:

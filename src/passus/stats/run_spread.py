@@ -39,6 +39,8 @@ class RunSpread:
     """p-value of Bartlett's test for equal spreads; NaN with fewer than two arms whose runs end apart."""
     ends_AS: np.ndarray | None = None
     """Ends by arm and seed, where arms are compared within each seed."""
+    without_blocks: bool = False
+    """Whether arms were planned to be compared within each seed, and cannot be."""
 
     @property
     def varying_A(self) -> np.ndarray:
