@@ -8,7 +8,7 @@ import pytest
 
 from helpers.small_run import EXPERIMENT, write_experiment
 from helpers.synthetic_curves import RISE_T, curve
-from passus.analysis import analyse, end_difference, power_forecast
+from passus.analysis import analyse, power_forecast
 from passus.analysis.finding import Scope
 from passus.analysis.planned_experiment import UNBLOCKED, PlannedExperiment, plan_experiment
 from passus.analysis.power_forecast import check_difference, forecast, planned_tests, summary, to_json
@@ -64,8 +64,8 @@ def test_a_report_makes_as_many_tests_as_are_planned(benchmarks, arms):
     assert any("compared with the first" in note for note in plan.notes) is (arms == 22)
 
 
-def test_the_constants_are_those_of_the_analysis():
-    assert power_forecast.MIN_SEEDS == end_difference.MIN_RUNS and power_forecast.LEVEL == analyse.MAX_Q
+def test_the_level_is_that_of_the_analysis():
+    assert power_forecast.LEVEL == analyse.MAX_Q
 
 
 def test_answers_agree_with_each_other():

@@ -3,7 +3,7 @@
 The tests of one report are one family: conclusions that rest on a p-value use it after Holm's correction, so that a report
 without any effect has a false finding in at most one case of twenty. Claims about configurations share one half of the level
 and all others the other half: what was varied is the question of a report, and the many tests of single curves would drown it.
-Dips are corrected within their curve; early dips and best checkpoints have no p-value. Intervals are not adjusted.
+The p-value of a dip is first corrected for the points of its curve; early dips have none. Intervals are not adjusted.
 """
 
 from collections import Counter

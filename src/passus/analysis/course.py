@@ -140,7 +140,7 @@ def best_checkpoint(m: MeasuredCurve, falls: bool) -> Finding | None:
     else:
         sentence += " Accuracy is "
     verdict = supported_if(falls and ahead > 0)
-    meaning = "no earlier checkpoint is shown to be better, as no late fall is" if ahead > 0 else "none before is better"
+    meaning = "no earlier checkpoint is shown to be better, as no late fall is" if ahead > 0 else "no earlier one is better"
     meaning = "an earlier checkpoint is better" if verdict is Conclusion.SUPPORTED else meaning
     sentence += f"{share(m.end)} {m.end_words}: {meaning}."
     return m.finding("A14", "a checkpoint before the last is better", verdict, sentence, numbers=numbers)

@@ -17,11 +17,17 @@ from passus.analysis.finding import Scope
 from passus.analysis.measured_curve import MeasuredCurve
 from passus.analysis.units import one_unit_words, size_words
 from passus.stats import intervals, paired_tests, power, resampling, unpaired_tests
-from passus.stats.run_spread import RunSpread, blocked_spread, item_variance, run_difference, run_spread
+from passus.stats.run_spread import (
+    MIN_RUNS,
+    RunSpread,
+    blocked_spread,
+    item_variance,
+    macro_item_variance,
+    run_difference,
+    run_spread,
+)
 
 BLOCKED = ("eval.block_by_seed", "True")
-MIN_RUNS = 2
-"""Runs per line from which a difference can be a statement about what was varied."""
 
 
 @dataclass(frozen=True)
@@ -234,9 +240,9 @@ def _overall_item_variance(pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -
         mine, theirs = a.run_means_SQ(), b.run_means_SQ()
         if mine is None or theirs is None or not same_items(a, b):
             return 0.0, None
-        parts.append(item_variance(mine, theirs))
+        parts.append((mine, theirs))
         items += len(a.items.item_Q) if a.items is not None else 0
-    return sum(parts) / len(parts) ** 2, items
+    return macro_item_variance(parts), items
 
 
 def _mean_ends(by_name: Sequence[dict[str, ComparedLine]], name: str) -> list[float]:

@@ -7,7 +7,7 @@ of four comparisons without any difference.
 Shapes: T eval points, S runs of a side, Q items.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,10 @@ from passus.analysis.wording import ci
 from passus.formatting import points
 from passus.stats import looks
 from passus.stats.intervals import Interval
-from passus.stats.run_spread import RunDifference, RunSpread, item_variance, run_difference, run_spread
+from passus.stats.run_spread import MIN_RUNS, RunDifference, Sides, SpreadOf, macro_run_difference, run_spread
 
-Sides = tuple[np.ndarray, np.ndarray]
+SidesOverTime = tuple[np.ndarray, np.ndarray]
 """Item means of A and of B, each [T, S, Q]."""
-SpreadOf = Callable[[Sequence[Sequence[float]]], RunSpread]
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def _planned(m: MeasuredCurve, total: int) -> int:
 
 
 def growing_comparison(
-    steps: list[float], benchmarks: Sequence[Sides], planned: int, spread_of: SpreadOf = run_spread
+    steps: list[float], benchmarks: Sequence[SidesOverTime], planned: int, spread_of: SpreadOf = run_spread
 ) -> GrowingComparison:
     """Compares two sides at every eval point and up to it; several benchmarks count the same."""
     at_each = [[(a[t], b[t]) for a, b in benchmarks] for t in range(len(steps))]
@@ -90,10 +89,8 @@ def growing_comparison(
 
 def _difference(benchmarks: Sequence[Sides], spread_of: SpreadOf) -> RunDifference:
     """Compares A and B over all benchmarks, with runs as the unit where both sides have two, else with items."""
-    if min(len(side) for side in benchmarks[0]) > 1:
-        ends = [np.mean([sides[n].mean(1) for sides in benchmarks], axis=0).tolist() for n in (0, 1)]
-        added = sum(item_variance(*sides) for sides in benchmarks) / len(benchmarks) ** 2
-        return run_difference(spread_of(ends), ends, 0, 1, added)
+    if min(len(side) for side in benchmarks[0]) >= MIN_RUNS:
+        return macro_run_difference(benchmarks, spread_of)
     differences = [a.mean(0) - b.mean(0) for a, b in benchmarks]
     mean, sizes = float(np.mean([values_Q.mean() for values_Q in differences])), np.array([len(d) for d in differences])
     if sizes.min() < 2:

@@ -15,7 +15,7 @@ import numpy as np
 
 from passus.analysis.compared_line import ComparedLine, common_points, final_item_means, run_scores, same_items
 from passus.analysis.degradation import surely_below
-from passus.analysis.end_difference import MIN_RUNS, macro_difference
+from passus.analysis.end_difference import macro_difference
 from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Conclusion, Finding, Scope, conclude
 from passus.analysis.measured_curve import DETECTABLE_Z
 from passus.analysis.units import size_words
@@ -23,6 +23,7 @@ from passus.analysis.wording import ci, supported_if
 from passus.formatting import p_value, points, share
 from passus.runs.origin import parameters_in
 from passus.stats import resampling, trend_tests
+from passus.stats.run_spread import MIN_RUNS
 
 MIN_SIZES = 3
 END_HIGHER, GAIN_MORE = "larger models end higher", "larger models gain more from training"

@@ -16,7 +16,7 @@ from passus.stats.accuracy_noise import EvalSize
 
 POLICY_KINDS = ("rl", "sft")
 MAX_SAMPLES = 10**9
-"""Samples per item that are told from infinitely many."""
+"""More samples per item than this make no difference."""
 UNBLOCKED = (
     "Arms will be compared within seeds (eval.block_by_seed). The power is that of comparisons without blocks: those within "
     "seeds have more where a seed moves all arms alike, and less where it does not."

@@ -16,12 +16,11 @@ from passus.errors import UsageError
 from passus.stats import run_power
 from passus.stats.accuracy_noise import ASSUMED, AccuracyNoise, MeasuredNoise
 from passus.stats.run_power import MAX_ITEMS, POWER, PlannedTest
+from passus.stats.run_spread import MIN_RUNS
 
 LEVEL = 0.05
 CONFIGURATION_SHARE = 0.5
 """Share of a report's level that claims about configurations have to themselves."""
-MIN_SEEDS = 2
-"""Seeds per arm from which configurations can be compared."""
 LARGEST = 1.0
 """No two accuracies differ by more."""
 
@@ -54,7 +53,7 @@ class BenchmarkForecast:
     checkpoint: float
     """The smallest difference of two single runs."""
     checkpoint_items: int | None
-    """Items from which two single runs are told apart if they differ as asked."""
+    """Items that would show the asked difference between two single runs."""
 
     def to_json(self) -> dict[str, Any]:
         """Returns the forecast with differences in points; null stands for a number that does not exist."""
@@ -123,7 +122,7 @@ def planned_tests(
     plan: PlannedExperiment, benchmark: PlannedBenchmark, noise: AccuracyNoise
 ) -> tuple[PlannedTest, PlannedTest | None]:
     """Returns the test of two arms alone, and that of each pair in a report; with one seed planned, those of two seeds."""
-    pair = PlannedTest(2, max(plan.seeds, MIN_SEEDS), benchmark.size, noise, LEVEL)
+    pair = PlannedTest(2, max(plan.seeds, MIN_RUNS), benchmark.size, noise, LEVEL)
     alpha = LEVEL * CONFIGURATION_SHARE / max(plan.tests, 1)
     return pair, replace(pair, arms=plan.arms, alpha=alpha) if plan.arms > 1 else None
 
@@ -146,11 +145,11 @@ def summary(plan: PlannedExperiment) -> str:
     benchmarks, assumed = _extremes(plan.benchmarks), "(assumed: runs of one arm differ by 2 points; see passus power)"
     tests = [planned_tests(plan, benchmark, ASSUMED.noise) for benchmark in benchmarks]
     pair = _range([one.detectable() for one, _ in tests])
-    if plan.seeds < MIN_SEEDS:
+    if plan.seeds < MIN_RUNS:
         two_runs = _range([run_power.detectable_by_items(ASSUMED.noise, benchmark.size) for benchmark in benchmarks])
         return (
             "one seed per arm shows no difference of configurations; two seeds would show one of "
-            f"{pair} in 80 % of cases. Two checkpoints are told apart from {two_runs} on {assumed}"
+            f"{pair} in 80 % of cases, and two checkpoints one of {two_runs} {assumed}"
         )
     whole = _range([each.detectable() for _, each in tests if each])
     in_report = f", and of {whole} in a report of {plan.tests} comparisons" if plan.tests > 1 else ""

@@ -28,7 +28,7 @@ from passus.runs.read_curves import run_curves
 from passus.runs.run_folder import RunFolder
 from passus.stats import multiplicity, paired_tests, power, resampling
 from passus.stats.intervals import Interval
-from passus.stats.run_spread import item_variance, run_difference
+from passus.stats.run_spread import MIN_RUNS, macro_run_difference
 
 EXAMPLES = 3
 Summary = Literal["last", "area"]
@@ -201,7 +201,7 @@ class _Sides:
 
     @property
     def has_runs(self) -> bool:
-        return min(map(len, self.means)) > 1
+        return min(map(len, self.means)) >= MIN_RUNS
 
     @property
     def differences_Q(self) -> np.ndarray:
@@ -230,10 +230,7 @@ def _compare_benchmark(name: str, sides: _Sides) -> BenchmarkComparison:
     lost = [item for item, by_a, by_b in zip(sides.items, solved_a, solved_b, strict=True) if by_b and not by_a]
     facts = (len(sides.items), sides.samples, sides.steps)
     if sides.has_runs:
-        return _over_runs(
-            name, [means_SQ.mean(1).tolist() for means_SQ in sides.means], item_variance(*sides.means), facts, sides, gained,
-            lost,
-        )  # fmt: skip
+        return _over_runs(name, [sides], facts, gained, lost)
     interval, p = _test(sides.differences_Q)
     return BenchmarkComparison(
         name, interval.mean, interval.low, interval.high, p, *facts,
@@ -242,16 +239,16 @@ def _compare_benchmark(name: str, sides: _Sides) -> BenchmarkComparison:
 
 
 def _over_runs(
-    name: str, ends: list[list[float]], added: float, facts: tuple[int, str, list[float]], sides: _Sides, gained: list[int],
-    lost: list[int],
-) -> BenchmarkComparison:  # fmt: skip
+    name: str, sides: Sequence[_Sides], facts: tuple[int, str, list[float]], gained: list[int], lost: list[int]
+) -> BenchmarkComparison:
     """Compares the runs' accuracies, with runs as the unit. Runs that all end alike have no spread to test against."""
-    difference = run_difference(spread_of(ends, sides.curves), ends, 0, 1, added)
-    low, high = difference.interval() if difference.se > 1e-12 else (float("nan"), float("nan"))
-    p, detectable = (difference.p, difference.detectable()) if difference.se > 1e-12 else (float("nan"), float("nan"))
+    difference = macro_run_difference([side.means for side in sides], lambda ends: spread_of(ends, sides[0].curves))
+    low = high = p = detectable = float("nan")
+    if difference.se > 1e-12:
+        (low, high), p, detectable = difference.interval(), difference.p, difference.detectable()
     return BenchmarkComparison(
-        name, difference.mean, low, high, p, *facts, detectable, gained, lost, sides.extract, Scope.CONFIGURATION,
-        (len(ends[0]), len(ends[1])),
+        name, difference.mean, low, high, p, *facts, detectable, gained, lost, sides[0].extract, Scope.CONFIGURATION,
+        sides[0].seeds,
     )  # fmt: skip
 
 
@@ -269,9 +266,7 @@ def _compare_overall(benchmark: str, single: list[BenchmarkComparison], sides: l
     samples = single[0].samples if len({c.samples for c in single}) == 1 else "several"
     facts = (items, samples, single[0].steps)
     if sides[0].has_runs:
-        ends = [np.mean([side.means[n].mean(1) for side in sides], axis=0).tolist() for n in (0, 1)]
-        added = sum(item_variance(*side.means) for side in sides) / len(sides) ** 2
-        return _over_runs(benchmark, ends, added, facts, sides[0], [], [])
+        return _over_runs(benchmark, sides, facts, [], [])
     interval, p = _test(np.concatenate([side.differences_Q for side in sides]), counts)
     # As many standard errors as on one benchmark.
     detectable = float(np.sqrt(np.sum(np.square([c.detectable / len(single) for c in single]))))

@@ -15,12 +15,11 @@ from itertools import combinations
 import numpy as np
 
 from passus.analysis.compared_line import ComparedLine, same_items
-from passus.analysis.end_difference import MIN_RUNS
 from passus.analysis.finding import Conclusion, Finding, Scope
 from passus.analysis.wording import amount, supported_if
 from passus.formatting import p_value
 from passus.stats.clusters import unit_levels
-from passus.stats.run_spread import UNLIKE_LEVEL, item_variance, run_spread
+from passus.stats.run_spread import MIN_RUNS, UNLIKE_LEVEL, item_variance, run_spread
 from passus.stats.variance import VarianceComponent, variance_component
 
 MAX_NAMED_KEYS = 3

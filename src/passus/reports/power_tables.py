@@ -9,9 +9,10 @@ from rich.text import Text
 
 from passus.analysis.finding import PLAUSIBLE_EFFECT
 from passus.analysis.planned_experiment import PlannedExperiment
-from passus.analysis.power_forecast import LARGEST, MIN_SEEDS, BenchmarkForecast, RunForecast
+from passus.analysis.power_forecast import LARGEST, BenchmarkForecast, RunForecast
 from passus.console import rich_console
 from passus.stats.run_power import MAX_SEEDS
+from passus.stats.run_spread import MIN_RUNS
 
 NONE = "none"
 
@@ -40,7 +41,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _smallest_table(plan: PlannedExperiment, forecasts: Sequence[BenchmarkForecast]) -> Table:
-    runs = f"{max(plan.seeds, MIN_SEEDS)} seeds,\n"
+    runs = f"{max(plan.seeds, MIN_RUNS)} seeds,\n"
     table = _table("items x\nsamples", f"{runs}one pair", f"{runs}in a report", "two\ncheckpoints")
     for f in forecasts:
         size = f"{f.benchmark.size.items} x {f.benchmark.size.samples}"
@@ -85,7 +86,7 @@ def _items(run: RunForecast | None) -> str:
 def _sentences(plan: PlannedExperiment, forecasts: Sequence[BenchmarkForecast], asked: str) -> list[str]:
     """Says why a number is missing, what the columns mean, and which variances were used."""
     sentences = []
-    if plan.seeds < MIN_SEEDS:
+    if plan.seeds < MIN_RUNS:
         sentences.append(
             "With one seed per arm, no difference of configurations can be shown: it could be the luck of a run. Two seeds "
             'would show what the table says (write: --set "sweep.seed=[0, 1]").'

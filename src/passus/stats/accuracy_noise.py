@@ -78,8 +78,8 @@ def measure_noise(
 
     `means` holds the accuracy of every run on every item [S, Q] of each arm, on the same items; `end_variance` is the variance
     between runs of one arm, and `wiggle` that between checkpoints, each None where it is unknown. Parts that come out negative
-    are 0. With one run per arm, effects of item and run cannot be told from effects of item and arm and count as these, which
-    more seeds do not average out.
+    are 0. With one run per arm, effects of item and run cannot be separated from those of item and arm and count as these,
+    which more seeds do not average out.
     """
     assumed = []
     on_item = _between_runs(means)

@@ -22,7 +22,7 @@ from passus.stats.intervals import Interval
 PARAMETERS = 4
 EXPONENTS = (0.2, 8.0)
 """A sigmoid with the first exponent takes 60,000 times the compute from half of its gain to nine tenths; with the second, 1.3
-times. Steeper rises cannot be told from a jump."""
+times. Steeper rises look like a jump."""
 REACH = (1e-2, 1e4)
 """The midpoint is between these multiples of the smallest and the largest compute. Beyond, a curve is a jump or a power law."""
 MIN_PRECISION = 1e-9

@@ -132,7 +132,7 @@ def least_items(test: PlannedTest, difference: float) -> int | None:
 
 
 def least_items_of_two_runs(noise: AccuracyNoise, size: EvalSize, difference: float) -> int | None:
-    """Returns the items from which two single runs that differ by so much are told apart."""
+    """Returns the number of items that shows this difference between two single runs."""
     return _least(lambda items: detectable_by_items(noise, replace(size, items=items)) <= difference, 2, MAX_ITEMS)
 
 

@@ -10,7 +10,7 @@ to all arms alike then cancels. That must be fixed before the runs, because the 
 Shapes: A arms, S runs of an arm, Q items.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,9 +20,12 @@ from passus.stats.power import detectable_ratio
 
 UNLIKE_LEVEL = 0.15
 """Level of the test for unlike spreads. It is generous, because a missed difference costs coverage: with one of five arms of
-eight times the spread and three seeds, 6 % of reports have a false claim. With two seeds it is 10 %, and no level helps,
-because two runs that happen to be close show no spread; .25 would make the smallest visible difference a third larger."""
+eight times the spread and three seeds, 6.6 % of reports have a false claim (docs/simulations.md). With two seeds no level
+helps, because two runs that happen to be close show no spread. At .25 the smallest visible difference of five arms of two seeds
+would be 40 % larger."""
 
+MIN_RUNS = 2
+"""Runs per arm from which a difference can be one of configurations."""
 LARGE_DF = 1e6
 MIN_BLOCKS = 3
 """Seeds from which arms can be compared within each seed."""
@@ -126,6 +129,12 @@ def bartlett_p(variances_RA: np.ndarray, df_A: np.ndarray) -> np.ndarray:
     return np.asarray(chdtrc(arms - 1, np.maximum(statistic_R, 0.0) / correction))
 
 
+SpreadOf = Callable[[Sequence[Sequence[float]]], RunSpread]
+"""Measures the spread of the ends of every arm's runs."""
+Sides = tuple[np.ndarray, np.ndarray]
+"""Item means of the runs of two arms on one benchmark, each [S, Q]."""
+
+
 @dataclass(frozen=True)
 class RunDifference:
     """The difference of two arms with runs as the unit, or of two checkpoints of one run with their movement as noise.
@@ -193,3 +202,14 @@ def item_variance(means_a_SQ: np.ndarray, means_b_SQ: np.ndarray) -> float:
         centred_SQ = means_SQ - means_SQ.mean(1, keepdims=True)  # a run that is better everywhere is the runs' spread
         noise += float(np.var(centred_SQ, axis=0, ddof=1).mean()) / len(means_SQ)
     return float(max(0.0, between - noise) / items)
+
+
+def macro_item_variance(benchmarks: Sequence[Sides]) -> float:
+    """Returns the variance that the choice of items adds to a difference of means over benchmarks, each counting the same."""
+    return sum(item_variance(*sides) for sides in benchmarks) / len(benchmarks) ** 2
+
+
+def macro_run_difference(benchmarks: Sequence[Sides], spread_of: SpreadOf = run_spread) -> RunDifference:
+    """Compares two arms over benchmarks, each counting the same, with their runs as the unit."""
+    ends = [np.mean([sides[n].mean(1) for sides in benchmarks], axis=0).tolist() for n in (0, 1)]
+    return run_difference(spread_of(ends), ends, 0, 1, macro_item_variance(benchmarks))
