@@ -385,7 +385,9 @@ def run_cell(pool: Pool, cell: Cell, draws: int | None) -> dict[str, list[float]
             values[name].append(value)
     if cell.table == "prediction":
         return _smallest_visible(np.array(values["mean"]), np.array(values["half"]))
-    return {name: [float(np.mean(of)), float(np.std(of) / math.sqrt(len(of))), len(of)] for name, of in sorted(values.items())}
+    # Processes return draws in any order; sums of sorted values do not depend on it.
+    ordered = {name: sorted(of) for name, of in sorted(values.items())}
+    return {name: [float(np.mean(of)), float(np.std(of) / math.sqrt(len(of))), len(of)] for name, of in ordered.items()}
 
 
 def _smallest_visible(means: np.ndarray, halves: np.ndarray) -> dict[str, list[float]]:

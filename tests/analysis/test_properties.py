@@ -161,7 +161,7 @@ def test_findings_about_sizes_agree_with_their_numbers(sweep):
 
 def test_claims_about_all_lines_are_checked_against_the_runs_of_every_line():
     """Three sizes, each with two runs, and the same with two methods of one run each; 3 settings make the sensitivity (A19)."""
-    sweep = Sweep((("flat", 2), ("rise", 2), ("jump", 2)), 8, 40, 2, "items", "none", 2, 0.02, 0.0, 1)
+    sweep = Sweep((("flat", 2), ("rise", 2), ("jump", 2)), 8, 40, 2, "items", "none", 2, 0.02, 0.0, 2)
     curves = sized_curves(sweep)
     of_sizes = findings_of(curves)
     check_evidence(of_sizes, runs_by_line(curves))

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import bartlett, norm, t, ttest_ind, ttest_rel
+from scipy.stats import f, norm, t, ttest_ind, ttest_rel
 
 from helpers.tiers import slow_cases
 from passus.stats.multiplicity import holm
-from passus.stats.run_spread import RunDifference, blocked_spread, item_variance, run_difference, run_spread
+from passus.stats.run_spread import RunDifference, blocked_spread, cochran_p, item_variance, run_difference, run_spread
 
 A, B = [0.50, 0.53, 0.51], [0.58, 0.60, 0.55]
 
@@ -34,10 +34,25 @@ def test_the_spread_is_pooled_over_all_arms():
     assert run_difference(spread, ends, 0, 1).se == pytest.approx(np.sqrt(variance))
 
 
-@pytest.mark.parametrize("sizes", [(2, 2), (3, 5, 2), (2,) * 7])
-def test_unlike_spreads_are_found_by_bartletts_test(sizes):
-    ends = [np.random.default_rng(n).normal(0.5, 0.01 * (n + 1), size).tolist() for n, size in enumerate(sizes)]
-    assert run_spread(ends).unlike_p == pytest.approx(bartlett(*ends).pvalue)
+def test_unlike_spreads_of_two_arms_are_the_f_test():
+    wide, narrow = [0.5, 0.9, 0.6, 0.62], [0.51, 0.53, 0.56]
+    ratio = np.var(wide, ddof=1) / np.var(narrow, ddof=1)
+    assert run_spread([wide, narrow]).unlike_p == pytest.approx(2 * f.sf(ratio, 3, 2))
+
+
+@pytest.mark.parametrize(
+    ("arms", "runs", "critical"), [(3, 2, 0.9669), (3, 3, 0.8709), (5, 2, 0.8412), (5, 3, 0.6838), (5, 4, 0.5981)]
+)
+def test_unlike_spreads_match_the_published_critical_values(arms, runs, critical):
+    """Cochran's table of 1941 for the level .05: the share of the largest variance in the sum of all."""
+    variances_A = np.array([critical, *[(1 - critical) / (arms - 1)] * (arms - 1)])
+    assert cochran_p(variances_A, np.full(arms, runs - 1)) == pytest.approx(0.05, rel=2e-3)
+
+
+def test_equal_spreads_of_arms_of_other_sizes_are_called_unlike_at_the_level():
+    sizes_A = np.array([2, 5, 3])
+    variances_RA = np.random.default_rng(0).chisquare(sizes_A - 1, (40_000, 3)) / (sizes_A - 1)
+    assert np.mean(cochran_p(variances_RA, sizes_A - 1) < 0.15) == pytest.approx(0.15, abs=0.01)
 
 
 @pytest.mark.parametrize("df", [1, 2, 5])

@@ -53,7 +53,7 @@ def sensitivity(lines: list[ComparedLine]) -> Finding | None:
     if component is None:
         return replace(found, sentence="Runs of one setting all end alike, which leaves no spread to test.")
     if not spread.is_pooled or not spread.varying_A.all():
-        reason = f"Bartlett's test, {p_value(spread.unlike_p)}, tested at {UNLIKE_LEVEL:g}"
+        reason = f"Cochran's test, {p_value(spread.unlike_p)}, tested at {UNLIKE_LEVEL:g}"
         reason = reason if spread.varying_A.all() else "those of one setting all end alike"
         sentence = f"Runs of some settings may scatter more than those of others ({reason}), so one variance between runs may "
         sentence += "not describe them all. Only pairs are compared."
