@@ -12,7 +12,7 @@ from passus.stats import run_power
 from passus.stats.accuracy_noise import ASSUMED, AccuracyNoise, EvalSize
 from passus.stats.paired_tests import sign_flip_test
 from passus.stats.run_power import PlannedTest, detectable_by_items, least_items, least_items_of_two_runs, least_seeds
-from passus.stats.run_spread import RunDifference, item_variance, run_difference, run_spread
+from passus.stats.run_spread import RunDifference, item_noise, run_difference, run_spread
 
 
 def simulated_differences(test: PlannedTest, draws: int) -> list[RunDifference]:
@@ -21,7 +21,7 @@ def simulated_differences(test: PlannedTest, draws: int) -> list[RunDifference]:
     for _ in range(draws):
         means_ASQ = sampled_item_means(rng, test.noise, test.size, test.arms, test.seeds)
         ends = means_ASQ.mean(2).tolist()
-        differences.append(run_difference(run_spread(ends), ends, 0, 1, item_variance(means_ASQ[0], means_ASQ[1])))
+        differences.append(run_difference(run_spread(ends), ends, 0, 1, item_noise([(means_ASQ[0], means_ASQ[1])])))
     return differences
 
 
@@ -34,7 +34,7 @@ def simulated_detectable(differences: list[RunDifference], alpha: float) -> floa
 
 CELLS = [
     # arms, seeds, items, samples, points, sd between runs, item by arm, item by run
-    (2, 2, 60, 1, 1, 0.02, 0.0, 0.0),
+    (2, 2, 60, 4, 3, 0.02, 0.0, 0.0),
     (2, 3, 60, 4, 3, 0.02, 0.1, 0.1),
     (5, 2, 40, 2, 3, 0.04, 0.05, 0.1),
     *slow_cases(

@@ -1,12 +1,22 @@
 """Differences over runs: against scipy's tests, by hand, and error rates where nothing differs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import f, norm, t, ttest_ind, ttest_rel
 
 from helpers.tiers import slow_cases
 from passus.stats.multiplicity import holm
-from passus.stats.run_spread import RunDifference, blocked_spread, cochran_p, item_variance, run_difference, run_spread
+from passus.stats.run_spread import (
+    RunDifference,
+    blocked_spread,
+    cochran_p,
+    item_noise,
+    item_variance,
+    run_difference,
+    run_spread,
+)
 
 A, B = [0.50, 0.53, 0.51], [0.58, 0.60, 0.55]
 
@@ -24,6 +34,21 @@ def test_arms_of_unlike_spread_are_welchs_test():
     assert not spread.is_pooled
     difference, expected = run_difference(spread, [A, wide], 0, 1), ttest_ind(A, wide, equal_var=False)
     assert difference.p == pytest.approx(expected.pvalue) and difference.df == pytest.approx(expected.df)
+
+
+def test_runs_that_end_close_together_by_luck_keep_the_noise_of_their_items():
+    """Two runs per arm that end alike, although they answer 50 of 100 items differently, next to an arm that varies."""
+    means_SQ = np.zeros((2, 100))
+    means_SQ[0, :25] = means_SQ[1, 25:50] = 1.0
+    ends = [[0.25, 0.25], [0.3, 0.3], [0.2, 0.8], [0.4, 0.45]]
+    spread = run_spread(ends)
+    assert spread.of_difference(0, 1) == (0.0, 2.0)
+    noise = item_noise([(means_SQ, means_SQ)])
+    # Half of the items have a variance of 1/2 between the two runs.
+    assert noise.least == pytest.approx((0.25 / 100, 0.25 / 100))
+    wide = replace(spread, unlike_p=0.01)
+    assert wide.of_difference(0, 1, noise.least) == pytest.approx((0.25 / 100, 2))
+    assert wide.of_difference(2, 3, noise.least) == pytest.approx(wide.of_difference(2, 3), rel=0.02)
 
 
 def test_the_spread_is_pooled_over_all_arms():

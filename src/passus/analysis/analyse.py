@@ -1,9 +1,8 @@
 """From curves to findings: every question of docs/analysis.md that these curves can answer, with one conclusion each.
 
 The tests of one report are one family: conclusions that rest on a p-value use it after Holm's correction, so that a report
-without any effect has a false finding in at most one case of twenty. Claims about configurations share one half of the level
-and all others the other half: what was varied is the question of a report, and the many tests of single curves would drown it.
-The p-value of a dip is first corrected for the points of its curve; early dips have none. Intervals are not adjusted.
+without any effect has a false finding in at most one case of twenty (how they share the level: `level_share`). The p-value of a
+dip is first corrected for the points of its curve; early dips have none. Intervals are not adjusted.
 """
 
 from collections import Counter
@@ -23,6 +22,7 @@ from passus.analysis import (
 )
 from passus.analysis.compared_line import comparable_lines
 from passus.analysis.finding import Conclusion, Finding
+from passus.analysis.level_share import level_shares
 from passus.analysis.measured_curve import MeasuredCurve, measure_curve
 from passus.runs.curve import Curves
 from passus.stats import multiplicity
@@ -67,8 +67,7 @@ def measure_curves(curves: Curves) -> list[MeasuredCurve]:
 def adjust_for_multiplicity(findings: Sequence[Finding], earlier: Sequence[Finding] = ()) -> None:
     """Sets q of these findings, in one family with earlier ones; a supported claim with too large a q becomes not supported."""
     tested = [(finding, finding.p) for finding in [*earlier, *findings] if finding.p is not None]
-    sizes = Counter(finding.scope for finding, _ in tested)
-    adjusted = multiplicity.holm([p for _, p in tested], [1 / sizes[finding.scope] for finding, _ in tested])
+    adjusted = multiplicity.holm([p for _, p in tested], level_shares([finding for finding, _ in tested]))
     for (finding, _), q in zip(tested, adjusted, strict=True):
         if finding.q is not None:
             continue

@@ -19,10 +19,11 @@ from passus.analysis.units import one_unit_words, size_words
 from passus.stats import intervals, paired_tests, power, resampling, unpaired_tests
 from passus.stats.run_spread import (
     MIN_RUNS,
+    NO_ITEMS,
+    ItemNoise,
     RunSpread,
     blocked_spread,
-    item_variance,
-    macro_item_variance,
+    item_noise,
     run_difference,
     run_spread,
 )
@@ -142,16 +143,16 @@ def _over_runs(
     """Compares lines i and j with runs as the unit."""
     mine, theirs = a.run_means_SQ(), b.run_means_SQ()
     paired = mine is not None and theirs is not None and same_items(a, b)
-    added = item_variance(mine, theirs) if mine is not None and theirs is not None and paired else 0.0
+    noise = item_noise([(mine, theirs)]) if mine is not None and theirs is not None and paired else NO_ITEMS
     basis = f"{_spread_words(spread, len(ends[i]), len(ends[j]))}, {a.compared_at}"
     items = len(a.items.item_Q) if mine is not None and a.items is not None else None
-    return _run_level(spread, ends, i, j, added, basis, items)
+    return _run_level(spread, ends, i, j, noise, basis, items)
 
 
 def _run_level(
-    spread: RunSpread, ends: Sequence[Sequence[float]], i: int, j: int, added: float, basis: str, items: int | None
+    spread: RunSpread, ends: Sequence[Sequence[float]], i: int, j: int, noise: ItemNoise, basis: str, items: int | None
 ) -> Difference:
-    difference, seeds = run_difference(spread, ends, i, j, added), min(len(ends[i]), len(ends[j]))
+    difference, seeds = run_difference(spread, ends, i, j, noise), min(len(ends[i]), len(ends[j]))
     if difference.se <= 1e-12:  # runs that end alike have no spread to test against
         return Difference(
             difference.mean, None, None, float("nan"), None, "L3", basis, Scope.CONFIGURATION, items=items, seeds=seeds
@@ -226,23 +227,23 @@ def _overall_over_runs(by_name: Sequence[dict[str, ComparedLine]], names: Sequen
     for i, j in compared_pairs(range(len(known))):
         if min(len(ends[i]), len(ends[j])) >= MIN_RUNS:
             basis = f"mean of {len(by_name)} benchmarks, {_spread_words(spread, len(ends[i]), len(ends[j]))}"
-            added, items = _overall_item_variance([(lines[known[i]], lines[known[j]]) for lines in by_name])
-            difference = _run_level(spread, ends, i, j, added, basis, items)
+            noise, items = _overall_item_noise([(lines[known[i]], lines[known[j]]) for lines in by_name])
+            difference = _run_level(spread, ends, i, j, noise, basis, items)
             if difference.p == difference.p:
                 differences[known[i], known[j]] = difference
     return differences
 
 
-def _overall_item_variance(pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -> tuple[float, int | None]:
-    """Returns the variance that the choice of items adds to a mean over benchmarks, and the number of items."""
+def _overall_item_noise(pairs: Sequence[tuple[ComparedLine, ComparedLine]]) -> tuple[ItemNoise, int | None]:
+    """Returns what single items do to a mean over benchmarks, and the number of items."""
     parts, items = [], 0
     for a, b in pairs:
         mine, theirs = a.run_means_SQ(), b.run_means_SQ()
         if mine is None or theirs is None or not same_items(a, b):
-            return 0.0, None
+            return NO_ITEMS, None
         parts.append((mine, theirs))
         items += len(a.items.item_Q) if a.items is not None else 0
-    return macro_item_variance(parts), items
+    return item_noise(parts), items
 
 
 def _mean_ends(by_name: Sequence[dict[str, ComparedLine]], name: str) -> list[float]:

@@ -45,6 +45,8 @@ class PlannedExperiment:
     tests: int
     """Claims about configurations in a report: the compared pairs of arms on every benchmark and over all of them, and the
     sensitivity to settings on every benchmark."""
+    overall_tests: int
+    """Those of them that are over all benchmarks."""
     notes: list[str]
     """Sentences on what was left out or counted in an unexpected way."""
 
@@ -71,8 +73,9 @@ def plan_experiment(experiment: Experiment, size_of: Callable[[str, int], int]) 
         notes.append(f"More than {MAX_ALL_PAIRS} arms: each is compared with the first only.")
     if all(config.eval.block_by_seed for config in configs):
         notes.append(UNBLOCKED)
-    tests = pairs * (len(sizes) + sum(count > 1 for count in per_temperature)) + len(sizes) * (len(seeds) > 2)
-    return PlannedExperiment(experiment.name, len(seeds), min(seeds), min(points), benchmarks, tests, notes)
+    overall = pairs * sum(count > 1 for count in per_temperature)
+    tests = overall + pairs * len(sizes) + len(sizes) * (len(seeds) > 2)
+    return PlannedExperiment(experiment.name, len(seeds), min(seeds), min(points), benchmarks, tests, overall, notes)
 
 
 def _seeds_by_arm(arms: Sequence[Arm]) -> list[int]:

@@ -1,8 +1,8 @@
 """Which differences a planned experiment can show, and what would show a given one.
 
 Claims about configurations have runs as their unit and are tested as in stats/run_spread.py; claims about checkpoints have
-items as theirs. A report adjusts its claims for their number: those about configurations share half of the level, and the
-first step of Holm's correction, which is the strictest, stands for all of them.
+items as theirs. A report adjusts its claims for their number: those about configurations on single benchmarks share a part of
+the level, and the first step of Holm's correction, which is the strictest, stands for all of them.
 """
 
 import math
@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from passus.analysis.level_share import level_share
 from passus.analysis.planned_experiment import PlannedBenchmark, PlannedExperiment
 from passus.errors import UsageError
 from passus.stats import run_power
@@ -19,8 +20,6 @@ from passus.stats.run_power import MAX_ITEMS, POWER, PlannedTest
 from passus.stats.run_spread import MIN_RUNS
 
 LEVEL = 0.05
-CONFIGURATION_SHARE = 0.5
-"""Share of a report's level that claims about configurations have to themselves."""
 LARGEST = 1.0
 """No two accuracies differ by more."""
 
@@ -123,7 +122,8 @@ def planned_tests(
 ) -> tuple[PlannedTest, PlannedTest | None]:
     """Returns the test of two arms alone, and that of each pair in a report; with one seed planned, those of two seeds."""
     pair = PlannedTest(2, max(plan.seeds, MIN_RUNS), benchmark.size, noise, LEVEL)
-    alpha = LEVEL * CONFIGURATION_SHARE / max(plan.tests, 1)
+    share = level_share(is_configuration=True, is_overall=False, has_overall=plan.overall_tests > 0)
+    alpha = LEVEL * share / max(plan.tests - plan.overall_tests, 1)
     return pair, replace(pair, arms=plan.arms, alpha=alpha) if plan.arms > 1 else None
 
 

@@ -36,18 +36,15 @@ class RunSpread:
     variances_A: np.ndarray
     sizes_A: np.ndarray
     """Runs per arm. Arms of one run have no variance (NaN)."""
+    varying_A: np.ndarray
+    """Which arms have runs that end apart. An arm whose runs all end alike, such as one that collapsed to 0, says nothing about
+    the spread of the others: it has their spread in a comparison, and no share in the pool."""
     unlike_p: float
     """p-value of Cochran's test for equal spreads; NaN with fewer than two arms whose runs end apart."""
     ends_AS: np.ndarray | None = None
     """Ends by arm and seed, where arms are compared within each seed."""
     without_blocks: bool = False
     """Whether arms were planned to be compared within each seed, and cannot be."""
-
-    @property
-    def varying_A(self) -> np.ndarray:
-        """Which arms have runs that end apart. An arm whose runs all end alike, such as one that collapsed to 0, says nothing
-        about the spread of the others: it has their spread in a comparison, and no share in the pool."""
-        return np.asarray((self.sizes_A > 1) & (np.nan_to_num(self.variances_A) > 1e-24))
 
     @property
     def is_pooled(self) -> bool:
@@ -67,9 +64,13 @@ class RunSpread:
         df = int((self.sizes_A[known] - 1).sum())
         return float((self.variances_A[known] * (self.sizes_A[known] - 1)).sum() / max(df, 1)), df
 
-    def of_difference(self, a: int, b: int) -> tuple[float, float]:
-        """Returns the variance of the difference of two arms' means, and its degrees of freedom."""
-        sizes, own = self.sizes_A[[a, b]], self.variances_A[[a, b]]
+    def of_difference(self, a: int, b: int, least: tuple[float, float] = (0.0, 0.0)) -> tuple[float, float]:
+        """Returns the variance of the difference of two arms' means, and its degrees of freedom.
+
+        `least` is what the noise on single items alone makes of the variance of a run. Where arms use their own spread, it is a
+        lower bound: two runs may end close together by luck.
+        """
+        sizes, own = self.sizes_A[[a, b]], np.maximum(self.variances_A[[a, b]], least)
         if self.is_pooled:
             variance, df = self.pooled
             return float((variance / sizes).sum()), float(df)
@@ -86,8 +87,8 @@ def run_spread(ends: Sequence[Sequence[float]]) -> RunSpread:
     """Measures the spread of the final accuracies of each arm's runs."""
     sizes_A = np.array([len(values) for values in ends])
     variances_A = np.array([np.var(values, ddof=1) if len(values) > 1 else np.nan for values in ends])
-    spread = RunSpread(variances_A, sizes_A, float("nan"))
-    varying_A = spread.varying_A
+    varying_A = (sizes_A > 1) & (np.nan_to_num(variances_A) > 1e-24)
+    spread = RunSpread(variances_A, sizes_A, varying_A, float("nan"))
     if varying_A.sum() < 2:
         return spread
     return replace(spread, unlike_p=float(cochran_p(variances_A[varying_A], sizes_A[varying_A] - 1)))
@@ -181,9 +182,25 @@ class RunDifference:
         return float(np.sqrt(stdtrit(self.df, alpha / 2) ** 2 * self.variance + ndtri(alpha / 2) ** 2 * self.items))
 
 
-def run_difference(spread: RunSpread, ends: Sequence[Sequence[float]], a: int, b: int, items: float = 0.0) -> RunDifference:
-    """Compares arms a and b; `items` is the variance that the choice of items adds (`item_variance`)."""
-    return RunDifference(float(np.mean(ends[a]) - np.mean(ends[b])), *spread.of_difference(a, b), items)
+@dataclass(frozen=True)
+class ItemNoise:
+    """What single items do to a difference of runs."""
+
+    added: float = 0.0
+    """Variance that the choice of items adds to that of the runs."""
+    least: tuple[float, float] = (0.0, 0.0)
+    """Variance of a run of either arm that its noise on single items makes."""
+
+
+NO_ITEMS = ItemNoise()
+
+
+def run_difference(
+    spread: RunSpread, ends: Sequence[Sequence[float]], a: int, b: int, items: ItemNoise = NO_ITEMS
+) -> RunDifference:
+    """Compares arms a and b."""
+    variance, df = spread.of_difference(a, b, items.least)
+    return RunDifference(float(np.mean(ends[a]) - np.mean(ends[b])), variance, df, items.added)
 
 
 def item_variance(means_a_SQ: np.ndarray, means_b_SQ: np.ndarray) -> float:
@@ -196,20 +213,27 @@ def item_variance(means_a_SQ: np.ndarray, means_b_SQ: np.ndarray) -> float:
     runs_b = len(means_b_SQ)
     if min(runs_a, runs_b) < 2 or items < 2:
         return 0.0
-    between = float(np.var(means_a_SQ.mean(0) - means_b_SQ.mean(0), ddof=1))
-    noise = 0.0
-    for means_SQ in (means_a_SQ, means_b_SQ):
-        centred_SQ = means_SQ - means_SQ.mean(1, keepdims=True)  # a run that is better everywhere is the runs' spread
-        noise += float(np.var(centred_SQ, axis=0, ddof=1).mean()) / len(means_SQ)
-    return float(max(0.0, between - noise) / items)
+    between = float(np.var(means_a_SQ.mean(0) - means_b_SQ.mean(0), ddof=1)) / items
+    return max(0.0, float(between - noise_variance(means_a_SQ) / runs_a - noise_variance(means_b_SQ) / runs_b))
 
 
-def macro_item_variance(benchmarks: Sequence[Sides]) -> float:
-    """Returns the variance that the choice of items adds to a difference of means over benchmarks, each counting the same."""
-    return sum(item_variance(*sides) for sides in benchmarks) / len(benchmarks) ** 2
+def noise_variance(means_SQ: np.ndarray) -> float:
+    """Returns the part of the variance of a run that is its noise on single items; 0 with one run."""
+    if len(means_SQ) < 2:
+        return 0.0
+    centred_SQ = means_SQ - means_SQ.mean(1, keepdims=True)  # a run that is better everywhere is the runs' spread
+    return float(np.var(centred_SQ, axis=0, ddof=1).mean() / means_SQ.shape[1])
+
+
+def item_noise(benchmarks: Sequence[Sides]) -> ItemNoise:
+    """Returns what single items do to a difference of means over benchmarks, each counting the same."""
+    added = [item_variance(*sides) for sides in benchmarks]
+    least_a, least_b = ([noise_variance(sides[n]) for sides in benchmarks] for n in (0, 1))
+    count = len(benchmarks) ** 2
+    return ItemNoise(sum(added) / count, (sum(least_a) / count, sum(least_b) / count))
 
 
 def macro_run_difference(benchmarks: Sequence[Sides], spread_of: SpreadOf = run_spread) -> RunDifference:
     """Compares two arms over benchmarks, each counting the same, with their runs as the unit."""
     ends = [np.mean([sides[n].mean(1) for sides in benchmarks], axis=0).tolist() for n in (0, 1)]
-    return run_difference(spread_of(ends), ends, 0, 1, macro_item_variance(benchmarks))
+    return run_difference(spread_of(ends), ends, 0, 1, item_noise(benchmarks))
