@@ -67,7 +67,7 @@ def test_seeds_become_a_mean_with_a_t_interval(tmp_path):
         make_run(tmp_path / f"s{seed}", accuracies=(first, 0.5, 0.8)[: 3 if seed else 2], seed=seed)
     figure = kinds.curves([tmp_path])
     *each, mean = figure.series
-    assert mean.name == "Qwen3-shaped, 0.8M (mean of 3 seeds)" and mean.seeds == 3 and not mean.faint
+    assert mean.name == "Qwen3-shaped, 0.8M" and mean.seeds == 3 and not mean.faint
     assert len(each) == 3 and all(s.faint and s.style == mean.style for s in each)
     assert [p.x for p in mean.points] == [0, 4]  # one seed has not come to step 8
     half = 4.302653 * 0.1 / 3**0.5
@@ -92,8 +92,8 @@ def test_seeds_are_joined_only_where_all_else_is_equal(tmp_path):
     make_run(tmp_path / "z", "Llama3.2")
     figure = kinds.curves([tmp_path])
     assert set(style_by_line(figure)) == {
-        "Qwen3-shaped, 0.8M: learning_rate 0.0005 (mean of 2 seeds)",
-        "Qwen3-shaped, 0.8M: learning_rate 0.0001 (mean of 2 seeds)",
+        "Qwen3-shaped, 0.8M: learning_rate 0.0005 (2 seeds)",
+        "Qwen3-shaped, 0.8M: learning_rate 0.0001 (2 seeds)",
         "Llama3.2-shaped, 0.8M",
     }
     assert "n = 2" in figure.note and "band of a single run: 95 % CI, clustered by item" in figure.note

@@ -9,7 +9,9 @@ from cyclopts import Parameter
 def plot(
     *sources: Path,
     out: Path,
-    kind: Literal["curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "profile", "reward-hacking"] = "curves",
+    kind: Literal[
+        "curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "profile", "reward-hacking", "signals"
+    ] = "curves",
     x: Literal["step", "tokens", "time", "progress"] | None = None,
     y: str = "accuracy",
     title: str | None = None,
@@ -33,6 +35,7 @@ def plot(
         readers: accuracy of the CoT readers of a run.
         rm-at-k: rm@k of reward models against k.
         profile: share of runs and benchmarks that end above an accuracy.
+        signals: reward, entropy, KL, gradient norm and other signals of training.
         reward-hacking: score of the reward model beside the verifier's accuracy.
     x
         Horizontal axis. Default: step, and progress for a heatmap.

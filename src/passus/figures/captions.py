@@ -24,7 +24,7 @@ def curves_note(series: Sequence[Series]) -> str:
     if seeds:
         notes.append(
             "thick line: mean over seeds, at the steps that all of them have; thin lines: single seeds; "
-            f"band: 95 % t interval of the mean over seeds, n = {seeds}"
+            + _seed_band(series, seeds)
         )
     if any(s.origin for s in banded):
         notes.append(f"band{' of a single run' if seeds else ''}: {ITEM_BAND}")
@@ -34,6 +34,15 @@ def curves_note(series: Sequence[Series]) -> str:
         which = "all values" if all(s.approximate for s in series) else "dotted and gray"
         notes.append(f"{which}: read off a chart, so approximate")
     return "\n".join(notes)
+
+
+def _seed_band(series: Sequence[Series], seeds: str) -> str:
+    """Explains the band of means over seeds, and that few seeds have none."""
+    have = [any(p.low is not None for p in s.points) for s in series if s.seeds and s.points]
+    if not any(have):
+        return f"n = {seeds} seeds{', too few for a band' if seeds == '2' else ''}"
+    few = "; no band with two" if not all(have) else ""
+    return f"band: 95 % t interval of the mean over seeds, n = {seeds}{few}"
 
 
 def profile_note(series: Sequence[Series]) -> str:

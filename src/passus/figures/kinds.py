@@ -7,6 +7,7 @@
     readers         one line per CoT reader, one panel per benchmark and writer
     rm-at-k         reward models at their last eval point: rm@k against k, between mean@k and pass@k
     profile         one line per arm: the share of runs x benchmarks that end above an accuracy, against that accuracy
+    signals         training signals of runs, such as reward and entropy, one panel each
     reward-hacking  runs with a reward model as reward: its score and the verifier's accuracy, one panel per run and benchmark
 
 Lines are named and coloured by the properties that distinguish their runs: model, tuning, method.
@@ -22,6 +23,7 @@ from passus.figures.captions import BASELINES, ITEM_BAND, X_AXES, curves_note, s
 from passus.figures.profile import performance_profiles
 from passus.figures.reward_models import baseline_series, reward_hacking, rm_at_k
 from passus.figures.series import alarm_marks, arrange, as_reference, item_series, mean_of_seeds, series_of_file, series_of_runs
+from passus.figures.signals import training_signals
 from passus.figures.spec import Figure, PlotPoint, Series, line_of
 from passus.figures.styles import ACCURACY, parameters_by_line, reader_style
 from passus.figures.totals import macro_means, suite_total
@@ -38,7 +40,7 @@ from passus.runs.read_curves import (
 )
 from passus.runs.run_folder import RunFolder
 
-KINDS = ("curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "profile", "reward-hacking")
+KINDS = ("curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "profile", "reward-hacking", "signals")
 
 
 def figure(
@@ -72,6 +74,8 @@ def figure(
             if x is not None:
                 raise UsageError(f"x = {x!r} in a profile", expected="no x: it is the accuracy that scores are above")
             return performance_profiles(curves(sources, "step", "accuracy", title))
+        case "signals":
+            return signals(sources, x or "step", title)
         case _:
             return reward_hacking(curves(sources, x or "step", "accuracy", title), sources)
 
@@ -192,6 +196,15 @@ def solved(sources: Sequence[Path], x: str = "step", title: str | None = None) -
     samples = " or ".join(dict.fromkeys(str(curve.items.correct_TQK.shape[2]) for curve in with_items if curve.items))
     made.note = f"{samples} samples per item; solved: most of them correct\n"
     made.note += "+ newly solved since the previous eval point, \N{MINUS SIGN} no longer solved"
+    return made
+
+
+def signals(sources: Sequence[Path], x: str = "step", title: str | None = None) -> Figure:
+    """Returns the training signals of runs, one panel each."""
+    runs, _ = find_sources(sources)
+    made = training_signals(runs, x, title)
+    if not made.series:
+        raise UsageError(f"no training signals in {', '.join(map(str, sources))}", expected="runs that have trained a step")
     return made
 
 

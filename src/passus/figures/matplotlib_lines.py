@@ -19,6 +19,7 @@ from passus.figures.matplotlib_layout import (
     set_title,
 )
 from passus.figures.placement import ink, marker_interval, max_points, spread, thinned
+from passus.figures.smoothing import raw_points
 from passus.figures.spec import Figure, FitPart, Mark, PlotPoint, Series, Style, line_of
 from passus.figures.styles import ACCURACY, TOKENS
 
@@ -30,6 +31,8 @@ LONG = 200
 """A line with more points than this is drawn thin."""
 MARKED_STEPS = 9
 """Markers of a profile."""
+SIGNAL_MARKERS = 5
+"""Markers of a line of a training signal."""
 MARKER_SIZES = {"*": 9, "P": 6.5, "X": 6}
 
 
@@ -42,11 +45,15 @@ def draw_curves(figure: Figure, sheet: Sheet) -> Any:
     at_ends = len(panels) == 1 and len(names) > LEGEND_INSIDE and _labels_fit(names, sheet) and apart
     crowded = len(names) > LEGEND_INSIDE or (len(names) > 1 and (len(panels) > 1 or sheet.width is not None))
     below = crowded and not at_ends
-    columns = panel_columns(len(panels), 3, sheet)
-    width = sheet.width or 1.5 + 4.8 * columns + (LETTER * sheet.small * min(longest, LABEL) - 0.5 if at_ends else 0)
+    signals = figure.kind == "signals"
+    columns = panel_columns(len(panels), 4 if signals and len(panels) != 6 else 3, sheet)
+    beside = LETTER * sheet.small * min(longest, LABEL) - 0.5 if at_ends else 0
+    width = sheet.width or (0.4 + 2.6 * columns if signals else 1.5 + 4.8 * columns + beside)
     legend_columns = max(1, int(width / (0.6 + LETTER * (sheet.type - 1) * longest)))
     rows = -(-len(panels) // columns)
-    height = figure_height(rows, columns, 3.1, sheet) + (0.19 * -(-len(names) // legend_columns) if below else 0)
+    height = figure_height(rows, columns, 1.9 if signals else 3.1, sheet) + (
+        0.19 * -(-len(names) // legend_columns) if below else 0
+    )
     canvas, axes = empty_canvas(figure, width, height, rows, columns)
     for ax, panel in zip(axes, panels, strict=False):
         _draw_panel(ax, figure, panel, sheet)
@@ -56,10 +63,10 @@ def draw_curves(figure: Figure, sheet: Sheet) -> Any:
     add_note(canvas, axes, figure.note, min(legend_columns, len(names)) if below else 0, sheet)
     if at_ends or figure.marks:
         canvas.draw_without_rendering()  # positions are known only after the layout
-    for ax, panel in zip(axes, panels, strict=False):
+    for n, (ax, panel) in enumerate(zip(axes, panels, strict=False)):
         if at_ends:
             _label_ends(ax, [s for s in figure.series if s.panel == panel and not s.faint], sheet)
-        _draw_marks(ax, figure, panel, sheet)
+        _draw_marks(ax, figure, panel, sheet, with_text=n == 0 or not signals)
     return canvas
 
 
@@ -89,10 +96,10 @@ def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
     fitted = {s.line for s in shown if s.fit}
     for level, s in enumerate(s for s in shown if s.fit is FitPart.LEVEL):
         _draw_level(ax, s, level)
-    for s in (s for s in shown if s.fit is not FitPart.LEVEL):
+    for line, s in enumerate(s for s in shown if s.fit is not FitPart.LEVEL):
         points = thinned(s.points, most)
         label = s.name if line_of(s) else None
-        every = marker_interval(figure, points)
+        every: Any = marker_interval(figure, points)
         if s.fit:
             _draw_line(ax, points, s.style, linewidth=1.3, zorder=2)
         elif s.faint:
@@ -103,7 +110,12 @@ def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
             scale = 1 if sheet.width is None else 0.75
             width = (2.2 if s.seeds else 1.4 if len(points) <= LONG else 0.9) * scale
             size = MARKER_SIZES.get(s.style.marker, 5) * scale
+            if figure.kind == "signals":  # many points in small panels: few and small markers, at other steps for each line
+                width, size = 0.6 * width, 0.7 * size
+                every = (len(points) * (line % 5) // (5 * SIGNAL_MARKERS), max(1, len(points) // SIGNAL_MARKERS))
             style = replace(s.style, dash="none") if s.name in fitted else s.style  # the fit is the line
+            if raw := raw_points(points):
+                _draw_line(ax, raw, replace(s.style, marker="", dash="-"), linewidth=0.6 * scale, alpha=0.35, zorder=2)
             _draw_line(ax, points, style, linewidth=width, zorder=3, label=label, markersize=size, markevery=every)
             _draw_band(ax, points, s.style.colour)
     _finish_panel(ax, figure, panel, sheet)
@@ -170,7 +182,7 @@ def _label_ends(ax: Any, series: list[Series], sheet: Sheet) -> None:
     ax.set_xlim(right=right)
 
 
-def _draw_marks(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
+def _draw_marks(ax: Any, figure: Figure, panel: str, sheet: Sheet, with_text: bool = True) -> None:
     """Draws marks as thin vertical lines with their text at the top; texts are moved apart."""
     marks = [mark for mark in figure.marks if mark.panel in ("", panel)]
     if not marks:
@@ -182,6 +194,8 @@ def _draw_marks(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
     for mark, place in zip(marks, places, strict=True):
         colour = _mark_colour(figure, mark)
         ax.axvline(mark.x, color=colour, linewidth=0.7, linestyle=(0, (1, 2)), zorder=2)
+        if not with_text:
+            continue
         ax.annotate(
             mark.text, (place, 0.985), xycoords="axes fraction", rotation=90, ha="center", va="top", fontsize=size,
             color=ink(colour), zorder=5, bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6},

@@ -27,6 +27,8 @@ class PlotPoint:
     """Mean score of the completions by the reward model in [reward]."""
     se: float | None = None
     """Standard error over the fixed item set, where it is known."""
+    raw: float | None = None
+    """The value before smoothing, where y is smoothed."""
 
 
 class FitPart(StrEnum):
@@ -69,6 +71,8 @@ class Series:
     """Whether its values were read off a chart."""
     curve: str = ""
     """Name of the curve in the analysis, which has one name for all seeds."""
+    share: bool = False
+    """Whether its values are shares, so that bands end at 0 and 1."""
     fit: FitPart | None = None
     """Part of the fit of another series that it is; None for data."""
 
