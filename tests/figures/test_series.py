@@ -43,14 +43,14 @@ def test_arms_of_one_model_have_different_names(tmp_path):
     make_run(tmp_path / "seed-0")
     make_run(tmp_path / "seed-1")
     names = {s.name for s in kinds.curves([tmp_path]).series}
-    assert names == {"Qwen3-shaped, 0.8M: seed-0", "Qwen3-shaped, 0.8M: seed-1"}
+    assert names == {"seed-0", "seed-1"}
 
 
 def test_arms_with_one_name_in_two_experiments_have_different_names(tmp_path):
     make_run(tmp_path / "small/qwen3")
     make_run(tmp_path / "slower/qwen3")
     names = {s.name for s in kinds.curves([tmp_path / "small", tmp_path / "slower"]).series}
-    assert names == {"Qwen3-shaped, 0.8M: small/qwen3", "Qwen3-shaped, 0.8M: slower/qwen3"}
+    assert names == {"small/qwen3", "slower/qwen3"}
 
 
 def test_tuning_is_named_only_where_it_differs(tmp_path):
@@ -58,7 +58,7 @@ def test_tuning_is_named_only_where_it_differs(tmp_path):
     make_run(tmp_path / "b", "Llama3.2", tuning="frozen")
     figure = kinds.curves([tmp_path])
     assert style_by_line(figure) == {
-        f"{family}-shaped, 0.8M": (*styles.FAMILIES[family], "-") for family in ("Qwen3", "Llama3.2")
+        f"{family}-shaped": (*styles.FAMILIES[family], "-") for family in ("Qwen3", "Llama3.2")
     }  # fmt: skip
 
 
@@ -92,9 +92,9 @@ def test_seeds_are_joined_only_where_all_else_is_equal(tmp_path):
     make_run(tmp_path / "z", "Llama3.2")
     figure = kinds.curves([tmp_path])
     assert set(style_by_line(figure)) == {
-        "Qwen3-shaped, 0.8M: learning_rate 0.0005 (2 seeds)",
-        "Qwen3-shaped, 0.8M: learning_rate 0.0001 (2 seeds)",
-        "Llama3.2-shaped, 0.8M",
+        "Qwen3-shaped: learning_rate 0.0005 (2 seeds)",
+        "Qwen3-shaped: learning_rate 0.0001 (2 seeds)",
+        "Llama3.2-shaped",
     }
     assert "n = 2" in figure.note and "band of a single run: 95 % CI, clustered by item" in figure.note
 

@@ -41,8 +41,8 @@ def test_lines_have_the_styles_of_the_accuracy_figure(tmp_path):
     assert style_by_line(figure) == style_by_line(kinds.curves([tmp_path]))
     reward = {(s.name, s.seeds, s.faint) for s in figure.series if s.panel == "Gradient norm"}
     assert reward == {
-        ("Qwen3-shaped, 0.8M, seed 0", 0, True), ("Qwen3-shaped, 0.8M, seed 1", 0, True), ("Qwen3-shaped, 0.8M", 2, False),
-        ("Llama3.2-shaped, 0.8M", 0, False),
+        ("Qwen3-shaped, seed 0", 0, True), ("Qwen3-shaped, seed 1", 0, True), ("Qwen3-shaped", 2, False),
+        ("Llama3.2-shaped", 0, False),
     }, "one seed with values stands for its line"  # fmt: skip
 
 

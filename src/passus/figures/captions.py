@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from passus.figures.labels import shared_note
 from passus.figures.spec import Series
+from passus.metric_names import METRICS
 
 X_AXES = {
     "step": "Step", "tokens": "Training tokens", "time": "Seconds", "progress": "Training progress", "iteration": "Iteration",
@@ -12,7 +14,9 @@ BASELINES = "gray: mean@k (random choice), maj@k (majority vote) and pass@k (upp
 
 
 def x_label(x: str) -> str:
-    """Returns the label of an x-axis. A curve file may have an x of its own."""
+    """Returns the label of an x-axis, a metric's with its unit. A curve file may have an x of its own."""
+    if x in METRICS and x not in X_AXES:
+        return x + (f" ({METRICS[x].unit})" if METRICS[x].unit else "")
     return X_AXES.get(x) or x[:1].upper() + x[1:]
 
 
@@ -20,7 +24,7 @@ def curves_note(series: Sequence[Series]) -> str:
     """Explains the bands and lines of a figure of curves."""
     seeds = seed_counts(series)
     banded = [s for s in series if not s.seeds and not s.faint and any(p.low is not None for p in s.points)]
-    notes = []
+    notes = [shared] if (shared := shared_note(series)) else []
     if seeds:
         notes.append(
             "thick line: mean over seeds, at the steps that all of them have; thin lines: single seeds; "

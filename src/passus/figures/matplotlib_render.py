@@ -64,7 +64,14 @@ def drawn(figure: Figure, column: bool = False) -> Iterator[Any]:
         "axes.titlesize": sheet.type + (0 if column else 1), "legend.fontsize": sheet.type - (0.5 if column else 1),
         "lines.scale_dashes": True,
     }  # fmt: skip
-    lines = {"curves": draw_curves, "profile": draw_curves, "signals": draw_curves, "grid": draw_grid}
+    lines = {
+        "curves": draw_curves,
+        "profile": draw_curves,
+        "signals": draw_curves,
+        "difference": draw_curves,
+        "path": draw_curves,
+        "grid": draw_grid,
+    }
     draw = (lines | {"heatmap": draw_heatmap, "solved": draw_solved})[figure.kind]
     with matplotlib.rc_context(settings):
         yield draw(figure, sheet)

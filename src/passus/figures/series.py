@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from passus.errors import UsageError
+from passus.figures.labels import short_names
+from passus.figures.places import place_of_step
 from passus.figures.spec import Change, Mark, PlotPoint, Series
 from passus.figures.styles import FAMILIES, assign_styles, family_in
 from passus.metric_names import METRICS, Y_AXES
 from passus.runs.curve import Curve, CurvePoint, ItemOutcomes
 from passus.runs.curve_file import read_curve_file
 from passus.runs.origin import Origin, group_by_seed, line_names, parameters_in
-from passus.runs.read_curves import x_of_step
 from passus.runs.run_folder import RunFolder
 
 BAND_SEEDS = 3
@@ -27,7 +28,7 @@ def series_of_runs(curves: Sequence[Curve], x: str, y: str) -> list[Series]:
     for curve in curves:
         origin = curve.origin
         assert origin is not None  # only curve files have none
-        place = places.get(origin) or places.setdefault(origin, x_of_step(origin, x))
+        place = places.get(origin) or places.setdefault(origin, place_of_step(origin, x))
         points = [point for p in curve.points if (point := _plot_point(p, place(int(p.x)), y, curve)) is not None]
         series.append(Series(origin.model, curve.benchmark, points, origin.family, origin, curve=curve.name))
         series[-1].parameters, series[-1].temperature, series[-1].share = origin.parameters, curve.temperature, is_share(y)
@@ -55,19 +56,37 @@ def _se(p: CurvePoint, curve: Curve) -> float | None:
     return p.se if p.se is not None or not curve.n else float(counted_se(p.y, curve.n * (curve.k or 1)))
 
 
-def series_of_file(path: Path) -> tuple[list[Series], tuple[str, str]]:
-    """Returns the series of a curve file, and its axes."""
+def series_of_file(path: Path, x: str | None = None, y: str | None = None) -> tuple[list[Series], tuple[str, str]]:
+    """Returns the series of a curve file, and its axes. Refuses axes that the file does not have."""
     curves = read_curve_file(path)
+    lengths = any(p.tokens is not None for c in curves.series for p in c.points)
+    has = f"{path} has the axes x = {curves.x} and y = {curves.y}{', and lengths' if lengths else ''}"
+    if x not in (None, curves.x):
+        raise UsageError(f"--x {x}: {has}", expected="the x of the file", write=f"--x {curves.x}, or no --x")
+    if y == "length" and curves.y != "length" and lengths:
+        y_axis = y
+        for c in curves.series:
+            c.points = [CurvePoint(p.x, p.tokens, approximate=p.approximate) for p in c.points if p.tokens is not None]
+    elif y in (None, curves.y) or (y == "accuracy" and is_share(curves.y)):
+        y_axis = curves.y
+    else:
+        raise UsageError(f"--y {y}: {has}", expected="a y that the file has", write=f"--y {curves.y}, or no --y")
     series = [
         Series(
-            c.name, c.benchmark or curves.y,
-            [PlotPoint(p.x, p.y, p.low, p.high, tokens=p.tokens, se=_se(p, c)) for p in c.points],
-            family_in(c.name), parameters=parameters_in(c.name), approximate=any(p.approximate for p in c.points), curve=c.name,
-            share=is_share(curves.y),
+            c.name, c.benchmark or y_axis, [_file_point(p, c, is_share(y_axis)) for p in c.points], family_in(c.name),
+            parameters=parameters_in(c.name), approximate=any(p.approximate for p in c.points), curve=c.name,
+            share=is_share(y_axis),
         )
         for c in curves.series
     ]  # fmt: skip
-    return series, (curves.x, curves.y)
+    return series, (curves.x, y_axis)
+
+
+def _file_point(p: CurvePoint, curve: Curve, share: bool) -> PlotPoint:
+    low, high = p.low, p.high
+    if share and low is not None and high is not None:
+        low, high = clipped(low, high)
+    return PlotPoint(p.x, p.y, low, high, tokens=p.tokens, se=_se(p, curve))
 
 
 def as_reference(series: list[Series], path: Path, panels: set[str]) -> list[Series]:
@@ -89,7 +108,7 @@ def alarm_marks(series: Sequence[Series], x: str) -> list[Mark]:
     marks = []
     for origin in dict.fromkeys(s.origin for s in series if s.origin):
         name = next(s.name for s in series if s.origin == origin)
-        place = x_of_step(origin, x)
+        place = place_of_step(origin, x)
         for event in RunFolder(origin.path).events():
             where = place(event["step"])
             if where is not None:
@@ -103,7 +122,7 @@ def resume_marks(series: Sequence[Series], x: str) -> list[Mark]:
     for origin in dict.fromkeys(s.origin for s in series if s.origin):
         name = next(s.name for s in series if s.origin == origin)
         steps = [launch.get("resumed_from") for launch in RunFolder(origin.path).meta()["launches"]]
-        place = x_of_step(origin, x)
+        place = place_of_step(origin, x)
         places = [place(step) for step in dict.fromkeys(steps) if isinstance(step, int) and step > 0]
         marks += [Mark(where, "resumed", name) for where in places if where is not None]
     return marks
@@ -118,11 +137,12 @@ def arrange(series: list[Series]) -> list[Series]:
     lines = sorted(group_by_seed(origins), key=lambda line: _sort_key(line[0]))
     several = len({len(line) for line in lines}) > 1
     arranged = []
-    for line, name in zip(lines, line_names(lines), strict=True):
+    names = line_names(lines)
+    for line, curve, name in zip(lines, names, short_names(lines, names), strict=True):
         members = [s for s in series if s.origin in line]
         mean_name = f"{name} ({len(line)} seeds)" if several and len(line) > 1 else name
         for s in members:
-            s.line, s.faint, s.curve = mean_name if len(line) > 1 else "", len(line) > 1, name
+            s.line, s.faint, s.curve = mean_name if len(line) > 1 else "", len(line) > 1, curve
             s.name = f"{name}, seed {s.origin.seed}" if s.origin and s.faint else name
         arranged += members
         if len(line) > 1:

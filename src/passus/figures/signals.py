@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from passus.figures.captions import curves_note, x_label
+from passus.figures.line_options import ALL_LINES, LineOptions
+from passus.figures.places import place_of_step
 from passus.figures.series import alarm_marks, arrange, is_share, resume_marks
 from passus.figures.smoothing import smoothed
 from passus.figures.spec import Figure, PlotPoint, Series
 from passus.runs.origin import Origin, origin_of
-from passus.runs.read_curves import x_of_step
 from passus.runs.run_folder import Row, RunFolder
 
 SIGNALS = {
@@ -35,15 +36,19 @@ MANY_STEPS = 40
 """Lines with more points than this are smoothed."""
 
 
-def training_signals(runs: Sequence[RunFolder], x: str = "step", title: str | None = None) -> Figure:
+def training_signals(
+    runs: Sequence[RunFolder], x: str = "step", title: str | None = None, lines: LineOptions = ALL_LINES
+) -> Figure:
     """Returns one panel per signal that a run recorded, one line per arm; alarms and resumes are marked.
 
     The figure has no series where no run has recorded anything yet.
     """
     series = [s for run in runs for s in _series(run, origin_of(run), x)]
     order = list(SIGNALS.values())
-    arranged = [s for s in arrange(series) if s.points]  # runs without a signal still take part in naming and colouring
-    arranged.sort(key=lambda s: order.index(s.panel))
+    arranged = [
+        s for s in lines.apply(arrange(series)) if s.points
+    ]  # runs without a signal still take part in naming and colouring
+    arranged.sort(key=lambda s: order.index(s.panel))  # lines keep their order
     zero = [panel for panel in order if (own := [s for s in arranged if s.panel == panel]) and not any(map(_varies, own))]
     # A t band per step is as noisy as the steps; the seeds themselves are drawn.
     shown = [replace(s, points=[replace(p, low=None, high=None) for p in s.points]) for s in arranged if s.panel not in zero]
@@ -64,7 +69,7 @@ def _varies(s: Series) -> bool:
 
 
 def _series(run: RunFolder, origin: Origin, x: str) -> list[Series]:
-    rows, place = run.metrics(), x_of_step(origin, x)
+    rows, place = run.metrics(), place_of_step(origin, x)
     metrics = [metric for metric in SIGNALS if metric not in NOT_OF_POLICIES or origin.kind != "rl"]
     return [
         replace(

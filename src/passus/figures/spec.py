@@ -111,6 +111,15 @@ class Figure:
     """Label of the right axis of a grid."""
     marks: list[Mark] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    x_scale: str = "linear"
+    """`linear`, `log`, `log2`, or `symlog`: a log axis that is linear below its smallest positive value, for a 0."""
+    y_scale: str = "linear"
+    y_limits: tuple[float, float] | None = None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the y-axis shows shares, from 0 to 1."""
+        return self.kind in ("curves", "grid", "path") and bool(self.series) and all(s.share for s in self.series)
 
     @property
     def panels(self) -> list[str]:
