@@ -111,7 +111,7 @@ def test_references_are_dotted_gray_and_in_the_background(tmp_path):
     run, paper, other = figure.series
     assert run.style.colour == styles.FAMILIES["Qwen3"][0] and not run.reference
     assert (paper.name, other.name, other.panel) == ("Paper", "Other", "abacus/add2")
-    assert all(s.reference and s.style.dash == ":" for s in (paper, other)) and paper.style != other.style
+    assert all(s.reference and s.style.dash != "-" for s in (paper, other)) and paper.style.dash != other.style.dash
     assert all(len({s.style.colour[i : i + 2] for i in (1, 3, 5)}) == 1 for s in (paper, other))
     with matplotlib_render.drawn(figure) as drawn:
         lines = {line.get_label(): line.get_zorder() for line in drawn.axes[0].lines}

@@ -189,7 +189,7 @@ def grid(sources: Sequence[Path], x: str | None = None, title: str | None = None
     points = [p for s in series for p in s.points]
     notes = [f"blue band: {ITEM_BAND}"] if runs else [made.note] if made.note else []
     if any(p.tokens_p95 is not None for p in points):
-        notes.append("orange dots: 95th percentile of the length")
+        notes.append("orange dotted: 95th percentile of the length")
     y2 = Y_AXES["length"] if any(p.tokens is not None for p in points) else ""
     return replace(made, series=series, kind="grid", y2=y2, note="\n".join(notes))
 

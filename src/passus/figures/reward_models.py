@@ -9,9 +9,8 @@ from passus.errors import UsageError
 from passus.figures.captions import BASELINES, ITEM_BAND
 from passus.figures.line_options import ALL_LINES, LineOptions
 from passus.figures.series import arrange
-from passus.figures.spec import Figure, PlotPoint, Series, Style
-from passus.figures.styles import ACCURACY
-from passus.figures.styles import REFERENCES as GRAYS
+from passus.figures.spec import Figure, PlotPoint, Series
+from passus.figures.styles import ACCURACY, reference_style
 from passus.figures.totals import macro_means
 from passus.runs.eval_point import EvalPoint
 from passus.runs.origin import origin_of
@@ -60,7 +59,7 @@ def _baseline_by_k(point: EvalPoint, word: str) -> Mapping[str, float]:
 
 
 def _gray_series(n: int, word: str, panel: str, points: list[PlotPoint]) -> Series:
-    return Series(f"{word}@k", panel, points, style=Style(*GRAYS[n], ":"), reference=True)
+    return Series(f"{word}@k", panel, points, style=reference_style(n), reference=True, share=True)
 
 
 def baseline_series(runs: Sequence[RunFolder], figure: Figure) -> list[Series]:

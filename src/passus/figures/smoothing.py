@@ -12,6 +12,8 @@ from passus.errors import UsageError
 from passus.figures.spec import Figure, PlotPoint, Series
 
 MAX_WINDOW = 100_001
+NOTE = "smoothed:"
+"""Beginning of the note."""
 
 
 def smoothed(figure: Figure, window: int) -> Figure:
@@ -21,17 +23,16 @@ def smoothed(figure: Figure, window: int) -> Figure:
             f"--smooth {window}", expected=f"an odd number of points from 3 to {MAX_WINDOW}", write=f"--smooth {window | 1}"
         )
     series = [smoothed_series(s, window) for s in figure.series]
-    note = "\n".join(
-        filter(None, [figure.note, smoothing_note(window, any(p.low is not None for s in series for p in s.points))])
-    )
-    return replace(figure, series=series, note=note)
+    kept = [line for line in figure.note.splitlines() if not line.startswith(NOTE)]  # of an earlier smoothing
+    notes = [*kept, smoothing_note(window, any(p.low is not None for s in series for p in s.points))]
+    return replace(figure, series=series, note="\n".join(notes))
 
 
 def smoothing_note(window: int, banded: bool) -> str:
     half = window // 2
     bands = "; bands are those of the raw values" if banded else ""
     return (
-        f"smoothed: mean of points i \N{MINUS SIGN} h to i + h, h = {half}, less near the ends (distance to the nearer end); "
+        f"{NOTE} mean of points i \N{MINUS SIGN} h to i + h, h = {half}, less near the ends (distance to the nearer end); "
         f"pale behind: raw values{bands}"
     )
 
@@ -40,8 +41,9 @@ def smoothed_series(s: Series, window: int) -> Series:
     """Returns the line smoothed; fits, references and lines of two points stay as they are."""
     if s.fit or s.reference or len(s.points) < 3:
         return s
-    values = centred_means([p.y for p in s.points], window)
-    points = [replace(p, y=value, raw=p.y) for p, value in zip(s.points, values, strict=True)]
+    raw = [p.y if p.raw is None else p.raw for p in s.points]
+    values = centred_means(raw, window)
+    points = [replace(p, y=value, raw=before) for p, value, before in zip(s.points, values, raw, strict=True)]
     return replace(s, points=points)
 
 
