@@ -21,9 +21,9 @@ def test_csv_has_one_row_per_point(tmp_path):
     rows = rows_of(tmp_path / "x.csv")
     assert list(rows[0]) == ["panel", "series", "x", "y", "low", "high", "n_seeds"] and len(rows) == 6
     assert [(row["series"], row["n_seeds"]) for row in rows[::2]] == [
-        ("Qwen3-shaped, 0.8M, seed 0", "1"), ("Qwen3-shaped, 0.8M, seed 1", "1"), ("Qwen3-shaped, 0.8M (mean of 2 seeds)", "2")
+        ("Qwen3-shaped, 0.8M, seed 0", "1"), ("Qwen3-shaped, 0.8M, seed 1", "1"), ("Qwen3-shaped, 0.8M", "2")
     ]  # fmt: skip
-    assert float(rows[4]["y"]) == pytest.approx(0.25) and float(rows[4]["low"]) < 0.25
+    assert float(rows[4]["y"]) == pytest.approx(0.25) and rows[4]["low"] == "", "two seeds have no band"
     export.draw(kinds.grid([tmp_path / "r/s0"]), tmp_path / "grid.csv")
     assert rows_of(tmp_path / "grid.csv")[1] | {"low": "", "high": ""} == {
         "panel": "abacus/add2", "series": "Qwen3-shaped, 0.8M", "x": "4", "y": "0.5", "low": "", "high": "", "n_seeds": "1",

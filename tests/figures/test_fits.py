@@ -60,7 +60,7 @@ def test_lines_without_a_fit_are_counted(tmp_path):
     make_rising_run(tmp_path / "b", points=7, family="SmolLM3")
     figure = kinds.figure([tmp_path], fit=True)
     assert "no fit of 1 line: fewer than 8 eval points, or unknown noise" in figure.note
-    assert {s.line for s in figure.series if s.fit} == {"Qwen3-shaped, 0.8M"}
+    assert {s.line for s in figure.series if s.fit} == {"Qwen3-shaped"}
 
 
 def test_old_rows_without_errors_are_fitted_too(tmp_path):
@@ -109,4 +109,4 @@ def test_it_is_drawn(tmp_path, column):
         labels = [
             text.get_text() for legend in ([ax.get_legend()] if not column else canvas.legends) for text in legend.get_texts()
         ]
-        assert labels == ["Qwen3-shaped, 0.8M", "Llama3.2-shaped, 0.8M"]
+        assert labels == ["Qwen3-shaped", "Llama3.2-shaped"]

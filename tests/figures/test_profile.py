@@ -35,7 +35,7 @@ def test_a_profile_counts_the_ends_of_runs_on_benchmarks(sweep):
 
 def test_lines_have_the_styles_of_their_curves(sweep):
     curves, profiles = (style_by_line(kinds.figure([sweep], kind)) for kind in ("curves", "profile"))
-    assert profiles == {"dapo": curves["dapo"], "grpo (2 seeds)": curves["grpo (mean of 2 seeds)"]}
+    assert profiles == {"dapo": curves["dapo"], "grpo (2 seeds)": curves["grpo (2 seeds)"]}
 
 
 def test_profiles_are_drawn_as_steps_and_written_as_data(sweep):

@@ -18,11 +18,11 @@ def test_live_is_orange_beside_frozen(tmp_path):
     make_run(tmp_path / "d")  # written before meta.json had a tuning
     by_line = style_by_line(kinds.curves([tmp_path]))
     assert list(by_line) == [
-        "Live Qwen3-shaped, 0.8M", "Live Llama3.2-shaped, 0.8M", "Frozen Qwen3-shaped, 0.8M", "Frozen Llama3.2-shaped, 0.8M"
+        "Live Qwen3-shaped", "Live Llama3.2-shaped", "Frozen Qwen3-shaped", "Frozen Llama3.2-shaped"
     ]  # fmt: skip
-    assert by_line["Live Qwen3-shaped, 0.8M"] == ("#e07b00", "*", "-")
-    assert by_line["Frozen Qwen3-shaped, 0.8M"][:2] == styles.FAMILIES["Qwen3"]
-    assert by_line["Frozen Llama3.2-shaped, 0.8M"][:2] == styles.FAMILIES["Llama3.2"]
+    assert by_line["Live Qwen3-shaped"] == ("#e07b00", "*", "-")
+    assert by_line["Frozen Qwen3-shaped"][:2] == styles.FAMILIES["Qwen3"]
+    assert by_line["Frozen Llama3.2-shaped"][:2] == styles.FAMILIES["Llama3.2"]
     colours, markers, _ = zip(*by_line.values(), strict=True)
     assert len(set(colours)) == len(set(markers)) == 4
 
@@ -45,7 +45,7 @@ def test_a_method_has_one_colour_for_all_models(tmp_path, methods):
     for family, name in itertools.product(("Qwen3", "Llama3.2"), ("grpo", "mel")):
         make_run(tmp_path / f"{family}-{name}", family, method={"name": name})
     by_line = style_by_line(kinds.curves([tmp_path]))
-    one, two = by_line["Qwen3-shaped, 0.8M: grpo"], by_line["Llama3.2-shaped, 0.8M: grpo"]
+    one, two = by_line["Qwen3-shaped: grpo"], by_line["Llama3.2-shaped: grpo"]
     assert one[0] == two[0] == styles.METHODS["grpo"][0] and one[1:] != two[1:] and len(set(by_line.values())) == 4
 
 
@@ -66,11 +66,11 @@ def test_colours_go_by_size_only_where_nothing_else_differs(tmp_path):
     ramp = styles.ramp(2)
     assert [(s.name[-4:], s.style.colour) for s in kinds.curves([tmp_path / "sizes"]).series] == [
         ("0.8M", ramp[0]),
-        (", 3M", ramp[1]),
+        ("3M", ramp[1]),
     ]
     assert not set(ramp) & {s.style.colour for s in kinds.curves([tmp_path / "tunings"]).series}
     rows = kinds.heatmap([tmp_path / "sizes"])
-    assert [s.name[-4:] for s in rows.series] == [", 3M", "0.8M"] and rows.x == "Training progress"
+    assert [s.name[-4:] for s in rows.series] == ["3M", "0.8M"] and rows.x == "Training progress"
 
 
 def test_many_lines_have_different_styles(tmp_path):

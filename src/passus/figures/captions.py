@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from passus.figures.labels import shared_note
 from passus.figures.spec import Series
+from passus.metric_names import METRICS
 
 X_AXES = {
     "step": "Step", "tokens": "Training tokens", "time": "Seconds", "progress": "Training progress", "iteration": "Iteration",
@@ -12,7 +14,9 @@ BASELINES = "gray: mean@k (random choice), maj@k (majority vote) and pass@k (upp
 
 
 def x_label(x: str) -> str:
-    """Returns the label of an x-axis. A curve file may have an x of its own."""
+    """Returns the label of an x-axis, a metric's with its unit. A curve file may have an x of its own."""
+    if x in METRICS and x not in X_AXES:
+        return x + (f" ({METRICS[x].unit})" if METRICS[x].unit else "")
     return X_AXES.get(x) or x[:1].upper() + x[1:]
 
 
@@ -20,11 +24,11 @@ def curves_note(series: Sequence[Series]) -> str:
     """Explains the bands and lines of a figure of curves."""
     seeds = seed_counts(series)
     banded = [s for s in series if not s.seeds and not s.faint and any(p.low is not None for p in s.points)]
-    notes = []
+    notes = [shared] if (shared := shared_note(series)) else []
     if seeds:
         notes.append(
             "thick line: mean over seeds, at the steps that all of them have; thin lines: single seeds; "
-            f"band: 95 % t interval of the mean over seeds, n = {seeds}"
+            + _seed_band(series, seeds)
         )
     if any(s.origin for s in banded):
         notes.append(f"band{' of a single run' if seeds else ''}: {ITEM_BAND}")
@@ -34,6 +38,15 @@ def curves_note(series: Sequence[Series]) -> str:
         which = "all values" if all(s.approximate for s in series) else "dotted and gray"
         notes.append(f"{which}: read off a chart, so approximate")
     return "\n".join(notes)
+
+
+def _seed_band(series: Sequence[Series], seeds: str) -> str:
+    """Explains the band of means over seeds, and that few seeds have none."""
+    have = [any(p.low is not None for p in s.points) for s in series if s.seeds and s.points]
+    if not any(have):
+        return f"n = {seeds} seeds{', too few for a band' if seeds == '2' else ''}"
+    few = "; no band with two" if not all(have) else ""
+    return f"band: 95 % t interval of the mean over seeds, n = {seeds}{few}"
 
 
 def profile_note(series: Sequence[Series]) -> str:

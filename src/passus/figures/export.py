@@ -12,13 +12,19 @@ from passus.errors import UsageError
 from passus.figures.spec import Figure, Series, Style, line_of
 from passus.figures.styles import DASH_LENGTHS, RAMP, TOKENS
 from passus.formatting import spreadsheet_cell
-from passus.metric_names import Y_AXES
 
+FIELDS = {"y_raw": "raw"}
+"""Fields of points whose columns have other names. y is smoothed where there is a y_raw."""
 FORMATS = (".svg", ".pdf", ".png", ".csv")
 
 
-def draw(figure: Figure, *paths: Path, column: bool = False) -> None:
-    """Writes one or several files, by their suffixes; `column` draws for one column of a paper, with small type."""
+def draw(
+    figure: Figure, *paths: Path, column: bool = False, size: tuple[float, float] | None = None, font: float | None = None
+) -> None:
+    """Writes one or several files, by their suffixes; `column` draws for one column of a paper, with small type.
+
+    `size` is width and height in inches, `font` the type size in points.
+    """
     for path in paths:
         if path.suffix not in FORMATS:
             raise UsageError(
@@ -29,9 +35,9 @@ def draw(figure: Figure, *paths: Path, column: bool = False) -> None:
             write_csv(figure, path)
     images = [path for path in paths if path.suffix != ".csv"]
     if images:
-        from passus.figures import matplotlib_render
+        from passus.figures import matplotlib_layout, matplotlib_render
 
-        matplotlib_render.save(figure, images, column)
+        matplotlib_render.save(figure, images, matplotlib_layout.sheet_of(column, size, font))
 
 
 def svg(figure: Figure) -> str:
@@ -44,17 +50,19 @@ def svg(figure: Figure) -> str:
 def write_csv(figure: Figure, path: Path) -> None:
     """Writes the numbers behind a figure, one row per point. `n_seeds` is empty for curve files, which do not say it.
 
+    Where lines are smoothed, `y` is smoothed and `y_raw` is not.
     An apostrophe before a name keeps spreadsheets from running it as a formula.
     """
     columns = ["x", "y", "low", "high"]
     more = ["tokens", "tokens_p95"] if figure.kind == "grid" else []
+    more += ["y_raw"] if any(p.raw is not None for s in figure.series for p in s.points) else []
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["panel", "series", *columns, "n_seeds", *more])
     for s in figure.series:
         n = s.seeds or (1 if s.origin or figure.kind == "solved" else None)
         for p in s.points:
-            numbers = [_finite(getattr(p, name)) for name in columns + more]
+            numbers = [_finite(getattr(p, FIELDS.get(name, name))) for name in columns + more]
             rows.writerow([spreadsheet_cell(s.panel), spreadsheet_cell(s.name), *numbers[:4], n, *numbers[4:]])
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, lambda target: target.write_text(text.getvalue(), encoding="utf-8"), durable=False)
@@ -62,12 +70,15 @@ def write_csv(figure: Figure, path: Path) -> None:
 
 def specification(figure: Figure) -> dict[str, Any]:
     """Returns the figure as JSON, for pages and other plotters. Missing values are null."""
+    y_axis: dict[str, Any] = {"range": [0, 1]} if figure.is_share else {}
+    y_axis |= {"range": list(figure.y_limits)} if figure.y_limits else {}
+    y_axis |= {"scale": figure.y_scale} if figure.y_scale != "linear" else {}
     spec: dict[str, Any] = {
         "kind": figure.kind,
         "title": figure.title,
         "note": figure.note,
-        "x": {"label": figure.x},
-        "y": {"label": figure.y} | ({"range": [0, 1]} if figure.y == Y_AXES["accuracy"] else {}),
+        "x": {"label": figure.x} | ({"scale": figure.x_scale} if figure.x_scale != "linear" else {}),
+        "y": {"label": figure.y} | y_axis,
         "panels": figure.panels,
         "series": [_series_to_json(s) for s in figure.series],
         "marks": [asdict(mark) for mark in figure.marks],
@@ -81,7 +92,9 @@ def specification(figure: Figure) -> dict[str, Any]:
 
 
 def _series_to_json(s: Series) -> dict[str, Any]:
-    columns = {key: [_finite(getattr(p, key)) for p in s.points] for key in ("x", "y", "low", "high", "tokens", "tokens_p95")}
+    columns = {
+        key: [_finite(getattr(p, key)) for p in s.points] for key in ("x", "y", "low", "high", "tokens", "tokens_p95", "raw")
+    }
     points = {key: values for key, values in columns.items() if key in "xy" or any(v is not None for v in values)}
     fields = {key: getattr(s, key) for key in ("name", "panel", "seeds", "faint", "reference", "approximate", "parameters")}
     fields |= {"fit": str(s.fit)} if s.fit else {}

@@ -7,6 +7,9 @@
     readers         one line per CoT reader, one panel per benchmark and writer
     rm-at-k         reward models at their last eval point: rm@k against k, between mean@k and pass@k
     profile         one line per arm: the share of runs x benchmarks that end above an accuracy, against that accuracy
+    signals         training signals of runs, such as reward and entropy, one panel each
+    difference      every line minus a baseline, with an interval, over training
+    path            accuracy against mean length, joined in the order of steps
     reward-hacking  runs with a reward model as reward: its score and the verifier's accuracy, one panel per run and benchmark
 
 Lines are named and coloured by the properties that distinguish their runs: model, tuning, method.
@@ -15,13 +18,20 @@ Lines are named and coloured by the properties that distinguish their runs: mode
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from passus.errors import UsageError
-from passus.figures.captions import BASELINES, ITEM_BAND, X_AXES, curves_note, seed_counts, x_label
+from passus.figures.captions import BASELINES, ITEM_BAND, curves_note, seed_counts, x_label
+from passus.figures.differences import difference_to
+from passus.figures.labels import shared_note
+from passus.figures.line_options import ALL_LINES, LineOptions
+from passus.figures.paths import accuracy_against_length
+from passus.figures.places import check_x, place_of_step
 from passus.figures.profile import performance_profiles
 from passus.figures.reward_models import baseline_series, reward_hacking, rm_at_k
 from passus.figures.series import alarm_marks, arrange, as_reference, item_series, mean_of_seeds, series_of_file, series_of_runs
+from passus.figures.signals import training_signals
 from passus.figures.spec import Figure, PlotPoint, Series, line_of
 from passus.figures.styles import ACCURACY, parameters_by_line, reader_style
 from passus.figures.totals import macro_means, suite_total
@@ -34,70 +44,100 @@ from passus.runs.read_curves import (
     metric_curves,
     reader_curves,
     run_curves,
-    x_of_step,
 )
 from passus.runs.run_folder import RunFolder
 
-KINDS = ("curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "profile", "reward-hacking")
+KINDS = (
+    "curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "profile", "reward-hacking", "signals", "difference", "path",
+)  # fmt: skip
+OWN_Y = ("curves", "heatmap", "difference")
+"""Kinds whose y can be chosen."""
 
 
 def figure(
-    sources: Sequence[Path], kind: str = "curves", x: str | None = None, y: str = "accuracy", title: str | None = None,
-    references: Sequence[Path] = (), fit: bool = False,
+    sources: Sequence[Path], kind: str = "curves", x: str | None = None, y: str | None = None, title: str | None = None,
+    references: Sequence[Path] = (), fit: bool = False, lines: LineOptions = ALL_LINES, baseline: str | None = None,
 ) -> Figure:  # fmt: skip
-    """Builds a figure of any kind. x is by default training progress for heatmaps and reward models, else the step."""
+    """Builds a figure of any kind. x is by default training progress for heatmaps and reward models, else the step.
+
+    `baseline` names the line that a difference is taken to.
+    """
+    _check_request(kind, x, y, references, fit, lines, baseline)
+    match kind:
+        case "curves":
+            made = curves(sources, x, y, title, references, lines)
+            return _with_fits(made) if fit else made
+        case "grid":
+            return grid(sources, x, title, lines)
+        case "heatmap":
+            return heatmap(sources, x, y, title, lines)
+        case "solved":
+            return solved(sources, x or "step", title)
+        case "readers":
+            return readers(sources, x or "step", title, lines)
+        case "rm-at-k":
+            return rm_at_k(sources, title, lines)
+        case "profile":
+            return performance_profiles(curves(sources, None, "accuracy", title, lines=lines))
+        case "signals":
+            return signals(sources, x or "step", title, lines)
+        case "difference":
+            return difference_to(curves(sources, x, y, title), sources, baseline or "", lines)
+        case "path":
+            return accuracy_against_length(curves(sources, None, "accuracy", title, lines=lines))
+        case _:
+            return reward_hacking(curves(sources, x or "step", "accuracy", title, lines=lines), sources)
+
+
+def _check_request(
+    kind: str, x: str | None, y: str | None, references: Sequence[Path], fit: bool, lines: LineOptions, baseline: str | None
+) -> None:
+    """Refuses what a kind of figure cannot show."""
     if kind not in KINDS:
         raise UsageError(f"kind = {kind!r}", expected=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
     if references and kind != "curves":
         raise UsageError(f"references in a {kind}", expected="kind = 'curves'")
-    if kind not in ("curves", "heatmap") and y != "accuracy":
+    if kind not in OWN_Y and y not in (None, "accuracy"):
         raise UsageError(f"y = {y!r} in a {kind}", expected="accuracy", write="kind = 'curves'")
-    if fit and (kind != "curves" or y != "accuracy"):
+    if kind in ("profile", "path", "rm-at-k") and x is not None:
+        has = {"profile": "the accuracy that scores are above", "path": "the mean length", "rm-at-k": "k"}[kind]
+        raise UsageError(f"x = {x!r} in a {kind}", expected=f"no x: it is {has}")
+    if fit and (kind != "curves" or y not in (None, "accuracy")):
         raise UsageError(f"--fit in a {kind} of {y}", expected="curves of accuracy", write="--kind curves --y accuracy")
-    match kind:
-        case "curves":
-            made = curves(sources, x, y, title, references)
-            return _with_fits(made) if fit else made
-        case "grid":
-            return grid(sources, x or "step", title)
-        case "heatmap":
-            return heatmap(sources, x or "progress", y, title)
-        case "solved":
-            return solved(sources, x or "step", title)
-        case "readers":
-            return readers(sources, x or "step", title)
-        case "rm-at-k":
-            return rm_at_k(sources, title)
-        case "profile":
-            if x is not None:
-                raise UsageError(f"x = {x!r} in a profile", expected="no x: it is the accuracy that scores are above")
-            return performance_profiles(curves(sources, "step", "accuracy", title))
-        case _:
-            return reward_hacking(curves(sources, x or "step", "accuracy", title), sources)
+    if kind == "solved" and lines:
+        raise UsageError("--select, --rename, --order or --style in a map of items", expected="a kind with lines")
+    if (baseline is None) == (kind == "difference"):
+        given = "--kind difference without a baseline" if baseline is None else f"--diff {baseline} in a {kind}"
+        raise UsageError(given, expected="both", write=f"--kind difference --diff {baseline or 'ARM'}")
 
 
 def curves(
-    sources: Sequence[Path], x: str | None = "step", y: str = "accuracy", title: str | None = None,
-    references: Sequence[Path] = (),
+    sources: Sequence[Path], x: str | None = None, y: str | None = None, title: str | None = None,
+    references: Sequence[Path] = (), lines: LineOptions = ALL_LINES,
 ) -> Figure:  # fmt: skip
-    """Returns one line per run and per curve of a file. Curve files have their own axes.
+    """Returns one line per run and per curve of a file. Curve files have their own axes, and others are refused.
 
-    Without an x, reward models are shown against training progress, all else against the step.
+    Without an x, reward models are shown against training progress, all else against the step. Without a y, it is accuracy.
     """
-    check_y(y)
     runs, files = find_sources(sources)
+    if y is not None and not files:
+        check_y(y)
+    if x is not None and not files:
+        check_x(x)
+    series, axes = _file_series(files, x, y)
     of_runs = run_curves(runs, with_items=False)
     are_reward_models = of_runs.y == RM_AT_K and not files
-    x = x or ("progress" if are_reward_models else "step")
-    series, axes = _file_series(files)
-    series += series_of_runs(of_runs.series if y in Y_AXES else metric_curves(runs, y), x, y)
-    axes |= {(x, y)} if runs else set()
+    if runs:
+        x, y = x or ("progress" if are_reward_models else "step"), y or "accuracy"
+        series += series_of_runs(of_runs.series if y in Y_AXES else metric_curves(runs, y), x, y)
+        axes |= {(x, y)}
     if not series:
         raise UsageError(
-            f"nothing to draw in {', '.join(map(str, sources))}", expected=f"runs with {y} recorded, or curve files"
+            f"nothing to draw in {', '.join(map(str, sources))}",
+            expected=f"runs with {y or 'accuracy'} recorded, or curve files",
         )
     for reference in map(find_reference, references):
-        reference_series, reference_axes = series_of_file(reference)
+        reference_series, reference_axes = series_of_file(reference, None, y)
         series += as_reference(reference_series, reference, {s.panel for s in series})
         axes.add(reference_axes)
     if len(axes) > 1:
@@ -105,11 +145,13 @@ def curves(
             f"the sources have different axes: {sorted(axes)}", expected="one pair, x and y", write="--x and --y to match"
         )
     ((x, y),) = axes
-    series = arrange(series)
+    left_out = [run.path.name for run in runs if not any(s.origin and s.origin.path == run.path for s in series)]
+    series = lines.apply(arrange(series))
     marks = alarm_marks(series, x)
     if parameters_by_line(series) and y == "accuracy":
         series += macro_means([s for s in series if not s.faint], "Average")
-    made = Figure(title or "", x_label(x), Y_AXES.get(y, y), series, curves_note(series), marks=marks)
+    notes = [curves_note(series), f"{y} not recorded: {', '.join(left_out)}" if left_out and y != "accuracy" else ""]
+    made = Figure(title or "", x_label(x), Y_AXES.get(y, y), series, "\n".join(filter(None, notes)), marks=marks)
     return _with_baselines(made, runs) if are_reward_models and y == "accuracy" else made
 
 
@@ -119,9 +161,9 @@ def _with_fits(figure: Figure) -> Figure:
     return with_fits(figure)
 
 
-def _file_series(files: Sequence[Path]) -> tuple[list[Series], set[tuple[str, str]]]:
+def _file_series(files: Sequence[Path], x: str | None, y: str | None) -> tuple[list[Series], set[tuple[str, str]]]:
     """Returns the series of curve files that have points, and the axes of all files."""
-    parts = [series_of_file(file) for file in files]
+    parts = [series_of_file(file, x, y) for file in files]
     return [s for series, _ in parts for s in series if s.points], {axes for _, axes in parts}
 
 
@@ -130,34 +172,39 @@ def _with_baselines(figure: Figure, runs: Sequence[RunFolder]) -> Figure:
     return replace(figure, y=RM_AT_K, series=series, note=f"{figure.note}\n{BASELINES}")
 
 
-def grid(sources: Sequence[Path], x: str = "step", title: str | None = None) -> Figure:
+def grid(sources: Sequence[Path], x: str | None = None, title: str | None = None, lines: LineOptions = ALL_LINES) -> Figure:
     """Returns accuracy and length of one run or curve file, one panel per benchmark, and their total."""
     runs, files = find_sources(sources)
     expected = "one run, or one curve file with one line per benchmark"
     if len(runs) + len(files) > 1:
         first = runs[0].path if runs else files[0]
         raise UsageError(f"{len(runs) + len(files)} runs or curve files for one grid", expected=expected, write=str(first))
-    made = curves(sources, x, "accuracy", title)
+    made = curves(sources, x, None if files else "accuracy", title, lines=lines)
     series = [s for s in made.series if not s.reference]
     if len({s.panel for s in series}) < len(series):
         raise UsageError(f"{len({s.name for s in series})} lines in {sources[0]}", expected=expected)
-    series += suite_total(series[0].origin, x, series[0]) or macro_means(series, "Total")
+    series += suite_total(series[0].origin, x or "step", series[0]) or macro_means(series, "Total")
     for s in series:
         s.style = ACCURACY
     points = [p for s in series for p in s.points]
     notes = [f"blue band: {ITEM_BAND}"] if runs else [made.note] if made.note else []
     if any(p.tokens_p95 is not None for p in points):
-        notes.append("orange band: from the mean length to its 95th percentile")
+        notes.append("orange dotted: 95th percentile of the length")
     y2 = Y_AXES["length"] if any(p.tokens is not None for p in points) else ""
     return replace(made, series=series, kind="grid", y2=y2, note="\n".join(notes))
 
 
-def heatmap(sources: Sequence[Path], x: str = "progress", y: str = "accuracy", title: str | None = None) -> Figure:
+def heatmap(
+    sources: Sequence[Path], x: str | None = None, y: str | None = None, title: str | None = None,
+    lines: LineOptions = ALL_LINES,
+) -> Figure:  # fmt: skip
     """Returns lines as rows, larger models above, one panel per benchmark, and their average. One line: benchmarks as rows."""
-    made = curves(sources, x, y, title)
+    made = curves(sources, x or (None if find_sources(sources)[1] else "progress"), y, title, lines=lines)
     series = [s for s in made.series if not s.faint and not s.reference]
+    if any(b.x <= a.x for s in series for a, b in pairwise(s.points)):
+        raise UsageError(f"x = {x!r} in a heatmap", expected="an x that grows from step to step", write="--kind curves")
     sizes = parameters_by_line(series)
-    if sizes:
+    if sizes and not lines.order:
         series.sort(key=lambda s: -sizes[line_of(s)])
     series += macro_means(series, "Average")
     if len({line_of(s) for s in series}) == 1:
@@ -165,8 +212,8 @@ def heatmap(sources: Sequence[Path], x: str = "progress", y: str = "accuracy", t
         series = [replace(s, name=s.panel, panel=name) for s in series]
     made = replace(made, series=series, kind="heatmap")
     seeds = seed_counts(series)
-    notes = ([f"means of n = {seeds} seeds"] if seeds else []) + (["gray: no value"] if _has_gaps(made) else [])
-    return replace(made, note="\n".join(notes))
+    notes = [shared_note(series), f"means of n = {seeds} seeds" if seeds else "", "gray: no value" if _has_gaps(made) else ""]
+    return replace(made, note="\n".join(filter(None, notes)))
 
 
 def _has_gaps(figure: Figure) -> bool:
@@ -177,16 +224,17 @@ def _has_gaps(figure: Figure) -> bool:
 
 def solved(sources: Sequence[Path], x: str = "step", title: str | None = None) -> Figure:
     """Returns the items of one run as rows, sorted by the eval point that first solved them in most samples."""
+    check_x(x)
     runs, files = find_sources(sources)
     if len(runs) != 1 or files:
         raise UsageError(f"{len(runs)} runs and {len(files)} curve files for one map of items", expected="one run with items")
     with_items = [curve for curve in run_curves(runs).series if curve.items is not None]
     if not with_items:
         raise UsageError(f"{runs[0].path} has no items that fit together", expected="items/ as passus writes it")
-    made = Figure(title or with_items[0].name, X_AXES[x], "Share of samples correct", [], kind="solved")
+    made = Figure(title or with_items[0].name, x_label(x), "Share of samples correct", [], kind="solved")
     for curve in with_items:
         assert curve.items is not None and curve.origin is not None
-        series, changes = item_series(curve.items, curve.benchmark, x_of_step(curve.origin, x))
+        series, changes = item_series(curve.items, curve.benchmark, place_of_step(curve.origin, x))
         made.series += series
         made.changes += changes
     samples = " or ".join(dict.fromkeys(str(curve.items.correct_TQK.shape[2]) for curve in with_items if curve.items))
@@ -195,8 +243,18 @@ def solved(sources: Sequence[Path], x: str = "step", title: str | None = None) -
     return made
 
 
-def readers(sources: Sequence[Path], x: str = "step", title: str | None = None) -> Figure:
+def signals(sources: Sequence[Path], x: str = "step", title: str | None = None, lines: LineOptions = ALL_LINES) -> Figure:
+    """Returns the training signals of runs, one panel each."""
+    check_x(x)
+    made = training_signals(find_sources(sources)[0], x, title, lines)
+    if not made.series:
+        raise UsageError(f"no training signals in {', '.join(map(str, sources))}", expected="runs that have trained a step")
+    return made
+
+
+def readers(sources: Sequence[Path], x: str = "step", title: str | None = None, lines: LineOptions = ALL_LINES) -> Figure:
     """Returns the accuracy of CoT readers: the policy itself, frozen readers, and controls without the text."""
+    check_x(x)
     runs, files = find_sources(sources)
     reader_lines = reader_curves(runs)
     if not reader_lines or files:
@@ -206,8 +264,9 @@ def readers(sources: Sequence[Path], x: str = "step", title: str | None = None) 
     for panel, name in dict.fromkeys((s.panel, s.name) for s in series):
         members = [s for s in series if (s.panel, s.name) == (panel, name)]
         for n, s in enumerate(members if len(members) > 1 else []):
-            s.line, s.faint, s.name = f"{name} (mean of {len(members)} seeds)", True, f"{name}, run {n + 1}"
+            s.line, s.faint, s.name = name, True, f"{name}, run {n + 1}"
         joined += [*members, mean_of_seeds(members)] if len(members) > 1 else members
+    joined = lines.apply(joined)
     note = curves_note(joined) if seed_counts(joined) else f"band: {ITEM_BAND}"
     note += "\nreaders answer from the policy's reasoning; gray: the frozen policy without that reasoning"
     return Figure(title or "", x_label(x), Y_AXES["accuracy"], joined, note)
@@ -215,7 +274,7 @@ def readers(sources: Sequence[Path], x: str = "step", title: str | None = None) 
 
 def _reader_series(curve: Curve, x: str) -> Series:
     assert curve.origin is not None
-    place = x_of_step(curve.origin, x)
+    place = place_of_step(curve.origin, x)
     placed = [(place(int(p.x)), p) for p in curve.points]
     points = [PlotPoint(where, p.y, p.low, p.high, step=int(p.x)) for where, p in placed if where is not None]
-    return Series(curve.name, curve.benchmark, points, curve.family, style=reader_style(curve), curve=curve.name)
+    return Series(curve.name, curve.benchmark, points, curve.family, style=reader_style(curve), curve=curve.name, share=True)

@@ -10,8 +10,9 @@ from passus.figures.matplotlib_layout import (
     abbreviate_numbers,
     add_note,
     empty_canvas,
-    panel_columns,
     set_title,
+    tiling,
+    title_rows_and_columns,
 )
 from passus.figures.placement import cell_spans, colour_scale, share_of_scale
 from passus.figures.spec import Figure, Series
@@ -31,19 +32,19 @@ Scale = tuple[float, float]
 def draw_heatmap(figure: Figure, sheet: Sheet) -> Any:
     panels = figure.panels
     most_rows = max(len([s for s in figure.series if s.panel == panel]) for panel in panels)
-    columns = panel_columns(len(panels), 2 if len(panels) == 4 else 3, sheet)
-    rows = -(-len(panels) // columns)
+    tiles = tiling(figure, 2 if len(panels) == 4 else 3, sheet)
     names = LETTER * sheet.type * max(len(s.name) for s in figure.series)
-    width = sheet.width or max(6.3, 1.2 + min(names, 3) + 3.4 * columns)
-    panel_height = min(3.6, 0.75 + 0.24 * most_rows) if sheet.width is None else min(2.4, 0.4 + 0.18 * most_rows)
-    canvas, axes = empty_canvas(figure, width, 0.8 + rows * panel_height, rows, columns)
-    scale = colour_scale([p.y for s in figure.series for p in s.points], figure.y == "Accuracy")
-    for i, (ax, panel) in enumerate(zip(axes, panels, strict=False)):
+    width = sheet.width or max(6.3, 1.2 + min(names, 3) + 3.4 * tiles.columns)
+    panel_height = min(2.4, 0.4 + 0.18 * most_rows) if sheet.narrow else min(3.6, 0.75 + 0.24 * most_rows)
+    canvas, axes = empty_canvas(figure, width, sheet.height or 0.8 + tiles.rows * panel_height, tiles)
+    scale = colour_scale([p.y for s in figure.series for p in s.points], all(s.share for s in figure.series))
+    for n, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
         _draw_cells(ax, figure, panel, scale, sheet)
-        if i % columns:
+        if tiles.places[n][1]:
             ax.set_yticks([])
-        if i + columns < len(panels):
+        if not tiles.is_lowest(n):
             ax.set_xlabel("")
+    title_rows_and_columns(axes, figure, tiles)
     _add_colour_bar(canvas, axes[: len(panels)], scale, figure.y, sheet)
     add_note(canvas, axes, figure.note, 0, sheet)
     canvas.draw_without_rendering()
@@ -55,10 +56,10 @@ def draw_heatmap(figure: Figure, sheet: Sheet) -> Any:
 def draw_solved(figure: Figure, sheet: Sheet) -> Any:
     panels = figure.panels
     evals = max(len(s.points) for s in figure.series)
-    columns = panel_columns(len(panels), 3, sheet)
-    rows = -(-len(panels) // columns)
-    width = sheet.width or max(6.3, 1.6 + columns * min(max(3.6, 0.42 * evals), 9))
-    canvas, axes = empty_canvas(figure, width, 0.6 + rows * (4.4 if sheet.width is None else 2.8), rows, columns)
+    tiles = tiling(figure, 3, sheet)
+    width = sheet.width or max(6.3, 1.6 + tiles.columns * min(max(3.6, 0.42 * evals), 9))
+    height = sheet.height or 0.6 + tiles.rows * (2.8 if sheet.narrow else 4.4)
+    canvas, axes = empty_canvas(figure, width, height, tiles)
     for ax, panel in zip(axes, panels, strict=False):
         _draw_cells(ax, figure, panel, (0.0, 1.0), sheet)
         series = [s for s in figure.series if s.panel == panel]
@@ -92,7 +93,7 @@ def _add_colour_bar(canvas: Any, axes: list[Any], scale: Scale, label: str, shee
 
     shades = ListedColormap([shade(i / (LEVELS - 1)) for i in range(LEVELS)])
     values = ScalarMappable(Normalize(*scale), shades)
-    side = "right" if sheet.width is None else "bottom"
+    side = "bottom" if sheet.narrow else "right"
     bar = canvas.colorbar(
         values, ax=axes, label=label, pad=0.015, fraction=0.04, aspect=25 if side == "right" else 40, location=side
     )

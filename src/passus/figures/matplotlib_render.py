@@ -13,18 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from passus.atomic_io import write_atomic
+from passus.figures.matplotlib_grid import draw_grid
 from passus.figures.matplotlib_heatmap import draw_heatmap, draw_solved
-from passus.figures.matplotlib_layout import COLUMN, PAGE
-from passus.figures.matplotlib_lines import draw_curves, draw_grid
+from passus.figures.matplotlib_layout import PAGE, Sheet, sheet_of
+from passus.figures.matplotlib_lines import draw_curves
 from passus.figures.spec import Figure, printable_figure
 
 
-def save(figure: Figure, paths: Sequence[Path], column: bool = False) -> None:
+def save(figure: Figure, paths: Sequence[Path], sheet: Sheet) -> None:
     """Writes image files, by their suffixes."""
-    with drawn(figure, column) as canvas:
+    with drawn(figure, sheet=sheet) as canvas:
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(path, partial(_write, canvas, path.suffix, (COLUMN if column else PAGE).dpi), durable=False)
+            write_atomic(path, partial(_write, canvas, path.suffix, sheet.dpi), durable=False)
 
 
 def _write(canvas: Any, suffix: str, dpi: int, target: Path) -> None:
@@ -51,20 +52,27 @@ def _to_svg(canvas: Any, transparent: bool = False) -> str:
 
 
 @contextmanager
-def drawn(figure: Figure, column: bool = False) -> Iterator[Any]:
+def drawn(figure: Figure, column: bool = False, sheet: Sheet | None = None) -> Iterator[Any]:
     """Yields matplotlib's figure within the settings that it must be saved under."""
     import matplotlib
 
     figure = printable_figure(figure)
-    sheet = COLUMN if column else PAGE
+    sheet = sheet or sheet_of(column)
     settings = {
         "font.size": sheet.type, "svg.fonttype": "none", "svg.hashsalt": "passus", "pdf.fonttype": 42,
         "text.parse_math": False,
         "font.sans-serif": ["DejaVu Sans", "Verdana"],  # only two, because an SVG repeats them at every word
-        "axes.titlesize": sheet.type + (0 if column else 1), "legend.fontsize": sheet.type - (0.5 if column else 1),
+        "axes.titlesize": sheet.type + (0 if sheet.narrow else 1), "legend.fontsize": sheet.type - (0.5 if sheet.narrow else 1),
         "lines.scale_dashes": True,
     }  # fmt: skip
-    lines = {"curves": draw_curves, "profile": draw_curves, "grid": draw_grid}
+    lines = {
+        "curves": draw_curves,
+        "profile": draw_curves,
+        "signals": draw_curves,
+        "difference": draw_curves,
+        "path": draw_curves,
+        "grid": draw_grid,
+    }
     draw = (lines | {"heatmap": draw_heatmap, "solved": draw_solved})[figure.kind]
     with matplotlib.rc_context(settings):
         yield draw(figure, sheet)

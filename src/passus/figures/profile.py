@@ -100,5 +100,6 @@ def _profile(like: Series, title: str, scores_SB: "np.ndarray", thresholds_T: "n
         PlotPoint(float(x), float(y), *((float(bounds[0][t]), float(bounds[1][t])) if bounds else (None, None)))
         for t, (x, y) in enumerate(zip(thresholds_T, share_at(scores_SB), strict=True))
     ]
-    name = title if line_of(like) is None else f"{like.curve or like.name} ({runs} seeds)" if runs > 1 else like.name
-    return replace(like, name=name, panel=title, points=points, seeds=runs if runs > 1 else 0, faint=False, line="")
+    return replace(
+        like, name=line_of(like) or title, panel=title, points=points, seeds=runs if runs > 1 else 0, faint=False, line=""
+    )

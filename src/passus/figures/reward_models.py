@@ -7,10 +7,10 @@ from pathlib import Path
 
 from passus.errors import UsageError
 from passus.figures.captions import BASELINES, ITEM_BAND
+from passus.figures.line_options import ALL_LINES, LineOptions
 from passus.figures.series import arrange
-from passus.figures.spec import Figure, PlotPoint, Series, Style
-from passus.figures.styles import ACCURACY
-from passus.figures.styles import REFERENCES as GRAYS
+from passus.figures.spec import Figure, PlotPoint, Series
+from passus.figures.styles import ACCURACY, reference_style
 from passus.figures.totals import macro_means
 from passus.runs.eval_point import EvalPoint
 from passus.runs.origin import origin_of
@@ -20,7 +20,7 @@ from passus.runs.run_folder import RunFolder
 BASELINE_WORDS = ("mean", "maj", "pass")
 
 
-def rm_at_k(sources: Sequence[Path], title: str | None = None) -> Figure:
+def rm_at_k(sources: Sequence[Path], title: str | None = None, lines: LineOptions = ALL_LINES) -> Figure:
     """Returns rm@k of each reward model at its last eval point against k, one panel per benchmark, between its baselines."""
     runs = {run: run.evals() for run in find_sources(sources)[0] if run.config().kind == "reward_model"}
     runs = {run: points for run, points in runs.items() if points}
@@ -28,14 +28,14 @@ def rm_at_k(sources: Sequence[Path], title: str | None = None) -> Figure:
         raise UsageError(
             f"no reward models in {', '.join(map(str, sources))}", expected='runs with method.name = "reward_model"'
         )
-    series = arrange([s for run, points in runs.items() for s in _rm_series(run, points)])
+    series = lines.apply(arrange([s for run, points in runs.items() for s in _rm_series(run, points)]))
     by_benchmark = {point.benchmark: point for points in runs.values() for point in points}
     for benchmark, point in by_benchmark.items():
         for n, word in enumerate(BASELINE_WORDS):
-            baseline = [PlotPoint(math.log2(int(k)), value) for k, value in _baseline_by_k(point, word).items()]
+            baseline = [PlotPoint(int(k), value) for k, value in _baseline_by_k(point, word).items()]
             series.append(_gray_series(n, word, benchmark, baseline))
     series += macro_means(series, "Average")
-    return Figure(title or "", "log2 k", "rm@k", series, BASELINES)
+    return Figure(title or "", "k", "rm@k", series, BASELINES, x_scale="log2")
 
 
 def _rm_series(run: RunFolder, points: Sequence[EvalPoint]) -> list[Series]:
@@ -44,8 +44,10 @@ def _rm_series(run: RunFolder, points: Sequence[EvalPoint]) -> list[Series]:
     series = []
     for point in points:
         if point.step == last and point.rm_at_k and point.rm_ci:
-            by_k = [PlotPoint(math.log2(int(k)), point.rm_at_k[k], low, high, int(k)) for k, (low, high) in point.rm_ci.items()]
-            series.append(Series(origin.model, point.benchmark, by_k, origin.family, origin, parameters=origin.parameters))
+            by_k = [PlotPoint(int(k), point.rm_at_k[k], low, high, int(k)) for k, (low, high) in point.rm_ci.items()]
+            series.append(
+                Series(origin.model, point.benchmark, by_k, origin.family, origin, parameters=origin.parameters, share=True)
+            )
     return series
 
 
@@ -57,7 +59,7 @@ def _baseline_by_k(point: EvalPoint, word: str) -> Mapping[str, float]:
 
 
 def _gray_series(n: int, word: str, panel: str, points: list[PlotPoint]) -> Series:
-    return Series(f"{word}@k", panel, points, style=Style(*GRAYS[n], ":"), reference=True)
+    return Series(f"{word}@k", panel, points, style=reference_style(n), reference=True, share=True)
 
 
 def baseline_series(runs: Sequence[RunFolder], figure: Figure) -> list[Series]:

@@ -6,15 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from passus.errors import UsageError
+from passus.figures.labels import short_names
+from passus.figures.places import place_of_step
 from passus.figures.spec import Change, Mark, PlotPoint, Series
 from passus.figures.styles import FAMILIES, assign_styles, family_in
-from passus.metric_names import Y_AXES
+from passus.metric_names import METRICS, Y_AXES
 from passus.runs.curve import Curve, CurvePoint, ItemOutcomes
 from passus.runs.curve_file import read_curve_file
 from passus.runs.origin import Origin, group_by_seed, line_names, parameters_in
-from passus.runs.read_curves import x_of_step
 from passus.runs.run_folder import RunFolder
 
+BAND_SEEDS = 3
+"""Seeds from which a mean has a band: the t interval of two is 13 times as wide as their distance, and fills the axes."""
 ALARM_TEXTS = {"warn": "alarm", "stop": "alarm: ended", "return": "alarm: back to {best}"}
 
 
@@ -25,11 +28,16 @@ def series_of_runs(curves: Sequence[Curve], x: str, y: str) -> list[Series]:
     for curve in curves:
         origin = curve.origin
         assert origin is not None  # only curve files have none
-        place = places.get(origin) or places.setdefault(origin, x_of_step(origin, x))
+        place = places.get(origin) or places.setdefault(origin, place_of_step(origin, x))
         points = [point for p in curve.points if (point := _plot_point(p, place(int(p.x)), y, curve)) is not None]
         series.append(Series(origin.model, curve.benchmark, points, origin.family, origin, curve=curve.name))
-        series[-1].parameters, series[-1].temperature = origin.parameters, curve.temperature
+        series[-1].parameters, series[-1].temperature, series[-1].share = origin.parameters, curve.temperature, is_share(y)
     return [s for s in series if s.points]
+
+
+def is_share(y: str) -> bool:
+    """Returns whether a y-axis shows shares, from 0 to 1."""
+    return "accuracy" in y.lower() or y.startswith("rm@") or (y in METRICS and METRICS[y].unit == "share")
 
 
 def _plot_point(p: CurvePoint, x: float | None, y: str, curve: Curve) -> PlotPoint | None:
@@ -48,18 +56,37 @@ def _se(p: CurvePoint, curve: Curve) -> float | None:
     return p.se if p.se is not None or not curve.n else float(counted_se(p.y, curve.n * (curve.k or 1)))
 
 
-def series_of_file(path: Path) -> tuple[list[Series], tuple[str, str]]:
-    """Returns the series of a curve file, and its axes."""
+def series_of_file(path: Path, x: str | None = None, y: str | None = None) -> tuple[list[Series], tuple[str, str]]:
+    """Returns the series of a curve file, and its axes. Refuses axes that the file does not have."""
     curves = read_curve_file(path)
+    lengths = any(p.tokens is not None for c in curves.series for p in c.points)
+    has = f"{path} has the axes x = {curves.x} and y = {curves.y}{', and lengths' if lengths else ''}"
+    if x not in (None, curves.x):
+        raise UsageError(f"--x {x}: {has}", expected="the x of the file", write=f"--x {curves.x}, or no --x")
+    if y == "length" and curves.y != "length" and lengths:
+        y_axis = y
+        for c in curves.series:
+            c.points = [CurvePoint(p.x, p.tokens, approximate=p.approximate) for p in c.points if p.tokens is not None]
+    elif y in (None, curves.y) or (y == "accuracy" and is_share(curves.y)):
+        y_axis = curves.y
+    else:
+        raise UsageError(f"--y {y}: {has}", expected="a y that the file has", write=f"--y {curves.y}, or no --y")
     series = [
         Series(
-            c.name, c.benchmark or curves.y,
-            [PlotPoint(p.x, p.y, p.low, p.high, tokens=p.tokens, se=_se(p, c)) for p in c.points],
-            family_in(c.name), parameters=parameters_in(c.name), approximate=any(p.approximate for p in c.points), curve=c.name,
+            c.name, c.benchmark or y_axis, [_file_point(p, c, is_share(y_axis)) for p in c.points], family_in(c.name),
+            parameters=parameters_in(c.name), approximate=any(p.approximate for p in c.points), curve=c.name,
+            share=is_share(y_axis),
         )
         for c in curves.series
     ]  # fmt: skip
-    return series, (curves.x, curves.y)
+    return series, (curves.x, y_axis)
+
+
+def _file_point(p: CurvePoint, curve: Curve, share: bool) -> PlotPoint:
+    low, high = p.low, p.high
+    if share and low is not None and high is not None:
+        low, high = clipped(low, high)
+    return PlotPoint(p.x, p.y, low, high, tokens=p.tokens, se=_se(p, curve))
 
 
 def as_reference(series: list[Series], path: Path, panels: set[str]) -> list[Series]:
@@ -81,7 +108,7 @@ def alarm_marks(series: Sequence[Series], x: str) -> list[Mark]:
     marks = []
     for origin in dict.fromkeys(s.origin for s in series if s.origin):
         name = next(s.name for s in series if s.origin == origin)
-        place = x_of_step(origin, x)
+        place = place_of_step(origin, x)
         for event in RunFolder(origin.path).events():
             where = place(event["step"])
             if where is not None:
@@ -89,21 +116,38 @@ def alarm_marks(series: Sequence[Series], x: str) -> list[Mark]:
     return marks
 
 
+def resume_marks(series: Sequence[Series], x: str) -> list[Mark]:
+    """Returns the steps from which runs in the figure were resumed."""
+    marks = []
+    for origin in dict.fromkeys(s.origin for s in series if s.origin):
+        name = next(s.name for s in series if s.origin == origin)
+        steps = [launch.get("resumed_from") for launch in RunFolder(origin.path).meta()["launches"]]
+        place = place_of_step(origin, x)
+        places = [place(step) for step in dict.fromkeys(steps) if isinstance(step, int) and step > 0]
+        marks += [Mark(where, "resumed", name) for where in places if where is not None]
+    return marks
+
+
 def arrange(series: list[Series]) -> list[Series]:
-    """Names and sorts the lines, joins seeds to means, and assigns styles."""
+    """Names and sorts the lines, joins seeds to means, and assigns styles.
+
+    A mean is named like its line; where lines have different numbers of seeds, it says its own.
+    """
     origins = list(dict.fromkeys(s.origin for s in series if s.origin))
     lines = sorted(group_by_seed(origins), key=lambda line: _sort_key(line[0]))
+    several = len({len(line) for line in lines}) > 1
     arranged = []
-    for line, name in zip(lines, line_names(lines), strict=True):
+    names = line_names(lines)
+    for line, curve, name in zip(lines, names, short_names(lines, names), strict=True):
         members = [s for s in series if s.origin in line]
-        mean_name = f"{name} (mean of {len(line)} seeds)" if len(line) > 1 else ""
+        mean_name = f"{name} ({len(line)} seeds)" if several and len(line) > 1 else name
         for s in members:
-            s.line, s.faint, s.curve = mean_name, len(line) > 1, name
-            s.name = f"{name}, seed {s.origin.seed}" if s.origin and mean_name else name
+            s.line, s.faint, s.curve = mean_name if len(line) > 1 else "", len(line) > 1, curve
+            s.name = f"{name}, seed {s.origin.seed}" if s.origin and s.faint else name
         arranged += members
-        if mean_name:
-            panels = dict.fromkeys(s.panel for s in members)
-            arranged += [mean_of_seeds([s for s in members if s.panel == panel]) for panel in panels]
+        if len(line) > 1:
+            for panel in dict.fromkeys(s.panel for s in members):
+                arranged += _mean([s for s in members if s.panel == panel and s.points])
     arranged += [s for s in series if not s.origin]  # last, so that runs take the colours of their families first
     assign_styles(arranged)
     return arranged
@@ -115,23 +159,38 @@ def _sort_key(origin: Origin) -> tuple[bool, int, float]:
     return origin.tuning != "live", family, origin.parameters or 0
 
 
+def _mean(members: list[Series]) -> list[Series]:
+    """Returns the mean of the seeds that have values. One alone is drawn in its place."""
+    if len(members) == 1:
+        members[0].name, members[0].line, members[0].faint = members[0].line, "", False
+    return [mean_of_seeds(members)] if len(members) > 1 else []
+
+
 def mean_of_seeds(members: list[Series]) -> Series:
     """Returns the mean over seeds at the steps that all of them have: elsewhere it would jump when a seed starts or ends."""
     by_step = [{p.step: p for p in s.points} for s in members]
     common = [step for step in by_step[0] if all(step in points for points in by_step)]
-    points = [_mean_point([points[step] for points in by_step]) for step in common]
+    points = [_mean_point([points[step] for points in by_step], members[0].share) for step in common]
     return replace(members[0], name=members[0].line, points=points, seeds=len(members), faint=False)
 
 
-def _mean_point(points: list[PlotPoint]) -> PlotPoint:
+def _mean_point(points: list[PlotPoint], share: bool) -> PlotPoint:
+    """Returns the mean of the seeds at one step, with its t interval from three seeds on; a share's ends at 0 and 1."""
     from passus.stats.intervals import seed_interval
 
-    interval = seed_interval([p.y for p in points])
-    errors = [p.se for p in points if p.se is not None]
+    mean, low, high = sum(p.y for p in points) / len(points), None, None
+    if len(points) >= BAND_SEEDS:
+        interval = seed_interval([p.y for p in points])
+        low, high = clipped(interval.low, interval.high) if share else (interval.low, interval.high)
+    errors, lengths = [p.se for p in points if p.se is not None], [p.tokens for p in points if p.tokens is not None]
     se = math.hypot(*errors) / len(points) if len(errors) == len(points) else None
-    return PlotPoint(
-        sum(p.x for p in points) / len(points), interval.mean, interval.low, interval.high, points[0].step, se=se
-    )  # fmt: skip
+    tokens = sum(lengths) / len(points) if len(lengths) == len(points) else None
+    return PlotPoint(sum(p.x for p in points) / len(points), mean, low, high, points[0].step, tokens, se=se)
+
+
+def clipped(low: float, high: float) -> tuple[float, float]:
+    """Returns the part of an interval that a share can have."""
+    return max(0.0, low), min(1.0, high)
 
 
 def item_series(items: ItemOutcomes, panel: str, place: Callable[[int], float | None]) -> tuple[list[Series], list[Change]]:

@@ -27,6 +27,8 @@ class PlotPoint:
     """Mean score of the completions by the reward model in [reward]."""
     se: float | None = None
     """Standard error over the fixed item set, where it is known."""
+    raw: float | None = None
+    """The value before smoothing, where y is smoothed."""
 
 
 class FitPart(StrEnum):
@@ -69,6 +71,8 @@ class Series:
     """Whether its values were read off a chart."""
     curve: str = ""
     """Name of the curve in the analysis, which has one name for all seeds."""
+    share: bool = False
+    """Whether its values are shares, so that bands end at 0 and 1."""
     fit: FitPart | None = None
     """Part of the fit of another series that it is; None for data."""
 
@@ -107,6 +111,15 @@ class Figure:
     """Label of the right axis of a grid."""
     marks: list[Mark] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    x_scale: str = "linear"
+    """`linear`, `log`, `log2`, or `symlog`: a log axis that is linear below its smallest positive value, for a 0."""
+    y_scale: str = "linear"
+    y_limits: tuple[float, float] | None = None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the y-axis shows shares, from 0 to 1."""
+        return self.kind in ("curves", "grid", "path") and bool(self.series) and all(s.share for s in self.series)
 
     @property
     def panels(self) -> list[str]:

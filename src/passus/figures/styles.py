@@ -29,7 +29,9 @@ MARKERS = "os^DvPX"
 DASHES = ["-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (8, 3))]
 DASH_LENGTHS = {"-": [], "--": [3.7, 1.6], "-.": [6.4, 1.6, 1, 1.6], ":": [1, 1.65]}
 """Lengths on and off in line widths, for plotters that read the JSON specification."""
-REFERENCES = [("#8c8c8c", "x"), ("#8c8c8c", "1"), ("#b4b4b4", "+"), ("#b4b4b4", "2"), ("#8c8c8c", "3"), ("#b4b4b4", "4")]
+REFERENCES = [("#7d7d7d", "x"), ("#7d7d7d", "1"), ("#a3a3a3", "+"), ("#a3a3a3", "2"), ("#7d7d7d", "3"), ("#a3a3a3", "4")]
+REFERENCE_DASHES = [":", (0, (5, 2)), (0, (1, 3)), (0, (6, 1.5, 1, 1.5)), (0, (9, 3)), (0, (3, 1, 1, 1, 1, 1))]
+"""Gray lines are told apart by their dashes and markers."""
 RAMP = ["#f7fbe6", "#bde5b7", "#77ccbd", "#41adc1", "#2e8cb9", "#296caa", "#264c98", "#212e7f", "#0d1a52"]
 """From low to high in equal steps of lightness: for cells of heatmaps, and for model sizes."""
 LIGHTEST_LINE = 0.25
@@ -54,7 +56,7 @@ def assign_styles(series: list[Series]) -> None:
         used = {(style.colour, style.dash) for style in styles.values()}
         dashes = [dash for dash in (DASHES if methods else DASHES[:1]) if look and (look[0], dash) not in used]
         styles[line] = Style(*look, dashes[0]) if look and dashes else _unused_style(styles.values(), spare)
-    references = itertools.cycle(Style(*look, ":") for look in REFERENCES)
+    references = itertools.cycle(reference_style(n) for n in range(len(REFERENCES)))
     grays: dict[str, Style] = {}
     for s in series:
         s.style = styles[line_of(s)] if not s.reference else grays.get(s.name) or grays.setdefault(s.name, next(references))
@@ -76,6 +78,11 @@ def _preferred_look(
         return colour, family[1] if family and not one_model else marker
     several_tunings = len({origin.tuning for origin in origins}) > 1
     return LIVE if several_tunings and s.origin.tuning == "live" else family
+
+
+def reference_style(n: int) -> Style:
+    """Returns the style of the n-th reference."""
+    return Style(*REFERENCES[n], REFERENCE_DASHES[n])
 
 
 def reader_style(curve: Curve) -> Style:

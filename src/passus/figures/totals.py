@@ -5,10 +5,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from passus.figures.places import place_of_step
 from passus.figures.spec import PlotPoint, Series, line_of
 from passus.runs.eval_point import panel_name
 from passus.runs.origin import Origin
-from passus.runs.read_curves import x_of_step
 from passus.runs.run_folder import RunFolder
 
 TOTAL_PANEL = re.compile(r"(total|average|mean|overall)\b", re.IGNORECASE)
@@ -21,7 +21,7 @@ def suite_total(origin: Origin | None, x: str, like: Series) -> list[Series]:
     rows = run.totals() if run else []
     if not run or not origin or not rows or len(run.config().eval.suite) > 1 or len({row["temperature"] for row in rows}) > 1:
         return []
-    place = x_of_step(origin, x)
+    place = place_of_step(origin, x)
     points = [
         PlotPoint(where, row["acc"], row["ci_low"], row["ci_high"], row["step"], row["tokens_mean"])
         for row in rows
@@ -60,12 +60,12 @@ def _macro_points(members: Sequence[Series]) -> list[PlotPoint]:
         tokens = [p.tokens for p in at_x if p.tokens is not None]
         length = sum(tokens) / len(at_x) if len(tokens) == len(at_x) else None
         # Benchmarks of one seed are dependent, so means over seeds get no band here.
-        low, high = _macro_band(at_x) if not members[0].seeds else (None, None)
+        low, high = _macro_band(at_x, members[0].share) if not members[0].seeds else (None, None)
         means.append(PlotPoint(x, sum(p.y for p in at_x) / len(at_x), low, high, step=at_x[0].step, tokens=length))
     return means
 
 
-def _macro_band(points: Sequence[PlotPoint]) -> tuple[float | None, float | None]:
+def _macro_band(points: Sequence[PlotPoint], share: bool) -> tuple[float | None, float | None]:
     """Returns the interval of the mean; none where a point has no interval."""
     from passus.stats.intervals import Interval, macro_interval
 
@@ -73,4 +73,4 @@ def _macro_band(points: Sequence[PlotPoint]) -> tuple[float | None, float | None
     if len(parts) < len(points):
         return None, None
     interval = macro_interval(parts)
-    return interval.low, interval.high
+    return (max(0.0, interval.low), min(1.0, interval.high)) if share else (interval.low, interval.high)

@@ -1,7 +1,7 @@
 """The run behind a curve, and the names of lines: runs that differ only by seed share a line."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,10 @@ NO_DIFFERENCE = ("seed", "run.save_every", "run.keep_checkpoints", "figure")
 """Keys that may differ between runs of one line."""
 SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([KMB])(?![A-Za-z])(?! tokens)", re.IGNORECASE)
 """A model size in a name: 0.8M, 32b."""
+
+
+MAX_SUFFIX = 60
+"""Characters of a suffix that are preferred."""
 
 
 @dataclass(frozen=True)
@@ -56,32 +60,39 @@ def group_by_seed(origins: Sequence[Origin]) -> list[list[Origin]]:
 
 
 def line_names(lines: Sequence[Sequence[Origin]]) -> list[str]:
-    """Names lines by model where that distinguishes them, else also by tuning and method, else by the settings that differ."""
+    """Names lines by what distinguishes them: model, tuning, method, else the settings that differ, else the folder.
+
+    What all lines share is in no name, except the model where nothing else differs.
+    """
     heads = [line[0] for line in lines]
-    models = [head.model for head in heads]
-    if len({head.tuning for head in heads}) > 1:
-        models = [f"{head.tuning.capitalize()} {head.model}" for head in heads]
-    names = models
-    if len({head.method for head in heads}) > 1:
-        one_model = len(set(models)) == 1
-        names = [head.method if one_model else f"{model}: {head.method}" for head, model in zip(heads, models, strict=True)]
+    several = {key: len({getattr(head, key) for head in heads}) > 1 for key in ("model", "tuning", "method")}
+    names = [_name(head, several) for head in heads]
     distinct = list(names)
     for name in set(names):
         same = [i for i, other in enumerate(names) if other == name]
         if len(same) > 1:
             for i, suffix in zip(same, _suffixes([lines[i] for i in same]), strict=True):
-                distinct[i] = f"{name}: {suffix}"
+                distinct[i] = f"{name}: {suffix}" if any(several.values()) else suffix
     return distinct
 
 
+def _name(head: Origin, several: Mapping[str, bool]) -> str:
+    """Returns the properties of a run in which the lines differ; its model where they differ in none."""
+    tuning = head.tuning.capitalize() if several["tuning"] else ""
+    model = head.model if several["model"] or not (several["tuning"] or several["method"]) else ""
+    words = " ".join(filter(None, [tuning, model]))
+    return ": ".join(filter(None, [words, head.method if several["method"] else ""]))
+
+
 def _suffixes(lines: Sequence[Sequence[Origin]]) -> list[str]:
-    """Distinguishes lines of one name: by arm, else by experiment too. A mean over seeds has no arm, so by its settings."""
+    """Distinguishes lines of one name: by one setting or, for means over seeds, by all that differ; else by folder."""
     settings = [dict(line[0].settings) for line in lines]
-    vary = [key for key in settings[0] if len({s[key] for s in settings}) > 1]
+    vary = [key for key in settings[0] if len({s.get(key) for s in settings}) > 1]
     candidates = [["/".join(line[0].path.resolve().parts[-n:]) for line in lines] for n in (1, 2, 99)]
-    if any(len(line) > 1 for line in lines):
-        candidates.insert(0, [", ".join(f"{key.rpartition('.')[2]} {s[key]}" for key in vary) for s in settings])
-    return next(suffixes for suffixes in candidates if len(set(suffixes)) == len(lines))
+    if len(vary) == 1 or any(len(line) > 1 for line in lines):
+        candidates.insert(0, [", ".join(f"{key.rpartition('.')[2]} {s.get(key)}" for key in vary) for s in settings])
+    fitting = [suffixes for suffixes in candidates if len(set(suffixes)) == len(lines)]
+    return next((suffixes for suffixes in fitting if max(map(len, suffixes)) <= MAX_SUFFIX), fitting[0])
 
 
 def names_by_origin(origins: Sequence[Origin]) -> dict[Origin, str]:
