@@ -12,11 +12,13 @@ from passus.stats import intervals
 ITEMS, SAMPLES, STEPS = 60, 4, (0, 10, 20, 30, 40, 50)
 
 
-def make_run(path, shifts: dict[str, float], seed: int = 0, items: int = ITEMS, steps=STEPS) -> RunFolder:
+def make_run(
+    path, shifts: dict[str, float], seed: int = 0, items: int = ITEMS, steps=STEPS, label: str = "", config=None
+) -> RunFolder:
     """Writes a run with an accuracy of 0.5 plus a shift per benchmark. All runs share the difficulty of their items."""
     path.mkdir(parents=True)
     run = RunFolder(path)
-    run.start(small_config(), {"label": path.name, "tuning": "live"}, None)
+    run.start(config or small_config(), {"label": label or path.name, "tuning": "live"}, None)
     rng = np.random.default_rng(seed)
     for step in steps:
         rows: dict[str, list] = {}

@@ -14,18 +14,15 @@ from passus.config.experiment import load_experiment
 from passus.errors import UsageError
 from passus.figures.spec import Mark
 from passus.reports import next_experiments, renderer
-from passus.reports.appendix import configuration_section
-from passus.reports.document import Document, DocumentSection, Listing, Table
+from passus.reports.appendix import environment_blocks
+from passus.reports.document import Details, Document, DocumentSection, Listing, Note, Picture, SamplePair, Table
 from passus.reports.markdown import to_markdown
 from passus.reports.report import build_report, finding_marks
 from passus.runs.curve import Curve, CurvePoint, Curves
 from passus.runs.curve_file import write_curve_file
 from passus.runs.run_folder import RunFolder
 
-ORDER = [
-    "Overview", "Accuracy and length", "Axes", "Lines", "Key observations", "Interpretation", "Configuration and environment",
-    "Time and tokens", "Training signals", "Before and after", "Experiments to run next",
-]  # fmt: skip
+ORDER = ["Results", "What cannot be told", "Training signals", "Before and after", "Details"]
 
 
 @pytest.fixture
@@ -33,19 +30,66 @@ def runs(tmp_path):
     for number, (name, shift) in enumerate({"better": 0.15, "worse": 0.0}.items()):
         run = make_run(tmp_path / "runs" / name, {"x": shift}, seed=number)
         for step in range(1, 51):
-            row = {"step": step, "train/accuracy": 0.5, "train/frac_reward_zero_std": step / 50, "train/num_tokens": 100 * step}
+            row = {
+                "step": step,
+                "train/accuracy": 0.5,
+                "train/reward": step / 50,
+                "train/frac_reward_zero_std": step / 50,
+                "train/num_tokens": 100 * step,
+            }
             run.append_metrics(row | {"time/elapsed": step / 2, "time/rollout": 0.3})
     return tmp_path / "runs"
 
 
-def test_sections_come_in_the_order_of_a_chart_description(runs, tmp_path):
+def test_the_answer_comes_first_and_the_rest_in_order(runs, tmp_path):
     written = renderer.write(build_report([runs]), tmp_path / "r.md")
     text = (tmp_path / "r.md").read_text()
     assert re.findall(r"^## (.*)$", text, re.M) == ORDER
-    assert [path.name for path in written] == ["r.md", "r-accuracy.svg"] and all(path.exists() for path in written)
+    names = ["r.md", "r-accuracy.svg", "r-signals.svg"]
+    assert [path.name for path in written] == names and all(path.exists() for path in written)
+    answer, _, _ = text.partition("## Results")
+    assert "Which line is better cannot be told: a line has one run" in answer
+    assert "the pair of lines differs at the end" in answer and "60 items x 4 samples" in answer
     assert re.search(r"better finishes 1\d\.\d points above worse", text) and "paired over 60 items x 4 samples" in text
     assert not re.search(r"\b(A\d+|L[0-3])\b", text)  # codes are for JSON and docs
-    assert "One run per line" in text and "0.06 to 0.96" in text and "5,000" in text
+    assert "this needs two seeds or more per line" in text and "5k" in text
+
+
+def unfolded_words(document):
+    """Counts the words outside folded blocks, as a reader of the page meets them; words inside figures do not count."""
+    words = document.title.split()
+    for section in document.sections:
+        words += section.title.split()
+        for block in section.blocks:
+            match block:
+                case str():
+                    words += block.split()
+                case Table():
+                    words += [
+                        w
+                        for row in (block.head, *block.rows)
+                        for c in row
+                        for w in " ".join([c] if isinstance(c, str) else c).split()
+                    ]
+                case Details():
+                    words += block.summary.split()
+                case SamplePair():
+                    words += f"{block.heading} {block.note} {block.before.completion} {block.after.completion}".split()
+                case Picture():
+                    words += block.caption.split()
+                case Note():
+                    words += block.text.split()
+    return len(words)
+
+
+@pytest.mark.parametrize(("seeds", "benchmarks"), [(1, 1), (2, 1), (2, 3)])
+def test_eight_lines_take_at_most_600_words_unfolded(tmp_path, seeds, benchmarks):
+    for arm in range(8):
+        for seed in range(seeds):
+            shifts = {f"bench{n}": 0.01 * arm for n in range(benchmarks)}
+            path, config = tmp_path / "runs" / f"arm-{arm}-{seed}", small_config(seed=seed)
+            make_run(path, shifts, seed=10 * arm + seed, label=f"model {arm}", config=config)
+    assert 100 < unfolded_words(build_report([tmp_path / "runs"])) <= 600
 
 
 def test_the_page_needs_nothing_and_runs_nothing(runs, tmp_path):
@@ -58,15 +102,15 @@ def test_the_page_needs_nothing_and_runs_nothing(runs, tmp_path):
 
 
 def test_what_to_run_next_are_experiment_files(runs, tmp_path):
-    (section,) = [s for s in build_report([runs]).sections if s.title == "Experiments to run next"]
-    files = [block for block in section.blocks if isinstance(block, Listing)]
+    (section,) = [s for s in build_report([runs]).sections if s.title == "What cannot be told"]
+    files = [block for block in section.blocks if isinstance(block, Details)]
     assert files
     for block in files:
-        path = tmp_path / block.name
-        path.write_text(block.text)
+        path = tmp_path / re.match(r"To run next: (\S+\.toml)\.", block.summary)[1]
+        path.write_text(block.blocks[0].text)
         loaded = load_experiment(str(path))
         assert {arm.config.model.tuning for arm in loaded.arms} == {"live"} and len(loaded.arms) == (
-            3 if "seeds" in block.name else 1
+            3 if "seeds" in path.name else 1
         )
 
 
@@ -79,7 +123,7 @@ def test_few_points_are_reported_as_what_they_are(tmp_path, ys):
     text = to_markdown(build_report([tmp_path / "c.json"]), "r")
     assert "approximate" in text and ("~.500" in text) is (len(ys) == 1)
     assert ("gives no values" in text) is (not ys) and ("missing" in text) is (len(ys) == 3)
-    assert "Configuration" not in text
+    assert "settings" not in text
 
 
 def test_a_run_that_is_being_written(runs, tmp_path):
@@ -120,28 +164,29 @@ def test_runs_made_with_other_versions_are_told_apart(runs, tmp_path):
     (runs / "worse" / "meta.json").write_text(json.dumps(meta))
     said = [
         block
-        for block in configuration_section([RunFolder(runs / name) for name in ("better", "worse")]).blocks
+        for block in environment_blocks([RunFolder(runs / name) for name in ("better", "worse")])
         if isinstance(block, str)
     ]
     assert len(said) == 2 and said[0].startswith("better: ") and "torch 9.9" in said[1]
 
 
-def test_many_benchmarks_are_a_table_and_one_sentence(tmp_path):
+def test_many_benchmarks_are_one_row_per_line_and_the_rest_is_folded(tmp_path):
     for number, name in enumerate(("a", "b")):
         make_run(tmp_path / "runs" / name, {f"bench{n}": 0.002 * number for n in range(4)})
-    text, table, *_ = build_report([tmp_path / "runs"]).sections[0].blocks
-    assert "The lines are not distinguishable on 4 of 4 benchmarks." in text and text.count("tiers") == 0
-    assert "over all benchmarks: not supported" in text
-    assert isinstance(table, Table) and [row[0] for row in table.rows] == [f"bench{n}" for n in range(4)]
+    results = next(s for s in build_report([tmp_path / "runs"]).sections if s.title == "Results").blocks
+    tables = [block for block in results if isinstance(block, Table)]
+    folded = [block for block in results if isinstance(block, Details)]
+    assert len(tables) == 1 and len(tables[0].rows) == 2
+    assert folded[0].summary == "Each benchmark" and len(folded[0].blocks[0].rows) == 8
 
 
-def test_lines_without_a_benchmarks_name_still_have_their_tiers(tmp_path):
+def test_lines_of_a_file_are_described_and_not_ranked(tmp_path):
     points = {name: [{"x": 10 * n, "y": y} for n in range(8)] for name, y in (("a", 0.2), ("b", 0.8))}
     series = [{"name": name, "n": 400, "points": own} for name, own in points.items()]
     file = tmp_path / "curves.json"
     file.write_text(json.dumps({"title": "t", "x": "step", "y": "accuracy", "series": series}))
-    text = build_report([file]).sections[0].blocks[0]
-    assert "fall into tiers: untestable" in text and "of 0 benchmarks" not in text
+    answer = " ".join(block for block in build_report([file]).sections[0].blocks if isinstance(block, str))
+    assert "they start between .200 and .800" in answer.lower() and "highest" not in answer and "bound the noise" in answer
 
 
 @pytest.mark.parametrize(("temperature", "expected"), [(1.0, ["samples"]), (0.0, []), ([0.0, 0.6], ["samples"])])
@@ -150,4 +195,4 @@ def test_more_samples_are_proposed_only_where_evaluation_samples(temperature, ex
     configs = [small_config(seed=seed, eval={"temperature": temperature}) for seed in range(3)]
     runs = [SimpleNamespace(config=lambda config=config: config) for config in configs]
     found = [Finding("A3", "a", "x", "", Conclusion.UNDERPOWERED, "L2", "", {})]
-    assert [proposal.name for proposal in next_experiments._proposals(runs, found)] == expected
+    assert [proposal.name for proposal in next_experiments.proposals(runs, found)] == expected

@@ -4,16 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import f, norm, t, ttest_ind, ttest_rel
+from scipy.stats import f, norm, sem, t, ttest_ind, ttest_rel
 
 from helpers.tiers import slow_cases
 from passus.stats.multiplicity import holm
 from passus.stats.run_spread import (
+    UNLIKE_LEVEL,
     RunDifference,
+    are_unlike,
     blocked_spread,
     cochran_p,
     item_noise,
     item_variance,
+    mean_intervals,
     run_difference,
     run_spread,
 )
@@ -72,6 +75,13 @@ def test_unlike_spreads_match_the_published_critical_values(arms, runs, critical
     """Cochran's table of 1941 for the level .05: the share of the largest variance in the sum of all."""
     variances_A = np.array([critical, *[(1 - critical) / (arms - 1)] * (arms - 1)])
     assert cochran_p(variances_A, np.full(arms, runs - 1)) == pytest.approx(0.05, rel=2e-3)
+
+
+@pytest.mark.parametrize(("arms", "df"), [(2, 1), (5, 2), (7, 4)])
+def test_the_fast_test_of_many_sets_is_the_same(arms, df):
+    variances_RA = np.random.default_rng(1).chisquare(df, (2000, arms))
+    expected = cochran_p(variances_RA, np.full(arms, df)) < UNLIKE_LEVEL
+    assert 0.05 < expected.mean() < 0.25 and (are_unlike(variances_RA, df) == expected).all()
 
 
 def test_equal_spreads_of_arms_of_other_sizes_are_called_unlike_at_the_level():
@@ -180,3 +190,11 @@ def test_few_runs_that_lie_close_together_are_not_trusted(arms, seeds, share):
     for alpha, most in ((0.05, 0.055), (0.0025, 0.0035)):
         halves = [RunDifference(0.0, variance, df, share).interval(1 - alpha)[1] for variance in variances]
         assert np.mean(np.abs(means) > halves) <= most
+
+
+def test_the_interval_of_one_arm_is_students_and_of_several_has_the_pooled_spread():
+    (alone,) = mean_intervals([A])
+    assert (alone.low, alone.high) == pytest.approx(t.interval(0.95, 2, np.mean(A), sem(A)))
+    pooled, _, single = mean_intervals([A, B, [0.7]])
+    half = t.ppf(0.975, 4) * np.sqrt((np.var(A, ddof=1) + np.var(B, ddof=1)) / 2 / 3)
+    assert pooled.high - pooled.mean == pytest.approx(half) and single.mean == 0.7 and np.isnan(single.low)

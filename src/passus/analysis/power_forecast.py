@@ -127,6 +127,13 @@ def planned_tests(
     return pair, replace(pair, arms=plan.arms, alpha=alpha) if plan.arms > 1 else None
 
 
+def report_test(plan: PlannedExperiment, noise: Mapping[str, MeasuredNoise]) -> tuple[PlannedBenchmark, PlannedTest] | None:
+    """Returns the comparison of a report on its most precise benchmark; None without two arms and a measured benchmark."""
+    known = [(b, planned_tests(plan, b, noise[b.name].noise)[1]) for b in plan.benchmarks if b.name in noise]
+    tests = [(benchmark, test) for benchmark, test in known if test is not None]
+    return min(tests, key=lambda pair: pair[1].detectable(), default=None)
+
+
 @lru_cache(maxsize=256)  # benchmarks of one size have one forecast
 def _run_forecast(test: PlannedTest, difference: float) -> RunForecast:
     with_all_items, smallest = replace(test, size=replace(test.size, items=MAX_ITEMS)), test.detectable()

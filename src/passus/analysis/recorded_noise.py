@@ -37,11 +37,15 @@ def recorded_noise(sources: Sequence[Path]) -> dict[str, MeasuredNoise]:
     if any(curve.origin and curve.origin.kind == "reward_model" for curve in curves):
         raise UsageError("--from: runs of reward models", expected="runs that train policies")
     _check_seeds(list({curve.origin for curve in curves if curve.origin}))
-    measured = [measure_curve(curve, curve.name) for curve in curves if curve.points]
-    by_benchmark = {lines[0].benchmark: noise for lines in comparable_lines(measured) if (noise := _noise(lines)) is not None}
+    by_benchmark = noise_by_benchmark([measure_curve(curve, curve.name) for curve in curves if curve.points])
     if not by_benchmark:
         raise UsageError(f"--from {', '.join(map(str, sources))}: no item rows", expected="runs with their items/ folders")
     return by_benchmark
+
+
+def noise_by_benchmark(curves: Sequence[MeasuredCurve]) -> dict[str, MeasuredNoise]:
+    """Measures the noise of every benchmark on which curves have their items."""
+    return {lines[0].benchmark: noise for lines in comparable_lines(curves) if (noise := _noise(lines)) is not None}
 
 
 def _check_seeds(origins: Sequence[Origin]) -> None:

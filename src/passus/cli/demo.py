@@ -25,8 +25,7 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     from passus.reports import renderer
     from passus.reports.arm_status import read_arm_status
     from passus.reports.pictures import draw_experiment_figure
-    from passus.reports.report import build_report
-    from passus.reports.status_page import build_status_page
+    from passus.reports.report import build_report, build_running_report
 
     if jobs is not None:
         check_jobs(jobs)
@@ -47,7 +46,7 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
         try:
             draw_experiment_figure(out, experiment, (".png",) if live else (".png", ".svg"))
             if live or not all(arm.scores for arm in map(read_arm_status, folders)):
-                document = build_status_page(folders, experiment.name, made_with, next_commands, live=live)
+                document = build_running_report(folders, experiment.name, made_with, next_commands, live=live)
             else:
                 document = build_report(folders, experiment.name, made_with, next_commands)
             renderer.write(document, page)

@@ -1,34 +1,34 @@
-"""The appendix of a report: configuration, environment, time and training signals of its runs."""
+"""The appendix of a report: settings, environment and time of its runs, and commands."""
 
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import tomli_w
 
 from passus.config import resolve
-from passus.reports.document import Block, DocumentSection, Listing, Table
+from passus.reports.document import Block, Details, Listing, Table
 from passus.reports.next_experiments import nested, varying_keys
 from passus.runs.run_folder import RunFolder
 
-SIGNALS = {
-    "train/frac_reward_zero_std": "groups without signal",
-    "train/truncated": "truncated",
-    "train/unparseable": "no answer found",
-    "train/grader_error": "grader failed",
-    "train/entropy": "entropy",
-}
-"""Recorded metrics of the table of training signals, and their columns."""
 
-
-def configuration_section(runs: list[RunFolder]) -> DocumentSection:
-    """Returns the shared fields, the varied fields, remarks about the data, and the environment of the runs."""
+def appendix_blocks(runs: Sequence[RunFolder]) -> list[Block]:
+    """Returns the settings that differ, all settings, and environment and time, each folded."""
+    if not runs:
+        return []
     configs = [resolve.flatten(run.config()) for run in runs]
     varying = varying_keys(configs)
     shared = {key: value for key, value in configs[0].items() if key not in varying}
-    blocks: list[Block] = [Listing(tomli_w.dumps(nested(shared)), "Common to all runs")]
+    blocks: list[Block] = []
     if varying:
         rows = [[run.path.name, *(str(config.get(key)) for key in varying)] for run, config in zip(runs, configs, strict=True)]
-        blocks.append(Table(["run", *varying], rows))
+        blocks.append(Details("Settings that differ", [Table(["run", *varying], rows)]))
+    blocks.append(Details("All other settings", [Listing(tomli_w.dumps(nested(shared)))]))
+    return [*blocks, Details("Environment and time", [*environment_blocks(runs), _time_table(runs)])]
+
+
+def environment_blocks(runs: Sequence[RunFolder]) -> list[Block]:
+    """Returns remarks about the data, and the versions and machines, once where they are the same for all runs."""
+    blocks: list[Block] = []
     remarks = [remark for run in runs for remark in (_last_launch(run).get("data") or {}).get("remarks", [])]
     if remarks:
         blocks.append(f"Data: {'; '.join(dict.fromkeys(remarks))}.")
@@ -39,7 +39,7 @@ def configuration_section(runs: list[RunFolder]) -> DocumentSection:
         names_by_environment.setdefault(_environment(run), []).append(run.path.name)
     for environment, names in names_by_environment.items():
         blocks.append(environment if len(names_by_environment) == 1 else f"{', '.join(names)}: {environment}")
-    return DocumentSection("Configuration and environment", blocks)
+    return blocks
 
 
 def _last_launch(run: RunFolder) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def _environment(run: RunFolder) -> str:
     return f"Made with {versions}. {machine}"
 
 
-def time_section(runs: list[RunFolder]) -> DocumentSection:
+def _time_table(runs: Sequence[RunFolder]) -> Table:
     rows = []
     for run in runs:
         last = (run.metrics() or [{}])[-1]
@@ -63,23 +63,11 @@ def time_section(runs: list[RunFolder]) -> DocumentSection:
             run.path.name, f"{last.get('time/elapsed', 0):.0f} s", *(f"{seconds:.0f} s" for seconds in run.phases().values()),
             f"{last.get('train/num_tokens', 0):,.0f}",
         ])  # fmt: skip
-    head = ["run", "total", "rollout", "grading", "update", "evaluation", "tokens"]
-    return DocumentSection("Time and tokens", [Table(head, rows)])
+    return Table(["run", "total", "rollout", "grading", "update", "evaluation", "tokens"], rows)
 
 
-def signals_section(runs: list[RunFolder]) -> DocumentSection:
-    """Returns metrics that show whether training had a signal: means over the first and the last tenth of the steps."""
-    rows = []
-    for run in runs:
-        if run.config().kind == "reward_model":  # it samples nothing
-            continue
-        metrics = run.metrics()
-        tenth = max(1, len(metrics) // 10)
-        rows.append([run.path.name, *(_first_and_last(metrics[:tenth], metrics[-tenth:], name) for name in SIGNALS)])
-    note = "Means over the first and the last tenth of the steps."
-    return DocumentSection("Training signals", [note, Table(["run", *SIGNALS.values()], rows)])
-
-
-def _first_and_last(first: list[dict[str, Any]], last: list[dict[str, Any]], metric: str) -> str:
-    ends = [[row[metric] for row in rows if row.get(metric) is not None] for rows in (first, last)]
-    return " to ".join(f"{np.mean(values):.2f}" if values else "?" for values in ends)
+def commands_blocks(made_with: Sequence[str], next_commands: Sequence[str]) -> list[Block]:
+    """Returns the commands that made the page and those to run next, or nothing if they are not known."""
+    named = {"This page was made with": made_with, "To run next": next_commands}
+    listings: list[Block] = [Listing("\n".join(commands), name) for name, commands in named.items() if commands]
+    return [Details("Commands", listings)] if listings else []

@@ -11,16 +11,13 @@ from pathlib import Path
 
 from passus.atomic_io import last_line
 from passus.errors import PassusError
-from passus.figures.captions import ITEM_BAND
-from passus.reports.document import Block, Cell, Details, Note, Table
+from passus.reports.document import Block, Table
 from passus.runs.eval_point import EvalPoint, has_several_temperatures
 from passus.runs.lock import state_of
 from passus.runs.run_folder import RunFolder
 
 UNREADABLE = (PassusError, OSError, ValueError, KeyError, TypeError)
 """Errors of files that are torn or foreign. One such arm must not spoil the page for the others."""
-MAX_ROWS = 24
-"""Rows of the score table that a page shows unfolded."""
 MAX_ERROR = 600
 """Characters of an error message that are shown."""
 
@@ -94,31 +91,20 @@ def _bounds(point: EvalPoint) -> str:
 def status_sentence(arms: Sequence[ArmStatus]) -> str:
     """Returns the number of arms per state."""
     states = ", ".join(f"{count} {state}" for state, count in Counter(arm.state for arm in arms).items())
-    is_final = all(arm.state in ("finished", "unknown") for arm in arms)  # unknown: a run that was copied without its status
-    return f"Arms: {states}.{'' if is_final else ' The numbers are not final.'}"
+    return f"Arms: {states}.{'' if are_finished(arms) else ' The numbers are not final.'}"
 
 
-def score_blocks(arms: Sequence[ArmStatus]) -> list[Block]:
-    """Returns the table of accuracy and length per arm and benchmark, the errors of arms, and how to read the table."""
-    rows = [row for arm in arms for row in _score_rows(arm)]
-    table = Table(["arm", "state", "benchmark", "first", "last", "best", "length"], rows)
-    errors = [f"{arm.path}: {str(arm.error)[:MAX_ERROR]}" for arm in arms if arm.error]
-    note = (
-        f"In brackets: {ITEM_BAND}. The best is a maximum over eval points and therefore biased upwards: compare first "
-        "with last. Length is the mean number of tokens per completion at the first and the last eval point."
-    )
-    return [Details(f"{len(rows)} rows", [table]) if len(rows) > MAX_ROWS else table, *errors, Note(note)]
+def arm_blocks(arms: Sequence[ArmStatus]) -> list[Block]:
+    """Returns the state of every arm while some are not finished, and the errors of arms."""
+    blocks: list[Block] = []
+    if not are_finished(arms):
+        blocks.append(Table(["arm", "state", "step"], [[arm.path.name, arm.state, _progress(arm)] for arm in arms]))
+    return blocks + [f"{arm.path}: {str(arm.error)[:MAX_ERROR]}" for arm in arms if arm.error]
 
 
-def _score_rows(arm: ArmStatus) -> list[list[Cell]]:
-    step = f"step {arm.step}" + (f" of {arm.steps}" if arm.steps else "")
-    name: list[Cell] = [(arm.path.name, arm.label if arm.label != arm.path.name else ""), (arm.state, step)]
-    if not arm.scores:
-        return [[*name, *["—"] * 5]]
-    return [[*name, scores.benchmark, *score_cells(scores), _length(scores)] for scores in arm.scores]
+def are_finished(arms: Sequence[ArmStatus]) -> bool:
+    return all(arm.state in ("finished", "unknown") for arm in arms)  # unknown: a run that was copied without its status
 
 
-def _length(scores: BenchmarkScores) -> Cell:
-    if scores.first.is_reward_model:
-        return "—"
-    return f"{scores.first.tokens_mean:.1f} to {scores.last.tokens_mean:.1f}", "tokens"
+def _progress(arm: ArmStatus) -> str:
+    return f"{arm.step}" + (f" of {arm.steps}" if arm.steps else "")

@@ -1,9 +1,11 @@
-"""One section per learning curve: its findings in sentences, then its points."""
+"""Every learning curve: its findings in sentences, then its points."""
 
-from passus.analysis import analyse
+from collections.abc import Sequence
+
 from passus.analysis.finding import Conclusion, Finding
+from passus.analysis.measured_curve import MeasuredCurve
 from passus.formatting import share, step
-from passus.reports.document import Block, Details, DocumentSection, Table
+from passus.reports.document import Block, Details, Table
 from passus.runs.curve import Curve, Curves
 
 MAX_POINTS = 8
@@ -20,19 +22,44 @@ PARAGRAPHS = [
 """Analyses that a curve's paragraphs report, and the conclusions they report."""
 
 
-def curve_sections(curves: Curves, findings: list[Finding]) -> list[DocumentSection]:
-    sections = [DocumentSection("Lines", [])]
-    for measured in analyse.measure_curves(curves):
-        benchmark = measured.curve.benchmark
-        own = {f.id: f for f in findings if (f.series, f.benchmark) == (measured.name, benchmark)}
+def curve_blocks(curves: Curves, measured: Sequence[MeasuredCurve], findings: Sequence[Finding]) -> list[Block]:
+    """Returns every curve, folded under its name, inside one folded block."""
+    blocks: list[Block] = []
+    for m in measured:
+        benchmark = m.curve.benchmark
+        own = {f.id: f for f in findings if (f.series, f.benchmark) == (m.name, benchmark)}
         paragraphs = [_paragraph(shown, own) for shown in PARAGRAPHS]
-        title = f"{measured.name}, {benchmark}" if benchmark and benchmark != measured.name else measured.name
-        blocks: list[Block] = [*filter(None, paragraphs), _points(measured.curve)]
-        sections.append(DocumentSection(title, blocks, level=3))
+        title = f"{m.name}, {benchmark}" if benchmark and benchmark != m.name else m.name
+        blocks.append(Details(title, [*filter(None, paragraphs), _points(m.curve)]))
     empty = [curve.name for curve in curves.series if not curve.points]
     if empty:
-        sections.append(DocumentSection("Lines without numbers", [f"{', '.join(empty)}: the text gives no values."], level=3))
-    return sections
+        blocks.append(f"{', '.join(empty)}: the text gives no values.")
+    return [Details(f"Every curve ({len(measured)})", [_axes(curves), *blocks])]
+
+
+def _axes(curves: Curves) -> str:
+    """Returns the axes, the numbers of items and samples, and how intervals are made."""
+    xs = [point.x for curve in curves.series for point in curve.points]
+    sentences = [f"Horizontal: {curves.x}, {step(min(xs))} to {step(max(xs))}."] if xs else []
+    sentences.append(f"Vertical: {curves.y}.")
+    benchmarks_by_size: dict[tuple[int, int], dict[str, None]] = {}
+    for curve in curves.series:
+        if curve.n:
+            benchmarks_by_size.setdefault((curve.n, curve.k or 1), {})[curve.benchmark] = None
+    items = next((curve for curve in curves.series if curve.points), curves.series[0]).items
+    for (n, k), benchmarks in benchmarks_by_size.items():
+        samples = (
+            f"with the best of {k} from a pool of {k * items.choices:.0f}" if items and items.choices else f"x {k} samples"
+        )
+        sentences.append(f"{', '.join(filter(None, benchmarks)) or 'The benchmark'}: {n} items {samples} per eval point.")
+    if items is not None:
+        sentences.append(
+            "Intervals of single values are 95 % CIs, clustered by item. Eval points of a run use the same items and the same "
+            "noise, and so do runs of one seed and suite, so they are compared item by item."
+        )
+    if curves.source:
+        sentences.append("Values read from a text are approximate (~).")
+    return " ".join(sentences)
 
 
 def _paragraph(shown: dict[str, set[Conclusion]], findings: dict[str, Finding]) -> str:

@@ -9,7 +9,7 @@ from passus.reports.document import Block, Cell, Details, Document, Listing, Not
 
 def to_markdown(document: Document, stem: str) -> str:
     """Returns the document as Markdown; its figures are linked as `<stem>-<name>.svg`."""
-    parts = [f"# {_escape(document.title)}"]
+    parts = [f"# {_escape(document.title)}"] if document.title else []
     for section in document.sections:
         parts += [f"{'#' * section.level} {_escape(section.title)}"] if section.title else []
         parts += _blocks(section.blocks, stem)

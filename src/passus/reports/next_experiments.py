@@ -7,7 +7,6 @@ import tomli_w
 
 from passus.analysis.finding import Conclusion, Finding
 from passus.config import resolve
-from passus.reports.document import Block, DocumentSection, Listing
 from passus.runs.run_folder import RunFolder
 
 
@@ -19,16 +18,8 @@ class Proposal:
     """Values by dotted key. A list is swept."""
 
 
-def next_experiments(runs: list[RunFolder], findings: list[Finding]) -> list[DocumentSection]:
-    """Returns one experiment file per open question."""
-    name = runs[0].config().name
-    blocks: list[Block] = []
-    for proposal in _proposals(runs, findings):
-        blocks += [proposal.reason, Listing(_experiment_file(runs, proposal), f"{name}-{proposal.name}.toml")]
-    return [DocumentSection("Experiments to run next", blocks)] if blocks else []
-
-
-def _proposals(runs: list[RunFolder], findings: list[Finding]) -> list[Proposal]:
+def proposals(runs: list[RunFolder], findings: list[Finding]) -> list[Proposal]:
+    """Returns one experiment per question that is open."""
     config = runs[0].config()
     proposals = []
     if len({run.config().seed for run in runs}) < 3:
@@ -52,7 +43,7 @@ def varying_keys(configs: list[dict[str, Any]]) -> list[str]:
     return [key for key in keys if len({str(config.get(key)) for config in configs}) > 1]
 
 
-def _experiment_file(runs: list[RunFolder], proposal: Proposal) -> str:
+def experiment_file(runs: list[RunFolder], proposal: Proposal) -> str:
     """Writes the same arms with one change: shared values as tables, the rest as [[arm]] tables, lists as a [sweep]."""
     configs = [resolve.flatten(run.config()) for run in runs]
     swept = {key: value for key, value in proposal.changes.items() if isinstance(value, list)}

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from passus.config.experiment import Experiment, slug
 from passus.figures import export, kinds
+from passus.figures.signals import training_signals
 from passus.figures.spec import Figure, Mark
 from passus.reports.arm_status import read_arm_status
-from passus.reports.document import Picture
-from passus.runs.run_folder import find_runs
+from passus.reports.document import Block, Picture
+from passus.runs.run_folder import RunFolder, find_runs
 
 
 def accuracy_picture(sources: Sequence[Path], marks: Sequence[Mark] = ()) -> Picture:
@@ -22,6 +23,12 @@ def readers_picture(sources: Sequence[Path]) -> Picture:
     """Returns the accuracy of the CoT readers of runs."""
     figure = kinds.readers(list(sources))
     return Picture(figure, "readers", _caption(figure, f"{figure.y} of readers"))
+
+
+def signals_picture(runs: Sequence[RunFolder]) -> list[Block]:
+    """Returns the training signals of runs, or nothing where none is recorded."""
+    figure = training_signals(runs) if runs else None
+    return [Picture(figure, "signals", _caption(figure, "Training signals"))] if figure and figure.series else []
 
 
 def _caption(figure: Figure, subject: str) -> str:

@@ -28,10 +28,7 @@ FORMATS = (".html", ".md")
 
 def write(document: Document, path: Path) -> list[Path]:
     """Writes the document and returns the files written: figures stand beside a Markdown file, and inside an HTML file."""
-    if path.suffix not in FORMATS:
-        raise UsageError(
-            f"--out {path}", expected=f"a name that ends in {' or '.join(FORMATS)}", write=str(path.with_suffix(".html"))
-        )
+    check_path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     written = [path]
     if path.suffix == ".md":
@@ -41,6 +38,13 @@ def write(document: Document, path: Path) -> list[Path]:
     text = to_html(document) if path.suffix == ".html" else to_markdown(document, path.stem)
     write_atomic(path, lambda target: target.write_text(text, encoding="utf-8"), durable=False)
     return written
+
+
+def check_path(path: Path) -> None:
+    if path.suffix not in FORMATS:
+        raise UsageError(
+            f"--out {path}", expected=f"a name that ends in {' or '.join(FORMATS)}", write=str(path.with_suffix(".html"))
+        )
 
 
 def _pictures(blocks: Sequence[Block]) -> Iterator[Picture]:

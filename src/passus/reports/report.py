@@ -1,152 +1,202 @@
-"""The finished report: the runs, their curves, the findings about them, their limits, and experiments to run next.
+"""The report of an experiment, finished or running: the answer first, then the results, the figures, and all that is behind.
 
-Sections come in the order of a chart description: overview, axes, each curve, observations, interpretation. All numbers in
-sentences come from findings. The report contains everything that the status page of the running experiment showed.
+    1. the answer, in at most three sentences
+    2. the results: one row per line, as means over seeds with their intervals
+    3. the figure
+    4. what cannot be told, and what to run to tell it
+    5. training signals
+    6. the same problems before and after
+    7. folded: every line, all tests, settings, environment
+
+Claims are made when all arms are finished. While they run, the same page shows the numbers so far. All numbers in sentences
+come from findings and results.
 """
 
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-
-import numpy as np
 
 from passus.analysis import analyse
 from passus.analysis.finding import Conclusion, Finding
+from passus.analysis.measured_curve import MeasuredCurve
+from passus.config.resolve import flatten
 from passus.errors import PassusError
 from passus.figures.spec import Mark
-from passus.formatting import between, points, share, step
-from passus.reports.appendix import configuration_section, signals_section, time_section
-from passus.reports.arm_status import read_arm_status, status_sentence
-from passus.reports.conclusions import (
-    FEW_PAIRS,
-    comparison_sections,
-    finding_sentence,
-    interpretation_section,
-    observations_section,
-    overall_pairs,
-    size_sections,
-)
-from passus.reports.curve_sections import curve_sections
-from passus.reports.document import Block, Document, DocumentSection, Table
-from passus.reports.next_experiments import next_experiments
-from passus.reports.pictures import accuracy_picture, readers_picture
-from passus.reports.status_page import commands_section, samples_section, scores_section
+from passus.reports.answer import answer, main_results
+from passus.reports.appendix import appendix_blocks, commands_blocks
+from passus.reports.arm_status import UNREADABLE, ArmStatus, are_finished, arm_blocks, read_arm_status, status_sentence
+from passus.reports.curve_sections import curve_blocks
+from passus.reports.document import Block, Details, Document, DocumentSection, Note
+from passus.reports.line_results import LineResult, line_results
+from passus.reports.next_experiments import varying_keys
+from passus.reports.open_questions import open_questions
+from passus.reports.pictures import accuracy_picture, readers_picture, signals_picture
+from passus.reports.results_table import results_table
+from passus.reports.reward_model_results import best_of_n
+from passus.reports.sample_changes import samples_blocks, shorten
+from passus.reports.tests_table import observation_blocks, tests_blocks
 from passus.runs.curve import Curves
 from passus.runs.origin import parameters_in
-from passus.runs.read_curves import load_curves
+from passus.runs.read_curves import load_curves, run_curves
 from passus.runs.run_folder import RunFolder
-from passus.stats import intervals
 
-MAX_LINES = 6
-"""Curves that the table of benchmarks by curves has room for."""
+RELOAD_SECONDS = 10
+UNNAMED = ("name", "seed", "figure")
+"""Fields that say nothing about what was compared."""
+MAX_VARIED, MAX_BENCHMARKS = 4, 4
+"""Fields that differ, and benchmarks, that the first line names."""
+RESULTS_NOTE = (
+    "In brackets: 95 % CI; over other runs on the same items where a line has several runs (their spread pooled over lines), "
+    "else over other items. The end is the mean of the last eval points, as in all comparisons. The best is a maximum over "
+    "eval points and therefore biased upwards."
+)
+
+
+@dataclass
+class ReportData:
+    """Everything that the sections of a report are made of."""
+
+    sources: list[Path]
+    curves: Curves | None
+    """None where no eval point is recorded yet."""
+    runs: list[RunFolder]
+    arms: list[ArmStatus]
+    findings: list[Finding] = field(default_factory=list)
+    is_final: bool = True
+    measured: list[MeasuredCurve] = field(default_factory=list)
+    results: list[LineResult] = field(default_factory=list)
 
 
 def build_report(
     sources: Sequence[Path], title: str | None = None, made_with: Sequence[str] = (), next_commands: Sequence[str] = ()
 ) -> Document:
     """Analyses runs or curve files, and builds the report about them."""
+    return document_of(report_data(sources), title, made_with, next_commands)
+
+
+def document_of(
+    data: ReportData, title: str | None = None, made_with: Sequence[str] = (), next_commands: Sequence[str] = ()
+) -> Document:
+    recorded = data.curves.title if data.curves else ""
+    name = title or recorded or ", ".join(source.resolve().stem for source in data.sources)
+    return Document(name, _sections(data, made_with, next_commands))
+
+
+def report_data(sources: Sequence[Path]) -> ReportData:
+    """Reads and analyses the sources."""
     curves = load_curves(sources)
     if all(parameters_in(curve.name) for curve in curves.series):
         curves.series.sort(key=lambda curve: parameters_in(curve.name) or 0)
     findings = analyse.analyse(curves)
-    benchmark_count = len({curve.benchmark for curve in curves.series})
     runs = [RunFolder(path) for path in dict.fromkeys(curve.origin.path for curve in curves.series if curve.origin)]
     arms = [read_arm_status(run.path) for run in runs]
-    sections = [overview_section(curves, findings, sources)]
-    if runs:
-        sections.append(scores_section(arms))
-        sections[-1].blocks.insert(0, status_sentence(arms))
-    sections += [
-        *size_sections(findings, benchmark_count),
-        axes_section(curves),
-        *comparison_sections(findings, benchmark_count),
-        *curve_sections(curves, findings),
-        observations_section(findings),
-        interpretation_section(curves, findings),
-    ]
-    if runs:
-        sections += [configuration_section(runs), time_section(runs), signals_section(runs), samples_section(arms)]
-        sections += next_experiments(runs, findings)
-    sections += commands_section(made_with, next_commands)
-    return Document(title or curves.title or ", ".join(source.resolve().stem for source in sources), sections)
+    measured = analyse.measure_curves(curves)
+    return ReportData(list(sources), curves, runs, arms, findings, are_finished(arms), measured, line_results(measured))
 
 
-def overview_section(curves: Curves, findings: list[Finding], sources: Sequence[Path]) -> DocumentSection:
-    names = list(dict.fromkeys(curve.name for curve in curves.series))
-    benchmarks = list(dict.fromkeys(curve.benchmark for curve in curves.series if curve.benchmark))
-    seeds = max(Counter((c.name, c.benchmark) for c in curves.series if c.origin).values(), default=0)
-    runs = f", up to {seeds} seeds each" if seeds > 1 else ", one run each" if seeds else ""
-    sentences = [f"{len(names)} line{'s' * (len(names) > 1)} on {', '.join(benchmarks) or 'one benchmark'}{runs}."]
-    if curves.source:
-        sentences.append(f"Read from {curves.source}: a transcription, so every number is approximate.")
-    sentences += _differences(findings, len(benchmarks))
-    counts = Counter(finding.verdict for finding in findings)
-    sentences.append(f"{len(findings)} findings: {', '.join(f'{counts[verdict]} {verdict}' for verdict in Conclusion)}.")
-    blocks: list[Block] = [" ".join(sentences)]
-    if len(benchmarks) > 1 and len(names) <= MAX_LINES:
-        blocks.append(_first_to_last(curves, names, benchmarks))
-    blocks += _best_of_n(curves)
+def build_running_report(
+    folders: Sequence[Path], title: str, made_with: Sequence[str] = (), next_commands: Sequence[str] = (), *, live: bool = True
+) -> Document:
+    """Builds the report of arms that run or wait. Whatever cannot be read is reported on the page.
+
+    A live page reloads itself, because it will be written again.
+    """
+    arms = [read_arm_status(folder) for folder in folders]
+    readable = [arm.path for arm in arms if arm.scores]
+    data = ReportData(readable, None, [RunFolder(path) for path in readable], arms, is_final=False)
+    if readable:
+        data.curves = _curves_so_far(readable)
+        data.measured = analyse.measure_curves(data.curves)
+        data.results = line_results(data.measured)
+    return Document(title, _sections(data, made_with, next_commands), reload_seconds=RELOAD_SECONDS if live else 0)
+
+
+def _curves_so_far(folders: Sequence[Path]) -> Curves:
+    """Reads the curves of arms that run. Items that are torn or missing leave the points as they were recorded."""
     try:
-        blocks.append(accuracy_picture(sources, finding_marks(findings)))
-        if any(curve.reader for curve in curves.series):
-            blocks.append(readers_picture(sources))
+        return load_curves(folders)
+    except UNREADABLE:
+        return run_curves([RunFolder(folder) for folder in folders], with_items=False)
+
+
+def _sections(data: ReportData, made_with: Sequence[str], next_commands: Sequence[str]) -> list[DocumentSection]:
+    sections = [
+        DocumentSection("", _answer(data)),
+        DocumentSection("Results", _results(data)),
+        DocumentSection("What cannot be told", _open_questions(data)),
+        DocumentSection("Training signals", signals_picture(data.runs)),
+        DocumentSection("Before and after", _samples(data)),
+        DocumentSection("Details", _details(data, made_with, next_commands)),
+    ]
+    return [section for section in sections if section.blocks]
+
+
+def _answer(data: ReportData) -> list[Block]:
+    """Returns what was compared, and the answer."""
+    compared: list[Block] = [Note(_compared(data))] if data.results else []
+    return [*compared, _answer_text(data)]
+
+
+def _compared(data: ReportData) -> str:
+    """Says what was compared: 5 lines x 3 seeds, 120 steps; abacus/add2, 200 items x 4 samples."""
+    lines = {result.line for result in data.results}
+    seeds = sorted({result.runs for result in data.results})
+    parts = [f"{len(lines)} line{'s' * (len(lines) > 1)}"]
+    if any(seeds):
+        parts[0] += f" x {' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))} seed{'s' * (seeds != [1])}"
+        steps = sorted({run.config().train.steps for run in data.runs})
+        parts.append(f"{' to '.join(map(str, dict.fromkeys((steps[0], steps[-1]))))} steps")
+        varied = [key for key in varying_keys([flatten(run.config()) for run in data.runs]) if key not in UNNAMED]
+        if varied and len(lines) > 1:
+            parts.append(f"which differ in {', '.join(varied[:MAX_VARIED])}")
+    return f"{', '.join(parts)}. {_benchmarks(data)}"
+
+
+def _benchmarks(data: ReportData) -> str:
+    curves = data.curves.series if data.curves else []
+    sizes = {c.benchmark: (c.n, c.k or 1) for c in curves if c.n and not c.reader}
+    named = [f"{name or 'The benchmark'}: {n} items x {k} sample{'s' * (k > 1)}" for name, (n, k) in sizes.items()]
+    if len(named) <= MAX_BENCHMARKS:
+        return "; ".join(named) + "." * bool(named)
+    items = sorted(n for n, _ in sizes.values())
+    return f"{len(named)} benchmarks of {items[0]} to {items[-1]} items."
+
+
+def _answer_text(data: ReportData) -> str:
+    status = [status_sentence(data.arms)] if data.arms and not data.is_final else []
+    if data.curves is None or (not data.findings and not data.is_final):
+        return " ".join([*status, "Claims are made when all arms are finished."])
+    return " ".join([*status, *answer(data.curves, data.findings, data.results)])
+
+
+def _results(data: ReportData) -> list[Block]:
+    """Returns the table, the figure, and what belongs to some kinds of runs only."""
+    blocks: list[Block] = []
+    shown = main_results(data.results)
+    if shown:
+        blocks += [results_table(shown), Note(RESULTS_NOTE if data.runs else "As the curve file gives them.")]
+        if len(shown) < len(data.results):
+            single = [result for result in data.results if not result.is_mean]
+            blocks.append(Details("Each benchmark", [results_table(single)]))
+    blocks += arm_blocks(data.arms)
+    if data.curves is not None:
+        blocks += best_of_n(data.curves)
+    return blocks + _figures(data) + observation_blocks(data.findings)
+
+
+def _figures(data: ReportData) -> list[Block]:
+    if data.curves is None:
+        return ["No figure: there is no eval point yet."]
+    try:
+        figures: list[Block] = [accuracy_picture(data.sources, finding_marks(data.findings))]
+        if any(curve.reader for curve in data.curves.series):
+            figures.append(readers_picture(data.sources))
     except PassusError as error:
-        blocks.append(f"No figure: {error}")
-    return DocumentSection("Overview", blocks)
+        return [f"No figure: {shorten(str(error))}"]
+    return figures
 
 
-def _differences(findings: list[Finding], benchmark_count: int) -> list[str]:
-    """Returns the tiers on a single benchmark; with several, on how many the curves are distinguishable."""
-    tiers = [finding for finding in findings if finding.id == "A7"]
-    if benchmark_count <= 1:
-        return [finding_sentence(finding) for finding in tiers]
-    different = {finding.benchmark for finding in tiers if finding.verdict is Conclusion.SUPPORTED}
-    same = {finding.benchmark for finding in tiers} - different
-    pairs = overall_pairs(findings)
-    sentences = [finding_sentence(finding) for finding in pairs] if len(pairs) <= FEW_PAIRS else []
-    if different:
-        sentences.append(f"The lines are distinguishable on {len(different)} of {benchmark_count} benchmarks.")
-    if same:
-        sentences.append(f"The lines are not distinguishable on {len(same)} of {benchmark_count} benchmarks.")
-    return sentences
-
-
-def _first_to_last(curves: Curves, names: list[str], benchmarks: list[str]) -> Table:
-    """Returns the first and last value of each curve, as means over its seeds, with one row per benchmark."""
-    rows = []
-    for benchmark in benchmarks:
-        cells = []
-        for name in names:
-            ends = [(c.y_T[0], c.y_T[-1]) for c in curves.series if (c.name, c.benchmark) == (name, benchmark) and c.points]
-            first, last = np.mean(ends, axis=0) if ends else (np.nan, np.nan)
-            cells.append(f"{share(float(first))} to {share(float(last))}" if ends else "")
-        rows.append([benchmark, *cells])
-    return Table(["first to last", *names], rows)
-
-
-def _best_of_n(curves: Curves) -> list[Block]:
-    """Returns rm@k of reward models at their last eval point, against maj@k, as means over the benchmarks."""
-    rows = []
-    for origin in dict.fromkeys(curve.origin for curve in curves.series if curve.origin):
-        evals = [point for point in RunFolder(origin.path).evals() if None not in (point.over_maj, point.efficiency_ci)]
-        last = [point for point in evals if point.step == max(point.step for point in evals)]
-        if not last:
-            continue
-        name = next(curve.name for curve in curves.series if curve.origin == origin)
-        over_maj, efficiency = (
-            intervals.macro_interval([intervals.Interval(getattr(point, key), *getattr(point, f"{key}_ci")) for point in last])
-            for key in ("over_maj", "efficiency")
-        )
-        rm, maj = (float(np.mean([getattr(p, key)[str(p.k)] for p in last])) for key in ("rm_at_k", "maj_at_k"))
-        rows.append([
-            name, share(rm), share(maj), f"{points(over_maj.mean)} {between(over_maj.low, over_maj.high)}",
-            f"{efficiency.mean:.2f} [{efficiency.low:.2f}, {efficiency.high:.2f}]",
-        ])  # fmt: skip
-    head = ["at the last eval point", "rm@k", "maj@k", "rm@k minus maj@k", "efficiency (mean@k 0, pass@k 1)"]
-    return [Table(head, rows)] if rows else []
-
-
-def finding_marks(findings: list[Finding]) -> list[Mark]:
+def finding_marks(findings: Sequence[Finding]) -> list[Mark]:
     """Returns marks for the figure: late falls, and single points that stand out."""
     marks = []
     for finding in findings:
@@ -158,24 +208,22 @@ def finding_marks(findings: list[Finding]) -> list[Mark]:
     return marks
 
 
-def axes_section(curves: Curves) -> DocumentSection:
-    """Returns axes, numbers of items and samples, and how intervals and comparisons are made."""
-    xs = [point.x for curve in curves.series for point in curve.points]
-    sentences = [f"Horizontal: {curves.x}, {step(min(xs))} to {step(max(xs))}."] if xs else []
-    sentences.append(f"Vertical: {curves.y}.")
-    benchmarks_by_size: dict[tuple[int, int], dict[str, None]] = {}
-    for curve in curves.series:
-        if curve.n:
-            benchmarks_by_size.setdefault((curve.n, curve.k or 1), {})[curve.benchmark] = None
-    items = next((curve for curve in curves.series if curve.points), curves.series[0]).items
-    for (n, k), benchmarks in benchmarks_by_size.items():
-        samples = (
-            f"with the best of {k} from a pool of {k * items.choices:.0f}" if items and items.choices else f"x {k} samples"
-        )
-        sentences.append(f"{', '.join(filter(None, benchmarks)) or 'The benchmark'}: {n} items {samples} per eval point.")
-    if items is not None:
-        sentences.append(
-            "Intervals of single values are 95 % CIs, clustered by item. Eval points of a run use the same items and the same "
-            "noise, and so do runs of one seed and suite, so they are compared item by item."
-        )
-    return DocumentSection("Axes", [" ".join(sentences)])
+def _open_questions(data: ReportData) -> list[Block]:
+    return open_questions(data.runs, data.measured, data.findings) if data.findings else []
+
+
+def _samples(data: ReportData) -> list[Block]:
+    """Shows the first run of every line."""
+    by_path = {curve.origin.path: curve.name for curve in data.curves.series if curve.origin} if data.curves else {}
+    first = {by_path.get(arm.path, arm.path.name): arm for arm in reversed(data.arms)}
+    shown = [(arm, name) for name, arm in reversed(first.items())]
+    note: list[Block] = [Note("The first run of every line.")] if len(shown) < len(data.arms) else []
+    return note + samples_blocks([arm for arm, _ in shown], [name for _, name in shown]) if data.arms else []
+
+
+def _details(data: ReportData, made_with: Sequence[str], next_commands: Sequence[str]) -> list[Block]:
+    blocks: list[Block] = []
+    if data.curves is not None:
+        blocks += curve_blocks(data.curves, data.measured, data.findings)
+    blocks += tests_blocks(data.findings)
+    return blocks + appendix_blocks(data.runs) + commands_blocks(made_with, next_commands)

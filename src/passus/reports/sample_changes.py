@@ -1,12 +1,14 @@
 """Samples before and after training: the same item and the same noise at the first and the last eval point."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from passus import formatting
 from passus.errors import PassusError
 from passus.grading.grade import BOX, Verdict, grade
 from passus.reports.arm_status import UNREADABLE, ArmStatus
-from passus.reports.document import Block, Details, Sample, SamplePair
+from passus.reports.document import Block, Details, Note, Sample, SamplePair, Table
 from passus.runs.run_folder import RunFolder
 from passus.tasks import benchmarks, dataset
 from passus.tasks.item import Item
@@ -17,35 +19,90 @@ MAX_CHARACTERS = 600
 GAINED, LOST = 3, 1
 """Examples per arm of items that became correct, and of items that became wrong."""
 
+MAX_LISTED = 100
+"""Items that are listed by number."""
 RowPair = tuple[dict[str, Any], dict[str, Any]]
 """Rows of one sample at the first eval point and at the last."""
+ItemKey = tuple[str, int]
+"""Benchmark and number of an item."""
 
 
-def sample_changes(arm: ArmStatus, *, is_open: bool) -> Details:
-    """Returns the samples of an arm that changed: all of them counted, a few of them shown."""
+@dataclass(frozen=True)
+class ArmChanges:
+    """What changed between the first and the last eval point of an arm."""
+
+    name: str
+    counts: Sequence[str]
+    """Items gained and lost, samples that became correct and wrong; empty where there is nothing to compare."""
+    example: SamplePair | None
     blocks: list[Block]
+    """All of it: sentences, the numbers of the items, and examples."""
+
+
+HEAD = ["items gained", "items lost", "samples that became correct", "that became wrong"]
+
+
+def samples_blocks(arms: Sequence[ArmStatus], names: Sequence[str]) -> list[Block]:
+    """Returns the changes of all arms as a table, one example, and the rest folded under the name of each arm."""
+    changes = [_arm_changes(arm, name) for arm, name in zip(arms, names, strict=True)]
+    counted = [arm for arm in changes if arm.counts]
+    blocks: list[Block] = []
+    if counted:
+        blocks.append(Table(["line", *HEAD], [[arm.name, *arm.counts] for arm in counted]))
+        blocks.append(Note("An item is gained where more of its samples are correct at the last eval point than at the first."))
+    shown = next((arm for arm in counted if arm.example), None)
+    if shown is not None and shown.example is not None:
+        blocks += [f"{shown.name}, the first problem that it learned to solve:", shown.example]
+    return blocks + [Details(f"{arm.name}: items and examples", arm.blocks) for arm in changes]
+
+
+def _arm_changes(arm: ArmStatus, name: str) -> ArmChanges:
     try:
-        blocks = _changes(arm)
+        return _changes(arm, name)
     except UNREADABLE as error:
-        blocks = [f"The items cannot be read: {shorten(str(error))}"]
-    return Details(arm.path.name, blocks, is_open)
+        return ArmChanges(name, [], None, [f"The items cannot be read: {shorten(str(error))}"])
 
 
-def _changes(arm: ArmStatus) -> list[Block]:
+def _changes(arm: ArmStatus, name: str) -> ArmChanges:
     first, last = (arm.scores[0].first.step, arm.scores[0].last.step) if arm.scores else (0, 0)
     if first == last:
-        return ["No second eval point yet."]
+        return ArmChanges(name, [], None, ["No second eval point yet."])
     pairs = RunFolder(arm.path).sample_pairs(first, last)
     gained = [(was, now) for was, now in pairs if not _is_correct(was) and _is_correct(now)]
     lost = [(was, now) for was, now in pairs if _is_correct(was) and not _is_correct(now)]
+    items_gained, items_lost = _items_changed(pairs)
     examples = _first_items(gained, GAINED) + _first_items(lost, LOST)
     items = _find_items(examples)
+    shown = [_sample_pair(_sample(was, first), _sample(now, last), now, items) for was, now in examples]
     summary = (
         f"From step {first} to step {last}, {len(gained)} of {len(pairs)} samples went from wrong to correct, {len(lost)} the "
-        "other way (wrong: every verdict but correct). Item and noise are the same on both sides. Shown are the first "
-        f"{GAINED} items that were gained and the first {LOST} that were lost, in the order of the benchmark."
+        "other way (wrong: every verdict but correct). Item and noise are the same on both sides."
     )
-    return [summary, *(_sample_pair(_sample(was, first), _sample(now, last), now, items) for was, now in examples)]
+    listed = [f"Items {word}: {_numbers(changed)}." for word, changed in (("gained", items_gained), ("lost", items_lost))]
+    order = f"The first {GAINED} items with a sample that became correct and the first {LOST} with one that became wrong:"
+    blocks: list[Block] = [summary, *listed, order, *shown]
+    counts = [str(len(of)) for of in (items_gained, items_lost, gained, lost)]
+    return ArmChanges(name, counts, shown[0] if gained else None, blocks)
+
+
+def _items_changed(pairs: list[RowPair]) -> tuple[list[ItemKey], list[ItemKey]]:
+    """Returns the items of which more samples are correct than before, and those of which fewer are."""
+    change: dict[ItemKey, int] = {}
+    for was, now in pairs:
+        key = (now["benchmark"], now["item"])
+        change[key] = change.get(key, 0) + int(_is_correct(now)) - int(_is_correct(was))
+    return [key for key, by in change.items() if by > 0], [key for key, by in change.items() if by < 0]
+
+
+def _numbers(items: list[ItemKey]) -> str:
+    """Lists items by benchmark and number, the first ones where there are many."""
+    if not items:
+        return "none"
+    by_benchmark: dict[str, list[int]] = {}
+    for benchmark, item in items[:MAX_LISTED]:
+        by_benchmark.setdefault(benchmark, []).append(item)
+    text = "; ".join(f"{benchmark} {', '.join(map(str, numbers))}" for benchmark, numbers in by_benchmark.items())
+    return text + (f" and {len(items) - MAX_LISTED} more" if len(items) > MAX_LISTED else "")
 
 
 def _is_correct(row: dict[str, Any]) -> bool:

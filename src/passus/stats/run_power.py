@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from passus.stats.accuracy_noise import AccuracyNoise, EvalSize
 from passus.stats.power import detectable_ratio
-from passus.stats.run_spread import UNLIKE_LEVEL, cochran_p
+from passus.stats.run_spread import are_unlike
 
 DRAWS = 20_000
 MAX_VALUES = 4_000_000
@@ -75,9 +75,9 @@ def _thresholds(test: PlannedTest) -> np.ndarray:
     draws = int(np.clip(MAX_VALUES // test.arms, 1000, DRAWS))
     variances_RA = np.maximum(rng.chisquare(df, (draws, test.arms)) / df, 1e-300) * test.noise.of_run(test.size)
     least = test.noise.of_item(test.size) / test.size.items
-    own_RA, df_A = np.maximum(variances_RA[:, :2], least) / test.seeds, np.full(test.arms, df)
+    own_RA = np.maximum(variances_RA[:, :2], least) / test.seeds
     welch_df_R = own_RA.sum(1) ** 2 / (own_RA**2 / df).sum(1)
-    is_unlike_R = cochran_p(variances_RA, df_A) < UNLIKE_LEVEL
+    is_unlike_R = are_unlike(variances_RA, df)
     variance_R = np.where(is_unlike_R, own_RA.sum(1), 2 * variances_RA.mean(1) / test.seeds)
     df_R = np.where(is_unlike_R, welch_df_R, test.arms * df)
     of_items_R = ndtri(test.alpha / 2) ** 2 * _item_variances(test, rng, draws)

@@ -1,0 +1,222 @@
+"""The answer of a report in at most three sentences: what is shown about the lines, what they did, and how sure that is.
+
+Only claims about configurations, with runs as the unit, say which line is better. With one run per line the answer says that
+this cannot be told, and what would tell it.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+from passus.analysis.finding import OVERALL, Conclusion, Finding, Scope
+from passus.formatting import between, share
+from passus.reports.line_results import LineResult
+from passus.runs.curve import Curves
+from passus.stats.run_spread import MIN_RUNS
+
+NAMED = 4
+"""Lines that a sentence names; more are counted."""
+LINE_WORDS = {1: "The line", 2: "Both lines"}
+
+
+def answer(curves: Curves, findings: Sequence[Finding], results: Sequence[LineResult]) -> list[str]:
+    """Returns the answer, from the findings of a finished analysis."""
+    main = main_results(results)
+    if not main:
+        return ["There is nothing to compare: no eval point has a value."]
+    if not any(result.runs for result in main):
+        return _of_a_text(curves, findings, main)
+    if len({result.line for result in main}) == 1:
+        return _of_one_line(findings, main)
+    if min(result.runs for result in main) < MIN_RUNS:
+        return _of_checkpoints(findings, main)
+    return _of_configurations(findings, main)
+
+
+def main_results(results: Sequence[LineResult]) -> list[LineResult]:
+    """Returns the results that the answer is about: means over benchmarks where there are several."""
+    means = [result for result in results if result.is_mean]
+    return means or list(results)
+
+
+# One line.
+
+
+def _of_one_line(findings: Sequence[Finding], results: Sequence[LineResult]) -> list[str]:
+    result = results[0]
+    where = f" on {result.benchmark}" if result.benchmark else ""
+    sentences = [f"{result.line} goes from {share(result.start.mean)} to {_value(result)}{where}."]
+    sentences += _course(findings, results)
+    runs = f"{result.runs} runs" if result.runs > 1 else "One run"
+    return [*sentences, f"{runs} of one line: nothing is compared."]
+
+
+def _course(findings: Sequence[Finding], results: Sequence[LineResult]) -> list[str]:
+    """Says how the curves end: the fall, else the plateau, else whether they still rise."""
+    panels = {result.benchmark for result in results}
+    supported = {f.id: f for f in findings if f.verdict is Conclusion.SUPPORTED and f.benchmark in panels}
+    known = next((supported[id] for id in ("A3", "A2") if id in supported), None)
+    if known is not None:
+        return [first_sentence(known.sentence)]
+    return ["No plateau is shown at the end, and no fall."] if any(f.id == "A2" for f in findings) else []
+
+
+def first_sentence(text: str) -> str:
+    """Returns the text up to the first full stop that ends a sentence."""
+    head, found, _ = text.partition(". ")
+    return head + "." if found else text
+
+
+def _value(result: LineResult) -> str:
+    low, high = result.end.low, result.end.high
+    return share(result.end.mean) + ("" if low != low else f" [{share(low)}, {share(high)}]")
+
+
+# Several lines.
+
+
+def _of_checkpoints(findings: Sequence[Finding], results: Sequence[LineResult]) -> list[str]:
+    """Answers for lines of which one has a single run."""
+    pairs = [f for f in findings if f.id == "A6" and f.p is not None and f.benchmark in {r.benchmark for r in results}]
+    differ = sum(f.verdict is Conclusion.SUPPORTED for f in pairs)
+    sentences = [
+        "Which line is better cannot be told: a line has one run, and another seed would move its end by a point or two.",
+        _movement(results),
+    ]
+    if pairs:
+        verb = "differs" if differ == 1 or len(pairs) == 1 else "differ"
+        sentences.append(f"As checkpoints, on items like these, {_of(differ, len(pairs))} of lines {verb} at the end.")
+    return sentences
+
+
+def _of(count: int, total: int) -> str:
+    if total == 1:
+        return "the pair" if count else "no pair"
+    return f"{count} of {total} pairs" if count else f"none of {total} pairs"
+
+
+def _of_configurations(findings: Sequence[Finding], results: Sequence[LineResult]) -> list[str]:
+    panels = list(dict.fromkeys(result.benchmark for result in results))
+    sentences = [_ranking(findings, [r for r in results if r.benchmark == panel], panels) for panel in panels[:2]]
+    sized = next((f for f in findings if _is_size_claim(f, panels)), None)
+    if sized is not None:
+        ends = sorted((r for r in results if r.benchmark == panels[0]), key=lambda r: r.end.mean)
+        sentences = [f"Larger models end higher: from {_named_end(ends[0])} to {_named_end(ends[-1])}."] + sentences[:1]
+    elif len(panels) == 1:
+        sentences.append(_movement(results))
+    seeds = sorted({result.runs for result in results})
+    runs = f"{seeds[0]} runs" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} runs"
+    tests = sum(f.q is not None for f in findings)
+    return [*sentences[:2], f"Runs are the unit, {runs} per line; claims hold after correction for {tests} tests."]
+
+
+def _is_size_claim(finding: Finding, panels: Sequence[str]) -> bool:
+    is_shown = finding.verdict is Conclusion.SUPPORTED and finding.scope is Scope.CONFIGURATION
+    return finding.id == "A12" and is_shown and finding.benchmark in panels
+
+
+def _ranking(findings: Sequence[Finding], results: Sequence[LineResult], panels: Sequence[str]) -> str:
+    """Says which line ends highest on one panel, and above which others that is shown."""
+    (panel,) = {result.benchmark for result in results}
+    ordered = sorted(results, key=lambda result: -result.end.mean)
+    pairs = {f.series: f for f in findings if f.id == "A6" and f.benchmark == panel and f.scope is Scope.CONFIGURATION}
+    best = ordered[0]
+    shown = [other for other in ordered[1:] if _is_shown(pairs, best, other)]
+    open_ = [other for other in ordered[1:] if other not in shown]
+    where = f"{_panel_words(panel)}: " if len(panels) > 1 else ""
+    if not shown:
+        separated = [(a, b) for a, b in combinations(ordered, 2) if _is_shown(pairs, a, b)]
+        if separated:
+            a, b = max(separated, key=lambda pair: pair[0].end.mean - pair[1].end.mean)
+            return (
+                f"{where}{best.line} has the highest mean, but only {a.line} above {b.line} is shown, by {_gap(pairs, a, b)}."
+            )
+        return f"{where}No line is shown to end above another: the ends lie between {share(ordered[-1].end.mean)} and " + (
+            f"{share(best.end.mean)}."
+        )
+    rest = f"; it is not shown to end above {_names(open_)}" if open_ else ""
+    return f"{where}{best.line} ends highest, at {_value(best)}, {_gaps(pairs, best, shown)}{rest}."
+
+
+def _panel_words(panel: str) -> str:
+    """Names a panel where an answer is about several: the temperature, where they are means over the same benchmarks."""
+    return panel.removeprefix(f"{OVERALL}, ").capitalize() if panel.startswith(OVERALL) else panel
+
+
+def _is_shown(pairs: dict[str, Finding], a: LineResult, b: LineResult) -> bool:
+    finding = _pair(pairs, a, b)
+    return finding is not None and finding.verdict is Conclusion.SUPPORTED
+
+
+def _pair(pairs: dict[str, Finding], a: LineResult, b: LineResult) -> Finding | None:
+    return pairs.get(f"{a.line} and {b.line}") or pairs.get(f"{b.line} and {a.line}")
+
+
+def _gap(pairs: dict[str, Finding], a: LineResult, b: LineResult) -> str:
+    """Returns the difference of a shown pair with its 95 % interval: 35.4 points [32.0, 38.7]."""
+    finding = _pair(pairs, a, b)
+    assert finding is not None
+    gap = f"{100 * (a.end.mean - b.end.mean):.1f} points"
+    if finding.low is None or finding.high is None:
+        return gap
+    sign = 1 if finding.series.startswith(f"{a.line} and ") else -1
+    return f"{gap} {between(*sorted((sign * finding.low, sign * finding.high)))}"
+
+
+def _gaps(pairs: dict[str, Finding], best: LineResult, others: Sequence[LineResult]) -> str:
+    if len(others) <= NAMED:
+        return "above " + _listed([f"{other.line} by {_gap(pairs, best, other)}" for other in others])
+    gaps = [100 * (best.end.mean - other.end.mean) for other in others]
+    return f"above {len(others)} others by {min(gaps):.1f} to {max(gaps):.1f} points"
+
+
+def _names(results: Sequence[LineResult]) -> str:
+    return _listed([result.line for result in results]) if len(results) <= NAMED else f"{len(results)} others"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _named_end(result: LineResult) -> str:
+    return f"{_value(result)} ({result.line})"
+
+
+def _movement(results: Sequence[LineResult]) -> str:
+    """Says what the lines did from start to end, as a range over them; over the first panel where there are several."""
+    shown = [result for result in results if result.benchmark == results[0].benchmark]
+    starts, ends = ([getattr(r, name).mean for r in shown] for name in ("start", "end"))
+    count = len(shown)
+    subject = LINE_WORDS.get(count, f"All {count} lines")
+    lowest, highest = min(shown, key=_end), max(shown, key=_end)
+    first = f"at {share(starts[0])}" if min(starts) == max(starts) else f"between {share(min(starts))} and {share(max(starts))}"
+    last = f"between {share(_end(lowest))} ({lowest.line}) and {share(_end(highest))} ({highest.line})"
+    last = f"at {share(_end(lowest))}" if count == 1 else last
+    they = "it starts {} and ends {}" if count == 1 else "they start {} and end {}"
+    if all(end > start for start, end in zip(starts, ends, strict=True)):
+        return f"{subject} rise{'s' * (count == 1)}: {they.format(first, last)}."
+    return f"{they[:1].upper()}{they[1:]}.".format(first, last)
+
+
+def _end(result: LineResult) -> float:
+    return result.end.mean
+
+
+# Curves that were read from a text.
+
+
+def _of_a_text(curves: Curves, findings: Sequence[Finding], results: Sequence[LineResult]) -> list[str]:
+    count = len({result.line for result in results})
+    source = f" read from {Path(curves.source).name}" if curves.source else ""
+    sentences = [f"{count} line{'s' * (count > 1)}{source}. {_movement(results)}"]
+    has_counts = any(curve.n for curve in curves.series)
+    sentences.append(
+        "The numbers of items bound the noise; the items themselves are unknown, so little can be tested."
+        if has_counts
+        else "Points without their items have an unknown noise, so no difference between lines can be tested."
+    )
+    claims = [f for f in findings if f.id == "A15"]
+    against = sum(f.verdict is Conclusion.NOT_SUPPORTED for f in claims)
+    if claims:
+        sentences.append(f"{against} of {len(claims)} claims of the text disagree with its own numbers.")
+    return sentences
