@@ -73,7 +73,7 @@ def test_seeds_become_a_mean_with_a_t_interval(tmp_path):
     half = 4.302653 * 0.1 / 3**0.5
     assert [mean.points[0].y, mean.points[0].low, mean.points[0].high] == pytest.approx([0.3, 0.3 - half, 0.3 + half])
     assert mean.points[1].low == pytest.approx(0.5) == mean.points[1].high
-    assert "t interval of the mean over seeds, n = 3" in figure.note and "items" not in figure.note
+    assert "t interval over seeds, n = 3" in figure.note and "items" not in figure.note
     export.draw(figure, tmp_path / "x.png")
 
 
