@@ -48,7 +48,7 @@ def difference_to(made: Figure, sources: Sequence[Path], baseline: str, lines: L
         table = _Table([s for s in members if s.panel in panels], panels, names, outcomes)
         for name in names:
             if name != baseline and (points := table.difference(name, baseline, planned, used)):
-                like = next(s for s in made.series if _line(s) == name and not s.faint)
+                like = next(s for s in made.series if (_line(s), s.panel) == (name, panels[0]) and not s.faint)
                 series.append(replace(like, name=name, line="", panel=panel, points=points, share=False, fit=None))
     if not series:
         raise UsageError(f"no eval point is common to {baseline} and another line", expected="runs with the same eval.every")
@@ -95,6 +95,7 @@ class _Table:
             name: {panel: [s for s in members if (_line(s), s.panel) == (name, panel)] for panel in panels} for name in names
         }
         self.points = {id(s): {_key(p): p for p in s.points if not math.isnan(p.y)} for s in members}
+        self.shares = all(s.share for s in members)
         self.unlike_p = self._unlike_p()
 
     def _unlike_p(self) -> float:
@@ -162,7 +163,8 @@ class _Table:
         if difference is None:
             return mean, (None, None), NONE
         interval = look_interval(difference, planned or 1)
-        return mean, (interval.low, interval.high), unit
+        low, high = interval.low, interval.high
+        return mean, (max(-1.0, low), min(1.0, high)) if self.shares else (low, high), unit
 
     def _sides(self, name: str, baseline: str, key: float) -> "list[tuple[np.ndarray, np.ndarray]]":
         """Returns the item means of both lines on every benchmark; none where a run has not recorded the same items."""

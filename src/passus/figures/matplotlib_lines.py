@@ -119,7 +119,7 @@ def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
         elif s.reference:
             draw_line(ax, points, s.style, linewidth=1.2, zorder=1.5, label=label, markersize=4, markevery=every)
         else:
-            width = (2.2 if s.seeds else 1.4 if len(points) <= LONG else 0.9) * scale
+            width = (1.9 if s.seeds else 1.4 if len(points) <= LONG else 0.9) * scale
             size = MARKER_SIZES.get(s.style.marker, 5) * scale
             if figure.kind == "signals":  # many points in small panels: few and small markers, at other steps for each line
                 width, size = 0.6 * width, 0.7 * size
@@ -151,7 +151,7 @@ def _draw_profile(ax: Any, s: Series, points: Sequence[PlotPoint], shift: float,
 def _draw_path(ax: Any, s: Series, scale: float) -> None:
     """Draws a line with its first point hollow and its last filled."""
     size = MARKER_SIZES.get(s.style.marker, 5) * scale * 1.3
-    draw_line(ax, s.points, s.style, linewidth=1.2 * scale, marker=".", markersize=3 * scale, alpha=0.8)
+    draw_line(ax, s.points, s.style, linewidth=1.2 * scale, marker=".", markersize=3 * scale, markeredgewidth=0, alpha=0.8)
     for point, face, label in ((s.points[0], "white", None), (s.points[-1], s.style.colour, s.name if line_of(s) else None)):
         look = {"markerfacecolor": face, "markeredgecolor": s.style.colour, "markeredgewidth": 1.1 * scale, "markersize": size}
         draw_line(ax, [point], s.style, linewidth=1.2 * scale, label=label, zorder=3, **look)
