@@ -32,7 +32,7 @@ def curves_note(series: Sequence[Series]) -> str:
     if any(not s.origin for s in banded):
         notes.append("band of a curve file: as the file gives it")
     if any(s.approximate for s in series):
-        which = "all values" if all(s.approximate for s in series) else "dotted and gray"
+        which = "all values" if all(s.approximate for s in series) else "gray"
         notes.append(f"{which}: read off a chart, so approximate")
     return "\n".join(notes)
 

@@ -169,7 +169,7 @@ def set_title(ax: Any, figure: Figure, panel: str, margin: float, sheet: Sheet) 
     """Sets the title of a panel. A single panel has the figure's title too. Totals are bold, except in a figure of curves."""
     weight = "bold" if figure.kind in ("grid", "heatmap") and TOTAL_PANEL.match(panel) else "normal"
     columns = ax.get_subplotspec().get_gridspec().ncols
-    own = "" if panel == figure.y else panel
+    own = "" if panel.casefold() == figure.y.casefold() else panel  # the axis has that name
     title = ": ".join(filter(None, [figure.title, own])) if len(figure.panels) == 1 else panel
     ax.set_title(wrapped(title, ax.figure.get_figwidth() / columns - margin, sheet.type + 1), fontweight=weight)
 
