@@ -104,7 +104,7 @@ def test_a_run_that_is_named_twice_is_read_once(tmp_path):
     assert len(kinds.curves([tmp_path / "r", tmp_path / "r/a"]).series) == 1
 
 
-def test_references_are_dotted_gray_and_in_the_background(tmp_path):
+def test_references_are_gray_and_in_the_background(tmp_path):
     make_run(tmp_path / "r/a")
     file = curve_file(tmp_path / "ref.json", {("Paper", "abacus/add2"): [0.1, 0.4], ("Other", ""): [0.2], ("No", "b"): [0.2]})
     figure = kinds.curves([tmp_path / "r"], references=[file])

@@ -117,7 +117,9 @@ def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
         elif s.faint:
             draw_line(ax, points, s.style, linewidth=0.7 * scale, alpha=0.5, marker=None)
         elif s.reference:
-            draw_line(ax, points, s.style, linewidth=1.2 * scale, zorder=1.5, label=label, markersize=4 * scale, markevery=every)
+            draw_line(
+                ax, points, s.style, linewidth=1.2 * scale, zorder=1.5, label=label, markersize=4 * scale, markevery=every
+            )
         else:
             width = (1.9 if s.seeds else 1.4 if len(points) <= LONG else 0.9) * scale
             size = MARKER_SIZES.get(s.style.marker, 5) * scale
