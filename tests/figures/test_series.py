@@ -73,7 +73,7 @@ def test_seeds_become_a_mean_with_a_t_interval(tmp_path):
     half = 4.302653 * 0.1 / 3**0.5
     assert [mean.points[0].y, mean.points[0].low, mean.points[0].high] == pytest.approx([0.3, 0.3 - half, 0.3 + half])
     assert mean.points[1].low == pytest.approx(0.5) == mean.points[1].high
-    assert "t interval of the mean over seeds, n = 3" in figure.note and "items" not in figure.note
+    assert "t interval over seeds, n = 3" in figure.note and "items" not in figure.note
     export.draw(figure, tmp_path / "x.png")
 
 
@@ -104,7 +104,7 @@ def test_a_run_that_is_named_twice_is_read_once(tmp_path):
     assert len(kinds.curves([tmp_path / "r", tmp_path / "r/a"]).series) == 1
 
 
-def test_references_are_dotted_gray_and_in_the_background(tmp_path):
+def test_references_are_gray_and_in_the_background(tmp_path):
     make_run(tmp_path / "r/a")
     file = curve_file(tmp_path / "ref.json", {("Paper", "abacus/add2"): [0.1, 0.4], ("Other", ""): [0.2], ("No", "b"): [0.2]})
     figure = kinds.curves([tmp_path / "r"], references=[file])

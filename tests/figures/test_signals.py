@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from helpers.figure_runs import make_run, style_by_line
+from helpers.figure_runs import curve_file, make_run, style_by_line
 from passus.errors import UsageError
 from passus.figures import kinds, matplotlib_render
 from passus.figures.signals import training_signals
@@ -74,6 +74,9 @@ def test_no_metrics_make_an_empty_figure_that_plot_refuses(tmp_path):
     assert training_signals([run]).series == []
     with pytest.raises(UsageError, match="no training signals"):
         kinds.figure([tmp_path], "signals")
+    file = curve_file(tmp_path / "c.json", {("A", "b"): [0.1]})
+    with pytest.raises(UsageError, match="no training signals"):
+        kinds.figure([make_run(tmp_path / "b").path, file], "signals")
 
 
 def test_a_centred_mean_keeps_a_straight_line_and_gaps():

@@ -113,6 +113,18 @@ def test_colours_are_distinguishable_without_a_cone(palette, seen):
         assert np.linalg.norm(lab(one, SEEN[seen]) - lab(other, SEEN[seen])) > 12, (one, other)
 
 
+def test_gray_references_are_told_apart_by_dashes_and_markers():
+    looks = [styles.reference_style(n) for n in range(len(styles.REFERENCES))]
+    assert len({str(look.dash) for look in looks}) == len({look.marker for look in looks}) == len(looks)
+    assert all(look.dash != "-" and len({look.colour[i : i + 2] for i in (1, 3, 5)}) == 1 for look in looks)
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_neighbouring_sizes_are_distinguishable_without_a_cone(seen):
+    for one, other in itertools.pairwise(styles.ramp(6)):
+        assert np.linalg.norm(lab(one, SEEN[seen]) - lab(other, SEEN[seen])) > 8, (one, other)
+
+
 def test_markers_of_families_differ():
     markers = [styles.LIVE[1], *(marker for _, marker in styles.FAMILIES.values())]
     assert len(set(markers)) == len(markers)

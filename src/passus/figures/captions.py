@@ -26,16 +26,13 @@ def curves_note(series: Sequence[Series]) -> str:
     banded = [s for s in series if not s.seeds and not s.faint and any(p.low is not None for p in s.points)]
     notes = [shared] if (shared := shared_note(series)) else []
     if seeds:
-        notes.append(
-            "thick line: mean over seeds, at the steps that all of them have; thin lines: single seeds; "
-            + _seed_band(series, seeds)
-        )
+        notes.append("thick: mean over seeds, at the steps that all have; thin: single seeds; " + _seed_band(series, seeds))
     if any(s.origin for s in banded):
         notes.append(f"band{' of a single run' if seeds else ''}: {ITEM_BAND}")
     if any(not s.origin for s in banded):
         notes.append("band of a curve file: as the file gives it")
     if any(s.approximate for s in series):
-        which = "all values" if all(s.approximate for s in series) else "dotted and gray"
+        which = "all values" if all(s.approximate for s in series) else "gray"
         notes.append(f"{which}: read off a chart, so approximate")
     return "\n".join(notes)
 
@@ -44,9 +41,9 @@ def _seed_band(series: Sequence[Series], seeds: str) -> str:
     """Explains the band of means over seeds, and that few seeds have none."""
     have = [any(p.low is not None for p in s.points) for s in series if s.seeds and s.points]
     if not any(have):
-        return f"n = {seeds} seeds{', too few for a band' if seeds == '2' else ''}"
+        return f"n = {seeds}{', too few for a band' if seeds == '2' else ''}"
     few = "; no band with two" if not all(have) else ""
-    return f"band: 95 % t interval of the mean over seeds, n = {seeds}{few}"
+    return f"band: 95 % t interval over seeds, n = {seeds}{few}"
 
 
 def profile_note(series: Sequence[Series]) -> str:

@@ -8,7 +8,7 @@ Shapes: S runs of a line, Q items, or their clusters where the benchmark has som
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,18 +32,6 @@ RUNS, ITEMS, NONE = "runs", "items", "none"
 Outcomes = Mapping[tuple[Origin, str], ItemOutcomes]
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """The runs of one line on one benchmark at one eval point."""
-
-    ends_S: list[float]
-    means_SQ: "np.ndarray | None"
-    """Item means, where all lines recorded the same items."""
-    seeds: list[int]
-    blocked: bool
-    """Whether the runs were planned to be compared within seeds."""
-
-
 def difference_to(made: Figure, sources: Sequence[Path], baseline: str, lines: LineOptions) -> Figure:
     """Returns every other line of a figure of curves minus the baseline, one panel per benchmark, and their average."""
     members = [s for s in made.series if not s.seeds and not s.reference and not TOTAL_PANEL.match(s.panel)]
@@ -60,7 +48,7 @@ def difference_to(made: Figure, sources: Sequence[Path], baseline: str, lines: L
         table = _Table([s for s in members if s.panel in panels], panels, names, outcomes)
         for name in names:
             if name != baseline and (points := table.difference(name, baseline, planned, used)):
-                like = next(s for s in made.series if _line(s) == name and not s.faint)
+                like = next(s for s in made.series if (_line(s), s.panel) == (name, panels[0]) and not s.faint)
                 series.append(replace(like, name=name, line="", panel=panel, points=points, share=False, fit=None))
     if not series:
         raise UsageError(f"no eval point is common to {baseline} and another line", expected="runs with the same eval.every")
@@ -107,6 +95,34 @@ class _Table:
             name: {panel: [s for s in members if (_line(s), s.panel) == (name, panel)] for panel in panels} for name in names
         }
         self.points = {id(s): {_key(p): p for p in s.points if not math.isnan(p.y)} for s in members}
+        self.shares = all(s.share for s in members)
+        self.unlike_p = self._unlike_p()
+
+    def _unlike_p(self) -> float:
+        """Returns the p-value for unlike spreads at any eval point (Bonferroni): one decision for a whole panel, because a band
+        whose spread is pooled at one point and not at the next would jump."""
+        keys = {key for name in self.runs for key in self._keys(name)}
+        ps = [spread.unlike_p for key in keys if not math.isnan((spread := self._spread(self._at(key), key)).unlike_p)]
+        return min(1.0, len(keys) * min(ps)) if ps else math.nan
+
+    def _at(self, key: float) -> list[str]:
+        """Returns the lines that have a value at an eval point."""
+        return [name for name in self.runs if key in self._keys(name)]
+
+    def _ends(self, name: str, key: float) -> list[float]:
+        """Returns the mean over benchmarks of each run of a line."""
+        own = [[self.points[id(s)][key].y for s in self.runs[name][panel]] for panel in self.panels]
+        return [sum(values) / len(own) for values in zip(*own, strict=True)]
+
+    def _spread(self, names: Sequence[str], key: float) -> "RunSpread":
+        """Measures the spread between runs; within seeds where all runs were planned so (eval.block_by_seed)."""
+        from passus.stats.run_spread import blocked_spread, run_spread
+
+        ends = [self._ends(name, key) for name in names]
+        origins = [[s.origin for s in self.runs[name][self.panels[0]] if s.origin] for name in names]
+        if all(origins) and all(BLOCKED in origin.settings for own in origins for origin in own):
+            return blocked_spread(ends, [[origin.seed for origin in own] for own in origins]) or run_spread(ends)
+        return run_spread(ends)
 
     def difference(self, name: str, baseline: str, planned: int | None, used: set[str]) -> list[PlotPoint]:
         """Returns a line minus the baseline at all eval points that both have; `used` collects the units of the intervals."""
@@ -114,8 +130,7 @@ class _Table:
         for key in self._keys(name):
             if key not in self._keys(baseline):
                 continue
-            names = [n for n in self.runs if key in self._keys(n)]
-            mean, interval, unit = self._compare(names, names.index(name), names.index(baseline), key, planned)
+            mean, interval, unit = self._compare(name, baseline, key, planned)
             used.add(unit)
             own = [self.points[id(s)][key] for s in self.runs[name][self.panels[0]]]
             points.append(PlotPoint(sum(p.x for p in own) / len(own), mean, *interval, step=own[0].step))
@@ -129,40 +144,51 @@ class _Table:
         return [key for key in self.points[id(series[0])] if all(key in self.points[id(s)] for s in series)]
 
     def _compare(
-        self, names: Sequence[str], a: int, b: int, key: float, planned: int | None
+        self, name: str, baseline: str, key: float, planned: int | None
     ) -> tuple[float, tuple[float | None, float | None], str]:
-        import numpy as np
-
+        """Returns the difference at one eval point, its interval, and the unit of that interval."""
         from passus.stats.looks import look_interval
-        from passus.stats.run_spread import MIN_RUNS
+        from passus.stats.run_spread import MIN_RUNS, macro_item_variance, run_difference
 
-        cells = [[self._cell(name, panel, key) for panel in self.panels] for name in names]
-        ends = [np.mean([cell.ends_S for cell in own], axis=0).tolist() for own in cells]
-        mean = float(np.mean(ends[a]) - np.mean(ends[b]))
-        unit = RUNS if min(len(ends[a]), len(ends[b])) >= MIN_RUNS else ITEMS
-        difference = _over_runs(cells, ends, a, b) if unit == RUNS else _over_items(cells[a], cells[b], mean)
+        names = self._at(key)
+        ends, a, b = [self._ends(n, key) for n in names], names.index(name), names.index(baseline)
+        mean = sum(ends[a]) / len(ends[a]) - sum(ends[b]) / len(ends[b])
+        sides = self._sides(name, baseline, key)
+        difference: RunDifference | None
+        if min(len(ends[a]), len(ends[b])) >= MIN_RUNS:
+            spread = replace(self._spread(names, key), unlike_p=self.unlike_p)
+            difference, unit = run_difference(spread, ends, a, b, macro_item_variance(sides) if sides else 0.0), RUNS
+        else:
+            difference, unit = _over_items(sides, mean), ITEMS
         if difference is None:
             return mean, (None, None), NONE
         interval = look_interval(difference, planned or 1)
-        return mean, (interval.low, interval.high), unit
+        low, high = interval.low, interval.high
+        return mean, (max(-1.0, low), min(1.0, high)) if self.shares else (low, high), unit
 
-    def _cell(self, name: str, panel: str, key: float) -> _Cell:
+    def _sides(self, name: str, baseline: str, key: float) -> "list[tuple[np.ndarray, np.ndarray]]":
+        """Returns the item means of both lines on every benchmark; none where a run has not recorded the same items."""
+        sides = []
+        for panel in self.panels:
+            runs = [self.runs[line][panel] for line in (name, baseline)]
+            first = self.outcomes.get((runs[0][0].origin, panel)) if runs[0][0].origin else None
+            means = [self._item_means(own, panel, key, first) for own in runs]
+            if means[0] is None or means[1] is None:
+                return []
+            sides.append((means[0], means[1]))
+        return sides
+
+    def _item_means(self, runs: Sequence[Series], panel: str, key: float, like: ItemOutcomes | None) -> "np.ndarray | None":
         import numpy as np
 
         from passus.stats.clusters import unit_values
 
-        runs = self.runs[name][panel]
         items = [self.outcomes.get((s.origin, panel)) if s.origin else None for s in runs]
-        first = next((own for (_, at), own in self.outcomes.items() if at == panel), None)
-        known = [own for own in items if own is not None and first is not None and own.same_as(first) and key in own.steps_T]
-        means_SQ = None
-        if first is not None and len(known) == len(runs):
-            at = [own.at(first.item_Q, [int(key)]) for own in known]
-            means_SQ = np.array([unit_values(own.means_TQ, own.cluster_Q)[0] for own in at])
-        origins = [s.origin for s in runs if s.origin]
-        blocked = bool(origins) and all(BLOCKED in origin.settings for origin in origins)
-        ends_S = [self.points[id(s)][key].y for s in runs]
-        return _Cell(ends_S, means_SQ, [origin.seed for origin in origins], blocked)
+        known = [own for own in items if own is not None and like is not None and own.same_as(like) and key in own.steps_T]
+        if like is None or len(known) < len(runs):
+            return None
+        at = [own.at(like.item_Q, [int(key)]) for own in known]
+        return np.array([unit_values(own.means_TQ, own.cluster_Q)[0] for own in at])
 
 
 def _key(p: PlotPoint) -> float:
@@ -170,32 +196,14 @@ def _key(p: PlotPoint) -> float:
     return p.step or p.x
 
 
-def _over_runs(cells: Sequence[Sequence[_Cell]], ends: list[list[float]], a: int, b: int) -> "RunDifference":
-    from passus.stats.run_spread import macro_item_variance, run_difference
-
-    sides = [(one.means_SQ, other.means_SQ) for one, other in zip(cells[a], cells[b], strict=True)]
-    known = [(one, other) for one, other in sides if one is not None and other is not None]
-    items = macro_item_variance(known) if len(known) == len(sides) else 0.0
-    return run_difference(_spread([own[0] for own in cells], ends), ends, a, b, items)
-
-
-def _spread(cells: Sequence[_Cell], ends: list[list[float]]) -> "RunSpread":
-    """Measures the spread between runs; within seeds where all runs were planned so (eval.block_by_seed)."""
-    from passus.stats.run_spread import blocked_spread, run_spread
-
-    blocked = blocked_spread(ends, [cell.seeds for cell in cells]) if all(cell.blocked for cell in cells) else None
-    return blocked or run_spread(ends)
-
-
-def _over_items(mine: Sequence[_Cell], theirs: Sequence[_Cell], mean: float) -> "RunDifference | None":
+def _over_items(sides: "Sequence[tuple[np.ndarray, np.ndarray]]", mean: float) -> "RunDifference | None":
     """Compares two lines item by item; None where they have no items in common, or one item only."""
     import numpy as np
 
     from passus.stats.run_spread import RunDifference
 
-    sides = [(one.means_SQ, other.means_SQ) for one, other in zip(mine, theirs, strict=True)]
-    differences = [one.mean(0) - other.mean(0) for one, other in sides if one is not None and other is not None]
-    if len(differences) < len(sides) or min(map(len, differences)) < 2:
+    differences = [one.mean(0) - other.mean(0) for one, other in sides]
+    if not differences or min(map(len, differences)) < 2:
         return None
     parts = np.array([d_Q.var(ddof=1) / len(d_Q) for d_Q in differences])
     df = np.array([len(d_Q) - 1 for d_Q in differences])
@@ -208,7 +216,7 @@ def _notes(used: set[str], planned: int | None) -> list[str]:
     if planned:
         each = f"that holds at all {planned} planned eval points together, because runs still train"
     words = {
-        RUNS: "runs are the unit, with their spread pooled over all lines",
+        RUNS: "runs are the unit",
         ITEMS: "paired over items, so it tells checkpoints apart and not configurations",
         NONE: "no band: one run, and no items in common",
     }

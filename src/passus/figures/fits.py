@@ -40,7 +40,7 @@ def with_fits(figure: Figure) -> Figure:
     named = [_described(figure, s, level, doubt) for s, _, level, doubt in fits]
     if len(named) > MAX_NAMED:
         named = [*named[:MAX_NAMED], f"{len(named) - MAX_NAMED} more in the data (.csv)"]
-    note = figure.note.replace("thick line", "points", 1)  # in its place stands the fit
+    note = figure.note.replace("thick:", "points:", 1)  # in its place stands the fit
     notes = ["smooth line: sigmoid fit, dashed beyond the last eval point; bar at the right: 95 % CI of the level it tends to"]
     if any(s.seeds for s, *_ in fits):
         notes[0] += ", with the spread between seeds"

@@ -246,8 +246,9 @@ def solved(sources: Sequence[Path], x: str = "step", title: str | None = None) -
 def signals(sources: Sequence[Path], x: str = "step", title: str | None = None, lines: LineOptions = ALL_LINES) -> Figure:
     """Returns the training signals of runs, one panel each."""
     check_x(x)
-    made = training_signals(find_sources(sources)[0], x, title, lines)
-    if not made.series:
+    runs, files = find_sources(sources)
+    made = training_signals(runs, x, title, lines)
+    if not made.series or files:
         raise UsageError(f"no training signals in {', '.join(map(str, sources))}", expected="runs that have trained a step")
     return made
 

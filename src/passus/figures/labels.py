@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from passus.figures.spec import Series
-from passus.runs.origin import Origin
+from passus.runs.origin import SIZE, Origin
 
 
 def short_names(lines: Sequence[Sequence[Origin]], names: Sequence[str]) -> list[str]:
@@ -30,4 +30,5 @@ def _without(model: str, shared: Sequence[str]) -> str:
 def shared_note(series: Sequence[Series]) -> str:
     """Says what all models have in common and the labels leave out; empty where they have nothing in common."""
     shared = shared_parts([s.origin.model for s in series if s.origin])
-    return f"all models: {', '.join(shared)}" if shared else ""
+    words = [f"{part} parameters" if SIZE.fullmatch(part) else part for part in shared]
+    return f"all models: {', '.join(words)}" if shared else ""

@@ -119,4 +119,4 @@ def _changed(s: Series, name: str | None, colour: str | None) -> Series:
     old = _name(s)
     if s.name == old:
         return replace(s, name=name, line=name if s.line else "")
-    return replace(s, name=name + s.name.removeprefix(s.curve), line=name)  # one of the seeds
+    return replace(s, name=f"{name}, {s.name.rpartition(', ')[2]}", line=name)  # one of the seeds: "A, seed 0"

@@ -135,7 +135,7 @@ def _boxes_by_level(series: Sequence[Series], scale: Scale) -> dict[int, list[tu
 
 
 def _finish_map(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
-    set_title(ax, figure, panel, 1, sheet)
+    set_title(ax, figure, panel, 0.3 if sheet.narrow else 1, sheet)
     ax.set_xlabel(figure.x)
     ax.tick_params(length=2)
     ax.tick_params(axis="y", length=0)

@@ -1,5 +1,6 @@
 """Layout of figures in matplotlib: the sheet, the places of panels, titles, axes, notes and legends."""
 
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,8 @@ QUIET = "#555555"
 """Colour of notes."""
 LETTER = 0.0079
 """Average width of a character in inches, per point of type size."""
+LEGEND_LETTERS = 24
+"""Characters per line of a name in the legend of a column."""
 NARROW = 4.5
 """Inches below which a sheet has the lines and markers of a column."""
 MAX_INCHES, FONTS = 40.0, (4.0, 30.0)
@@ -127,7 +130,7 @@ def empty_canvas(figure: Figure, width: float, height: float, tiles: Tiling) -> 
 
 def wrapped(text: str, inches: float, size: float) -> str:
     letters = max(12, int(inches / (0.92 * LETTER * size)))
-    return "\n".join(textwrap.fill(line, letters) for line in text.splitlines())
+    return "\n".join(textwrap.fill(line, letters, break_long_words=False) for line in text.splitlines())
 
 
 def add_note(canvas: Any, axes: list[Any], note: str, legend_columns: int, sheet: Sheet) -> None:
@@ -138,12 +141,19 @@ def add_note(canvas: Any, axes: list[Any], note: str, legend_columns: int, sheet
         return
     handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     # The note is the legend's title: the layout would put a label of the figure on top of the legend.
+    names = [textwrap.fill(name, LEGEND_LETTERS) if sheet.narrow else name for name in handles]
     legend = canvas.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=legend_columns, frameon=False,
+        handles.values(), names, loc="outside lower center", ncols=legend_columns, frameon=False,
         title=note or None, title_fontproperties={"size": sheet.small},
         **({"columnspacing": 1.0, "handlelength": 1.8, "labelspacing": 0.25, "borderpad": 0.1} if sheet.narrow else {}),
     )  # fmt: skip
     legend.get_title().set(color=QUIET, multialignment="center")
+
+
+def balanced(entries: int, most_columns: int) -> int:
+    """Returns the number of columns that fills the rows of a legend evenly."""
+    rows = -(-entries // max(1, most_columns))
+    return max(1, -(-entries // max(1, rows)))
 
 
 def label_outer_axes(axes: Sequence[Any], tiles: Tiling) -> None:
@@ -159,7 +169,7 @@ def set_title(ax: Any, figure: Figure, panel: str, margin: float, sheet: Sheet) 
     """Sets the title of a panel. A single panel has the figure's title too. Totals are bold, except in a figure of curves."""
     weight = "bold" if figure.kind in ("grid", "heatmap") and TOTAL_PANEL.match(panel) else "normal"
     columns = ax.get_subplotspec().get_gridspec().ncols
-    own = "" if panel == figure.y else panel
+    own = "" if panel.casefold() == figure.y.casefold() else panel  # the axis has that name
     title = ": ".join(filter(None, [figure.title, own])) if len(figure.panels) == 1 else panel
     ax.set_title(wrapped(title, ax.figure.get_figwidth() / columns - margin, sheet.type + 1), fontweight=weight)
 
@@ -190,9 +200,14 @@ def scale_axes(ax: Any, figure: Figure) -> None:
         ax.xaxis.set_major_locator(FixedLocator(xs))
         ax.xaxis.set_minor_locator(NullLocator())
     elif figure.x_scale == "symlog":
-        ax.set_xscale("symlog", linthresh=min(x for x in xs if x > 0), linscale=0.5)
+        first = min(x for x in xs if x > 0)
+        ax.set_xscale("symlog", linthresh=first, linscale=0.5)
+        ax.xaxis.set_major_locator(FixedLocator([0, *_log_ticks(first, xs[-1])]))
+        ax.xaxis.set_minor_locator(NullLocator())
     elif figure.x_scale == "log":
         ax.set_xscale("log")
+        ax.xaxis.set_major_locator(FixedLocator(_log_ticks(xs[0], xs[-1])))
+        ax.xaxis.set_minor_locator(NullLocator())
     if figure.x_scale != "linear":
         ax.xaxis.set_major_formatter(plain)
     if figure.y_scale == "log":
@@ -200,6 +215,13 @@ def scale_axes(ax: Any, figure: Figure) -> None:
         ax.yaxis.set_major_formatter(plain)
     if figure.y_limits:
         ax.set_ylim(*figure.y_limits)
+
+
+def _log_ticks(first: float, last: float) -> list[float]:
+    """Returns 1, 2 and 5 times powers of ten within a range; powers of ten only where these would be too many."""
+    powers = range(math.floor(math.log10(first)), math.ceil(math.log10(last)) + 1)
+    factors = (1, 2, 5) if len(powers) <= 4 else (1,)
+    return [tick for n in powers for factor in factors if first <= (tick := factor * 10.0**n) <= last]
 
 
 def _short(value: float) -> str:

@@ -7,11 +7,13 @@ from typing import Any
 
 from passus.figures.matplotlib_labels import LABEL, MARKER_SIZES, draw_marks, label_ends, labels_fit
 from passus.figures.matplotlib_layout import (
+    LEGEND_LETTERS,
     LETTER,
     QUIET,
     Sheet,
     abbreviate_numbers,
     add_note,
+    balanced,
     empty_canvas,
     figure_height,
     label_outer_axes,
@@ -46,7 +48,10 @@ def draw_curves(figure: Figure, sheet: Sheet) -> Any:
     beside = LETTER * sheet.small * min(longest, LABEL) - 0.5 if at_ends else 0
     wide = 0.4 + 2.6 * tiles.columns if panel_width < 3 else 1.5 + panel_width * min(tiles.columns, 3) + beside
     width = sheet.width or (wide if tiles.columns <= 3 or panel_width < 3 else 1.2 + 3.4 * tiles.columns)
-    legend_columns = max(1, int(width / ((0.4 if sheet.narrow else 0.6) + LETTER * (sheet.type - 1) * longest)))
+    longest_line = min(longest, LEGEND_LETTERS) if sheet.narrow else longest
+    legend_columns = balanced(
+        len(names), int(width / ((0.35 if sheet.narrow else 0.6) + LETTER * (sheet.type - 1) * longest_line))
+    )
     legend = 0.19 * -(-len(names) // legend_columns) if below and sheet.height is None else 0
     canvas, axes = empty_canvas(figure, width, figure_height(tiles.rows, tiles.columns, panel_height, sheet) + legend, tiles)
     for ax, panel in zip(axes, panels, strict=True):
@@ -55,7 +60,7 @@ def draw_curves(figure: Figure, sheet: Sheet) -> Any:
             ax.legend(frameon=False)
     label_outer_axes(axes, tiles)
     title_rows_and_columns(axes, figure, tiles)
-    add_note(canvas, axes, figure.note, min(legend_columns, len(names)) if below else 0, sheet)
+    add_note(canvas, axes, figure.note, legend_columns if below else 0, sheet)
     if at_ends or figure.marks:
         canvas.draw_without_rendering()  # positions are known only after the layout
     for n, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
@@ -89,13 +94,14 @@ def _end_together(series: Sequence[Series]) -> bool:
 
 def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
     most, shown = max_points(figure.series), [s for s in figure.series if s.panel == panel]
+    scale = line_scale(ax, sheet)
     if figure.kind == "profile":
         for n, s in enumerate(shown):
-            _draw_profile(ax, s, thinned(s.points, most), n / len(shown), 0.75 if sheet.narrow else 1)
+            _draw_profile(ax, s, thinned(s.points, most), n / len(shown), scale)
         shown = []
     if figure.kind == "path":
         for s in shown:
-            _draw_path(ax, s, 0.75 if sheet.narrow else 1)
+            _draw_path(ax, s, scale)
         shown = []
     if figure.kind == "difference":
         ax.axhline(0, color=QUIET, linewidth=0.8, zorder=1)
@@ -109,12 +115,13 @@ def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
         if s.fit:
             draw_line(ax, points, s.style, linewidth=1.3, zorder=2)
         elif s.faint:
-            draw_line(ax, points, s.style, linewidth=0.7, alpha=0.45, marker=None)
+            draw_line(ax, points, s.style, linewidth=0.7 * scale, alpha=0.5, marker=None)
         elif s.reference:
-            draw_line(ax, points, s.style, linewidth=1.2, zorder=1.5, label=label, markersize=4, markevery=every)
+            draw_line(
+                ax, points, s.style, linewidth=1.2 * scale, zorder=1.5, label=label, markersize=4 * scale, markevery=every
+            )
         else:
-            scale = 0.75 if sheet.narrow else 1
-            width = (2.2 if s.seeds else 1.4 if len(points) <= LONG else 0.9) * scale
+            width = (1.9 if s.seeds else 1.4 if len(points) <= LONG else 0.9) * scale
             size = MARKER_SIZES.get(s.style.marker, 5) * scale
             if figure.kind == "signals":  # many points in small panels: few and small markers, at other steps for each line
                 width, size = 0.6 * width, 0.7 * size
@@ -125,6 +132,13 @@ def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
             draw_line(ax, points, style, linewidth=width, zorder=3, label=label, markersize=size, markevery=every)
             draw_band(ax, points, s.style.colour)
     finish_panel(ax, figure, panel, sheet)
+
+
+def line_scale(ax: Any, sheet: Sheet) -> float:
+    """Returns the width of lines and markers as a share of those on a page: less in a column, and in two panels beside it."""
+    if not sheet.narrow:
+        return 1.0
+    return 0.75 if ax.get_subplotspec().get_gridspec().ncols == 1 else 0.55
 
 
 def _draw_profile(ax: Any, s: Series, points: Sequence[PlotPoint], shift: float, scale: float) -> None:
@@ -139,7 +153,7 @@ def _draw_profile(ax: Any, s: Series, points: Sequence[PlotPoint], shift: float,
 def _draw_path(ax: Any, s: Series, scale: float) -> None:
     """Draws a line with its first point hollow and its last filled."""
     size = MARKER_SIZES.get(s.style.marker, 5) * scale * 1.3
-    draw_line(ax, s.points, s.style, linewidth=1.2 * scale, marker=None, alpha=0.8)
+    draw_line(ax, s.points, s.style, linewidth=1.2 * scale, marker=".", markersize=3 * scale, markeredgewidth=0, alpha=0.8)
     for point, face, label in ((s.points[0], "white", None), (s.points[-1], s.style.colour, s.name if line_of(s) else None)):
         look = {"markerfacecolor": face, "markeredgecolor": s.style.colour, "markeredgewidth": 1.1 * scale, "markersize": size}
         draw_line(ax, [point], s.style, linewidth=1.2 * scale, label=label, zorder=3, **look)
@@ -155,7 +169,11 @@ def _draw_level(ax: Any, s: Series, number: int) -> None:
 
 def draw_line(ax: Any, points: Sequence[PlotPoint], style: Style, **look: Any) -> None:
     # White edges keep markers visible where lines cross. Markers without a face have no edge.
-    edge = {"markeredgecolor": "white", "markeredgewidth": 0.6} if style.marker not in "x+1234" else {}
+    edge = (
+        {"markeredgecolor": "white", "markeredgewidth": min(0.6, 0.12 * look.get("markersize", 5))}
+        if style.marker not in "x+1234"
+        else {}
+    )
     look = {"color": style.colour, "linestyle": style.dash, "marker": style.marker, **edge} | look
     ax.plot([p.x for p in points], [p.y for p in points], **look)
 

@@ -22,9 +22,10 @@ BASELINE_WORDS = ("mean", "maj", "pass")
 
 def rm_at_k(sources: Sequence[Path], title: str | None = None, lines: LineOptions = ALL_LINES) -> Figure:
     """Returns rm@k of each reward model at its last eval point against k, one panel per benchmark, between its baselines."""
-    runs = {run: run.evals() for run in find_sources(sources)[0] if run.config().kind == "reward_model"}
+    found, files = find_sources(sources)
+    runs = {run: run.evals() for run in found if run.config().kind == "reward_model"}
     runs = {run: points for run, points in runs.items() if points}
-    if not runs:
+    if not runs or files:
         raise UsageError(
             f"no reward models in {', '.join(map(str, sources))}", expected='runs with method.name = "reward_model"'
         )

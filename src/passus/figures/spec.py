@@ -119,7 +119,7 @@ class Figure:
     @property
     def is_share(self) -> bool:
         """Whether the y-axis shows shares, from 0 to 1."""
-        return self.kind in ("curves", "grid", "path") and bool(self.series) and all(s.share for s in self.series)
+        return self.kind in ("curves", "grid") and bool(self.series) and all(s.share for s in self.series)
 
     @property
     def panels(self) -> list[str]:
