@@ -47,7 +47,16 @@ class Parsed(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
-        assert {name for name, _ in attrs} <= {"class", "charset", "content", "http-equiv", "lang", "name", "open"}
+        assert {name for name, _ in attrs} <= {
+            "class",
+            "charset",
+            "content",
+            "data-label",
+            "http-equiv",
+            "lang",
+            "name",
+            "open",
+        }
 
     def handle_data(self, data):
         self.text += data

@@ -52,7 +52,7 @@ def test_the_answer_comes_first_and_the_rest_in_order(runs, tmp_path):
     assert "the pair of lines differs at the end" in answer and "60 items x 4 samples" in answer
     assert re.search(r"better finishes 1\d\.\d points above worse", text) and "paired over 60 items x 4 samples" in text
     assert not re.search(r"\b(A\d+|L[0-3])\b", text)  # codes are for JSON and docs
-    assert "this needs two seeds or more per line" in text and "5k" in text
+    assert "needs two seeds or more per line" in text and "5k" in text
 
 
 def unfolded_words(document):

@@ -207,7 +207,7 @@ def test_a_page_that_cannot_be_made_leaves_the_old_one(tmp_path, monkeypatch):
     make_arm(tmp_path / "a")
     before = write(tmp_path, "a").source
 
-    def fail(figure):
+    def fail(figure, column):
         raise OSError("no space")
 
     monkeypatch.setattr(export, "svg", fail)

@@ -40,11 +40,11 @@ def draw(
         matplotlib_render.save(figure, images, matplotlib_layout.sheet_of(column, size, font))
 
 
-def svg(figure: Figure) -> str:
-    """Returns the figure as SVG, to be embedded in a page."""
+def svg(figure: Figure, column: bool = False) -> str:
+    """Returns the figure as SVG, to be embedded in a page; `column` draws it for a narrow screen."""
     from passus.figures import matplotlib_render
 
-    return matplotlib_render.svg(figure)
+    return matplotlib_render.svg(figure, column)
 
 
 def write_csv(figure: Figure, path: Path) -> None:

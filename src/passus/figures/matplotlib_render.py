@@ -38,9 +38,9 @@ def _write(canvas: Any, suffix: str, dpi: int, target: Path) -> None:
         target.write_bytes(drawn_bytes.getvalue())
 
 
-def svg(figure: Figure) -> str:
+def svg(figure: Figure, column: bool = False) -> str:
     """Returns the figure as SVG text with a transparent background."""
-    with drawn(figure) as canvas:
+    with drawn(figure, column) as canvas:
         return _to_svg(canvas, transparent=True)
 
 
@@ -59,7 +59,8 @@ def drawn(figure: Figure, column: bool = False, sheet: Sheet | None = None) -> I
     figure = printable_figure(figure)
     sheet = sheet or sheet_of(column)
     settings = {
-        "font.size": sheet.type, "svg.fonttype": "none", "svg.hashsalt": "passus", "pdf.fonttype": 42,
+        "font.size": sheet.type, "svg.fonttype": "none", "pdf.fonttype": 42,
+        "svg.hashsalt": f"passus {sheet.width}",  # names of parts differ where a page holds one figure in two widths
         "text.parse_math": False,
         "font.sans-serif": ["DejaVu Sans", "Verdana"],  # only two, because an SVG repeats them at every word
         "axes.titlesize": sheet.type + (0 if sheet.narrow else 1), "legend.fontsize": sheet.type - (0.5 if sheet.narrow else 1),

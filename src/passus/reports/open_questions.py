@@ -46,7 +46,8 @@ def _power(runs: Sequence[RunFolder], curves: Sequence[MeasuredCurve]) -> list[s
     try:
         plan = _plan_of(trained)
     except UsageError as error:  # runs that no single experiment would make, such as two with one seed
-        return [f"The power of this design is unknown: {str(error).splitlines()[0]}."]
+        reason = str(error).splitlines()[0]
+        return [f"The power of this design is unknown: {reason}. To say which line is better needs two seeds or more per line."]
     # The most precise benchmark stands for all: the others show less.
     precise = report_test(plan, noise)
     return [] if precise is None else [_seeds_sentence(plan, *precise, several=len(noise) > 1)]

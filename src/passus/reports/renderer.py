@@ -79,9 +79,9 @@ def _prose(text: str) -> Markup:
     return Markup(re.sub(r"\b([pq]) (&lt;|=) (?=[.\d])", r"\1&nbsp;\2&nbsp;", str(escape(printable(text)))))
 
 
-def inline_svg(figure: Figure) -> Markup:
+def inline_svg(figure: Figure, column: bool = False) -> Markup:
     """Returns the figure as SVG in the colours of the page, so that it can be read on a dark page too."""
-    svg = printable(export.svg(replace(figure, note="")))
+    svg = printable(export.svg(replace(figure, note=""), column))
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     for colour, variable in (("#000000", "currentColor"), ("#ffffff", "var(--paper)")):
         svg = re.sub(f"(fill|stroke): {colour}", rf"\1: {variable}", svg)
