@@ -8,7 +8,7 @@ import os
 import sys
 from typing import NoReturn
 
-from cyclopts import App
+from cyclopts import App, CycloptsError
 
 import passus
 from passus.cli.analyse import analyse
@@ -29,6 +29,7 @@ from passus.cli.read import read
 from passus.cli.report import report
 from passus.cli.run import run
 from passus.cli.show import show
+from passus.cli.usage_errors import usage_error
 from passus.console import guard_output, rich_console
 from passus.errors import TRAIN_PACKAGES, PassusError, is_out_of_memory, missing_package_error, out_of_memory_error
 
@@ -48,7 +49,9 @@ for command in (
 def main() -> NoReturn:
     guard_output()
     try:
-        code = app(console=rich_console(), error_console=rich_console(stderr=True), result_action="return_value")
+        code = app(console=rich_console(), result_action="return_value", print_error=False, exit_on_error=False)
+    except CycloptsError as error:
+        _exit_with(usage_error(error))
     except PassusError as error:
         _exit_with(error)
     except ModuleNotFoundError as error:

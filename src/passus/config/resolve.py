@@ -79,14 +79,15 @@ EXAMPLES = {"model": '[model]\n         base = "nano/qwen3"', "model.base": 'bas
 
 
 def nearest_key(key: str) -> str | None:
-    """Looks in the same table if there is one, else everywhere; and for a word that moved into a table of its own."""
+    """Looks in the same table if there is one, then for the same word in one other table, then everywhere."""
     table, dot, word = key.rpartition(".")
     known = {**fields(), **inner_fields()}
     siblings = [k.removeprefix(f"{table}.") for k in known if k.startswith(f"{table}.") and "." not in k[len(table) + 1 :]]
     if dot and (sibling := nearest(word, siblings)):
         return f"{table}.{sibling}"
-    if moved := [k for k in inner_fields() if k.rpartition(".")[2] == word]:
-        return moved[0]
+    elsewhere = [k for k in known if k.rpartition(".")[2] == word]
+    if len(elsewhere) == 1:
+        return elsewhere[0]
     return nearest(key, [*known, *Config.model_fields]) if not siblings else None
 
 
