@@ -92,7 +92,7 @@ def edit_distance(a: str, b: str) -> int:
     This is the distance of Damerau and Levenshtein, where swapped neighbours may be edited further.
     """
     far = len(a) + len(b)
-    rows = [[far] * (len(b) + 2), [far, *range(len(b) + 1)]]  # rows[i + 1][j + 1]: edits between a[:i] and b[:j]
+    rows: list[list[int]] = [[far] * (len(b) + 2), [far, *range(len(b) + 1)]]  # rows[i + 1][j + 1]: a[:i] to b[:j]
     last_row: dict[str, int] = {}  # the last i at which each character stands in a
     for i, x in enumerate(a, start=1):
         row, last_column = [far, i], 0  # the last j at which b has this character

@@ -68,6 +68,13 @@ def _refusal(error: ValidationError, source: str) -> UsageError:
         return UsageError(f"{source}: unknown key {key}", expected="`passus explain` lists all keys", write=nearest_key(key))
     if detail["type"] == "missing":
         return UsageError(f"{source}: {key} is missing", expected=_documentation(key), write=EXAMPLES.get(key))
+    if detail["type"] == "model_type":
+        word = MAIN_FIELDS.get(key) if isinstance(detail["input"], str) else None
+        return UsageError(
+            f"{source}: {key} = {shown(detail['input'])}",
+            expected=f"a table; `passus explain {key}` lists its fields",
+            write=f"{key}.{word}" if word else None,
+        )
     if detail["type"] == "value_error" and not location:
         return UsageError(f"{source}: {detail['ctx']['error']}")
     expected = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
@@ -76,6 +83,10 @@ def _refusal(error: ValidationError, source: str) -> UsageError:
 
 EXAMPLES = {"model": '[model]\n         base = "nano/qwen3"', "model.base": 'base = "nano/qwen3"'}
 """Examples for keys without a default."""
+
+
+MAIN_FIELDS = {"model": "base", "method": "name", "task": "name"}
+"""The field that is meant where a table is given a name."""
 
 
 def nearest_key(key: str) -> str | None:
