@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 MAX_BENCHMARKS = 4
 """Benchmarks of a run that the table shows. Only one more is not folded."""
+MAX_WIDTH = 44
+"""Characters of a score with its benchmark that stay on one line, whatever the width of the terminal."""
 SHOWN = ("step", "acc", "ci_low", "ci_high")
 """What a row says about an eval point."""
 
@@ -90,12 +92,17 @@ def print_runs(rows: list[dict[str, Any]], folder: Path) -> None:
         print(f"no runs under {folder}")
         print_next_commands("passus run families")
         return
-    table = Table("run", "state", "step")
-    for name in ("benchmark", "accuracy: first -> last"):
-        table.add_column(name, no_wrap=True, overflow="fold")  # a line of one column belongs to that of the other
-    for row in rows:
+    table = Table(title=Text(f"runs under {folder}"), title_justify="left")
+    table.add_column("run", overflow="fold")
+    for name in ("state", "step"):
+        table.add_column(name, no_wrap=True)
+    scores = [_scores(row["benchmarks"]) for row in rows]
+    width = max(len(line) for cell in scores for line in cell.split("\n"))
+    table.add_column("first -> last accuracy, benchmark", overflow="fold", width=min(MAX_WIDTH, max(width, 22)))
+    for row, cell in zip(rows, scores, strict=True):
         step = f"{row['step']}/{row['steps']}" if row["steps"] else ""
-        table.add_row(*map(Text, (row["run"], str(row["state"]), step, *_cells(row["benchmarks"]))))
+        name = Path(row["run"]).relative_to(folder).as_posix() if row["run"] != str(folder) else folder.resolve().name
+        table.add_row(*map(Text, (name, str(row["state"]), step, cell)))
     rich_console().print(table)
     for row in rows:
         if row["error"]:
@@ -103,29 +110,23 @@ def print_runs(rows: list[dict[str, Any]], folder: Path) -> None:
     print_next_commands(f"passus show {rows[0]['run']}")
 
 
-def _cells(benchmarks: list[dict[str, Any]]) -> tuple[str, str]:
-    """Returns the names of benchmarks and their accuracies, one line each; a long list is folded."""
-    most = MAX_BENCHMARKS if len(benchmarks) > MAX_BENCHMARKS + 1 else len(benchmarks)
-    names = [_short(entry["label"]) for entry in benchmarks[:most]]
-    scores = [_change(entry) for entry in benchmarks[:most]]
-    if most < len(benchmarks):
-        names.append(f"and {len(benchmarks) - most} more")
-        scores.append("(--json lists all)")
-    return "\n".join(names), "\n".join(scores)
-
-
-def _short(label: str, most: int = 40) -> str:
+def _scores(benchmarks: list[dict[str, Any]]) -> str:
+    """Returns one line per benchmark. A long list is folded."""
     from passus.formatting import printable_line
 
-    label = printable_line(label)
-    return label if len(label) <= most else f"{label[: most - 1]}…"
+    most = MAX_BENCHMARKS if len(benchmarks) > MAX_BENCHMARKS + 1 else len(benchmarks)
+    lines = [f"{_change(entry)}  {printable_line(entry['label'])}" for entry in benchmarks[:most]]
+    folded = [f"and {len(benchmarks) - most} more benchmarks (--json lists all)"] if most < len(benchmarks) else []
+    return "\n".join([*lines, *folded])
 
 
 def _change(entry: dict[str, Any]) -> str:
-    """Formats the first and the last accuracy of one benchmark: 0.420 -> 0.983 [0.970, 0.991]."""
+    """Formats the first and the last accuracy of one benchmark: .420 -> .983 [.970, .991]."""
+    from passus.formatting import share
+
     first, last = entry["first"], entry["last"]
     if last["acc"] is None:
         return "no number"
-    bounds = f" [{last['ci_low']:.3f}, {last['ci_high']:.3f}]" if last["ci_low"] is not None else ""
-    start = f"{first['acc']:.3f} -> " if entry["points"] > 1 and first["acc"] is not None else ""
-    return f"{start}{last['acc']:.3f}{bounds}"
+    bounds = f" [{share(last['ci_low'])}, {share(last['ci_high'])}]" if last["ci_low"] is not None else ""
+    start = f"{share(first['acc'])} -> " if entry["points"] > 1 and first["acc"] is not None else ""
+    return f"{start}{share(last['acc'])}{bounds}"
