@@ -6,12 +6,12 @@ from passus.cli.options import Json
 
 
 def analyse(*sources: Path, json_: Json = False) -> int:
-    """Run every analysis of docs/analysis.md on runs or published curves, and print the findings.
+    """Print what runs or published curves show: rises, falls, plateaus, which arms are ahead, each with its evidence.
 
     Parameters
     ----------
     sources
-        Run folders, folders of run folders, or curve files (JSON).
+        Run folders, folders of run folders, curve files (JSON), or names of shipped curves, such as kimi-k1.5.
     json_
         Print one JSON object per finding.
     """

@@ -50,8 +50,7 @@ def grade(
     Parameters
     ----------
     input_
-        File with one JSON object per line: gold, output, and optionally kind (math or choice), choices and truncated. Other
-        keys are kept.
+        One JSON object per line: gold, output, and optionally kind (math or choice), choices, truncated. Other keys are kept.
     output
         File for the same lines in the same order, each with verdict, extracted, reason and extract.
     extract
