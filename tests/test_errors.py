@@ -73,3 +73,16 @@ def test_the_hint_reaches_the_message():
     with pytest.raises(UsageError) as refused:
         load_experiment("families", ["method.name=banana"])
     assert "write:" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "hint"),
+    [
+        ("model.tuning=forzen", "frozen"), ("train.optimizer.schedule=cosin", "cosine"), ("run.device=gpu", None),
+        ("figure=heatmp", "heatmap"), ("model.tuning=3", None),
+    ],
+)  # fmt: skip
+def test_a_field_with_fixed_choices_names_the_nearest(override, hint):
+    with pytest.raises(UsageError) as refused:
+        load_experiment("families", [override])
+    assert str(refused.value).partition("write: ")[2] == (hint or "")

@@ -82,6 +82,8 @@ def _edits_if_near(word: str, name: str) -> float:
     most = max(1, max(len(a), len(b)) // 3)
     if abs(len(a) - len(b)) > most:
         return math.inf
+    if len(a) == len(b) <= 3 and sorted(a) != sorted(b):
+        return math.inf  # with one letter of three replaced it is another word: gpu is not cpu
     edits = edit_distance(a, b)
     return edits if edits <= most and edits < min(len(a), len(b)) else math.inf
 

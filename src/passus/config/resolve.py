@@ -1,12 +1,14 @@
 """From the tables of an experiment file to a config: presets, defaults, refusals with the nearest key, TOML in and out."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import tomli_w
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from passus.config.tables import Config
 from passus.config.toml_text import parse_toml
@@ -78,7 +80,18 @@ def _refusal(error: ValidationError, source: str) -> UsageError:
     if detail["type"] == "value_error" and not location:
         return UsageError(f"{source}: {detail['ctx']['error']}")
     expected = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    return UsageError(f"{source}: {key} = {shown(detail['input'])}", expected=f"{expected}   ({_documentation(key)})")
+    return UsageError(
+        f"{source}: {key} = {shown(detail['input'])}",
+        expected=f"{expected}   ({_documentation(key)})",
+        write=_nearest_choice(detail),
+    )
+
+
+def _nearest_choice(detail: ErrorDetails) -> str | None:
+    """Returns the choice that was probably meant, where a field has a fixed set of them."""
+    if detail["type"] != "literal_error" or not isinstance(detail["input"], str):
+        return None
+    return nearest(detail["input"], re.findall(r"'([^']*)'", str(detail["ctx"]["expected"])))
 
 
 EXAMPLES = {"model": '[model]\n         base = "nano/qwen3"', "model.base": 'base = "nano/qwen3"'}
