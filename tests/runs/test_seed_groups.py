@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from helpers.command import passus_in_process
 from helpers.small_run import small_config
 from passus.runs.eval_point import EvalPoint
 from passus.runs.origin import group_by_seed, line_names, origin_of
@@ -50,3 +51,13 @@ def test_seeds_that_differ_are_never_copies_although_their_numbers_agree(tmp_pat
     for seed in (0, 1, 2):
         write_run(tmp_path / f"seed-{seed}", seed, [0.5, 0.5])
     assert grouped(tmp_path) == [["seed-0", "seed-1", "seed-2"]]
+
+
+def test_analyse_remarks_that_a_seed_was_run_twice(tmp_path):
+    write_run(tmp_path / "a", 0, [0.2, 0.4])
+    write_run(tmp_path / "b", 1, [0.3, 0.5])
+    once = passus_in_process("analyse", str(tmp_path), cwd=tmp_path)
+    write_run(tmp_path / "c", 1, [0.3, 0.6])
+    twice = passus_in_process("analyse", str(tmp_path), cwd=tmp_path)
+    assert once.returncode == twice.returncode == 0, twice.stderr
+    assert "was run" not in once.stderr and "m: seed 1 was run 2 times." in twice.stderr
