@@ -1,6 +1,6 @@
 """Errors a user can act on: what was given, what was expected, and what to write instead, without a traceback."""
 
-import difflib
+import math
 import re
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -18,6 +18,8 @@ MAX_MESSAGE = 4000
 """Characters of an error that are shown: it may quote what was given."""
 MAX_WORD = 200
 """Characters of a word for which a similar one is looked up."""
+LAST_PART = re.compile(r"/|\.(?=[A-Za-z])")
+"""What stands before the last part of a name: abacus/, train., but not the dot of nano/qwen2.5."""
 
 
 LEAST_ADDRESS_SPACE = 1_500_000_000
@@ -62,11 +64,48 @@ class Stop(Exception):  # noqa: N818 (nothing went wrong)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Returns the known word closest to a misspelt one, if any is close."""
+    """Returns the known name that takes the fewest edits to get from a misspelt one, or None if none is near.
+
+    A name is also found by its last part: `add2` is near `abacus/add2`, and `steps` is `train.steps`. Of equally near names the
+    first is taken.
+    """
     if len(word) > MAX_WORD:
         return None
-    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    edits = {name: min(_edits_if_near(word, name), _edits_if_near(word, LAST_PART.split(name)[-1]) + 0.5) for name in known}
+    best = min(edits, key=lambda name: edits[name], default=None)
+    return best if best is not None and edits[best] < math.inf else None
+
+
+def _edits_if_near(word: str, name: str) -> float:
+    """Returns the edits between two names, without regard to case; infinite where more than a third of a name would change."""
+    a, b = word.casefold(), name.casefold()
+    most = max(1, max(len(a), len(b)) // 3)
+    if abs(len(a) - len(b)) > most:
+        return math.inf
+    if len(a) == len(b) <= 3 and sorted(a) != sorted(b):
+        return math.inf  # with one letter of three replaced it is another word: gpu is not cpu
+    edits = edit_distance(a, b)
+    return edits if edits <= most and edits < min(len(a), len(b)) else math.inf
+
+
+def edit_distance(a: str, b: str) -> int:
+    """Counts the edits between two texts: a character inserted, deleted or replaced, or two neighbours swapped.
+
+    This is the distance of Damerau and Levenshtein, where swapped neighbours may be edited further.
+    """
+    far = len(a) + len(b)
+    rows: list[list[int]] = [[far] * (len(b) + 2), [far, *range(len(b) + 1)]]  # rows[i + 1][j + 1]: a[:i] to b[:j]
+    last_row: dict[str, int] = {}  # the last i at which each character stands in a
+    for i, x in enumerate(a, start=1):
+        row, last_column = [far, i], 0  # the last j at which b has this character
+        for j, y in enumerate(b, start=1):
+            k, m = last_row.get(y, 0), last_column
+            swapped = rows[k][m] + (i - k - 1) + 1 + (j - m - 1)
+            row.append(min(rows[i][j] + (x != y), row[j] + 1, rows[i][j + 1] + 1, swapped))
+            last_column = j if x == y else last_column
+        rows.append(row)
+        last_row[x] = i
+    return rows[-1][-1]
 
 
 OUT_OF_MEMORY = re.compile(

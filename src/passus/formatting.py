@@ -1,5 +1,6 @@
 """Formats numbers and untrusted text for terminals, figures, tables and reports."""
 
+import math
 import re
 
 MAY_BE_CONTROL = re.compile(r"[^\x20-\x7e\n]")
@@ -69,3 +70,10 @@ def p_value(p: float) -> str:
 def step(value: float) -> str:
     """Formats a step or another x without trailing zeros."""
     return f"{value:g}"
+
+
+def significant(value: float, digits: int = 4) -> float:
+    """Rounds a number for a text: four significant digits, and never a digit before the point. 0.4333, 22.43, 81234."""
+    if not math.isfinite(value) or value == int(value):
+        return value
+    return round(value, max(0, digits - 1 - math.floor(math.log10(abs(value)))))

@@ -50,17 +50,49 @@ def test_lines_come_back_in_order_with_what_they_had(tmp_path):
 )  # fmt: skip
 def test_a_line_that_cannot_be_graded_is_an_error_and_the_others_go_on(tmp_path, line, reason):
     """The output has a line for every line, and the exit code is 2."""
-    with pytest.raises(UsageError, match=f"1 of 2 lines cannot be graded; line 2: {re.escape(reason)}") as refused:
+    with pytest.raises(UsageError, match=f"1 of 2 lines cannot be graded: {re.escape(reason)}") as refused:
         graded(tmp_path, "\n" + line + "\n" + json.dumps(CASES[0]) + "\n")
     rows = rows_of(tmp_path)
-    assert refused.value.exit_code == 2
+    assert refused.value.exit_code == 2 and "(line 2)" in str(refused.value)
     assert [row["verdict"] for row in rows] == ["error", "correct"] and reason in rows[0]["reason"]
 
 
-def test_an_empty_file_and_a_missing_one(tmp_path):
-    assert graded(tmp_path, "") == []
+@pytest.mark.parametrize("text", ["", "\n \r\n\t\n", "\ufeff\n"])
+def test_a_file_without_lines_is_refused_and_nothing_is_written(tmp_path, text):
+    with pytest.raises(UsageError, match="holds no lines to grade") as refused:
+        graded(tmp_path, text)
+    assert refused.value.exit_code == 2 and not (tmp_path / "out").exists()
+
+
+def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(UsageError, match="no such file"):
         grade(input_=tmp_path / "none.jsonl", output=tmp_path / "out.jsonl")
+
+
+def test_the_message_says_which_lines_lack_which_key(tmp_path):
+    """Twenty lines: 7 without an output, one without either, one that is no object, one that is no JSON; ten are graded."""
+    rows = [json.dumps(CASES[0])] * 10 + ['{"gold": "1"}'] * 7 + ['{"id": 1}', "[1]", "{"]
+    with pytest.raises(UsageError) as refused:
+        graded(tmp_path, "\n".join(rows))
+    text = str(refused.value)
+    assert "10 of 20 lines cannot be graded" in text and "output is missing (lines 11, 12, 13, 14, 15 and 2 more)" in text
+    assert "gold and output are missing (line 18)" in text and "not a JSON object (line 19)" in text and "(line 20)" in text
+    assert [row["verdict"] for row in rows_of(tmp_path)] == ["correct"] * 10 + ["error"] * 10
+
+
+def test_a_file_in_which_no_line_can_be_graded_says_so(tmp_path):
+    with pytest.raises(UsageError, match=r"2 of 2 lines cannot be graded: output is missing \(lines 1, 2\).*every verdict"):
+        graded(tmp_path, '{"gold": "1", "ouput": "1"}\n{"gold": "1"}\n')
+
+
+def test_misspelt_keys_are_named_and_other_keys_are_kept(tmp_path, capsys):
+    cases = [{"gold": "1", "output": "1", "truncted": True, "id": 3, "question": "?"}]
+    (row,) = graded(tmp_path, lines(*cases))
+    said = capsys.readouterr().out
+    assert row["id"] == 3 and row["verdict"] == "correct" and "line 1: the key 'truncted' is not used; truncated is" in said
+    assert "question" not in said
+    with pytest.raises(UsageError, match="write: output instead of ouput"):
+        graded(tmp_path, '{"gold": "1", "ouput": "1"}\n')
 
 
 ANNOUNCED = {"gold": "7", "output": "The answer is 7."}

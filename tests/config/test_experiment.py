@@ -10,6 +10,7 @@ from passus.config.experiment import load_experiment, shipped_experiments
 from passus.config.explain import explain
 from passus.errors import UsageError
 from passus.launch.dry_run import describe_experiment
+from passus.methods.presets import PRESETS
 
 
 def test_config_toml_reads_back_as_it_was():
@@ -76,7 +77,7 @@ REFUSED = {
     "run.best=acc": ["not yet"],
     "stage=[{kind='sft'}]": ["not yet"],
     "sweep.seed=[]": ["the grid has no arms", "sweep"],
-    "sweep.seed=3": ["[sweep]", "lists"],
+    "sweep.seed=3": ["[sweep]", "a list"],
     "train=5": ["train"],
     "train.steps.more=5": ["train.steps"],
     "nonsense": ["--set nonsense", "key=value"],
@@ -197,3 +198,52 @@ def test_what_may_change_when_a_run_goes_on():
     assert "train.prompts" in resolve.differences(recorded, small_config(train={"prompts": 8}))[0]
     cosine = small_config(train={"optimizer": {"schedule": "cosine"}})
     assert "schedule" in resolve.differences(cosine, small_config(train={"optimizer": {"schedule": "cosine"}, "steps": 20}))[0]
+
+
+SWEEP = """
+[model]
+base = "nano/qwen3"
+[train]
+max_tokens = 24
+"""
+
+
+@pytest.mark.parametrize(
+    "sweep",
+    ["[sweep]\nmethod.name", "[sweep.method]\nname", '[sweep]\n"method.name"'],
+    ids=["dotted", "table", "quoted"],
+)
+def test_a_sweep_over_methods_gives_each_arm_the_defaults_of_its_preset(tmp_path, sweep):
+    arms = load_experiment(write_experiment(tmp_path, f'{SWEEP}{sweep} = ["grpo", "dapo"]')).arms
+    assert [(arm.name, arm.varied) for arm in arms] == [("grpo", {"method.name": "grpo"}), ("dapo", {"method.name": "dapo"})]
+    assert [arm.config.method for arm in arms] == [PRESETS["grpo"], PRESETS["dapo"]]
+
+
+def test_a_sweep_over_fields_of_any_depth_in_any_spelling(tmp_path):
+    text = '[sweep]\nmodel.base = ["nano/qwen3", "nano/llama3.2"]\n"train.optimizer.warmup" = [0, 5]\n'
+    text += "[sweep.eval]\ntemperature = [[0.0, 1.0]]\n"
+    path = write_experiment(tmp_path, SWEEP + text)
+    arms = load_experiment(path).arms
+    assert [(arm.config.model.base, arm.config.train.optimizer.warmup) for arm in arms] == [
+        ("nano/qwen3", 0), ("nano/qwen3", 5), ("nano/llama3.2", 0), ("nano/llama3.2", 5)
+    ]  # fmt: skip
+    assert all(arm.config.eval.temperature == [0.0, 1.0] for arm in arms)
+    fixed = load_experiment(path, ["model.base=nano/gemma3", "sweep.train.optimizer.warmup=[7]"]).arms
+    assert [(arm.config.model.base, arm.config.train.optimizer.warmup) for arm in fixed] == [("nano/gemma3", 7)]
+
+
+@pytest.mark.parametrize(
+    ("sweep", "parts"),
+    [
+        ('method.name = "grpo"', ("[sweep] method.name = 'grpo'", "a list of values", 'write: method.name = ["grpo"]')),
+        ('method.nmae = ["grpo"]', ("unknown key method.nmae", "write: method.name")),
+        ('method.name = ["grpo", "dpao"]', ("method.name = 'dpao'", "write: dapo")),
+        ('method = ["grpo"]', ("method = 'grpo'", "a table", "write: method.name")),
+        ('"method.name" = ["grpo"]\nmethod.name = ["dapo"]', ("'method.name' is given twice",)),
+        ("method.name = []", ("method.name", "is empty")),
+    ],
+)  # fmt: skip
+def test_a_refused_sweep_says_what_to_write(tmp_path, sweep, parts):
+    with pytest.raises(UsageError) as refused:
+        load_experiment(write_experiment(tmp_path, f"{SWEEP}[sweep]\n{sweep}\n"))
+    assert all(part in str(refused.value) for part in parts), refused.value

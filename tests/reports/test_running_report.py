@@ -253,7 +253,7 @@ def test_demo_keeps_figure_and_page_up_to_date(tmp_path, monkeypatch, capsys):
     out = tmp_path / "demo"
     assert demo(out=out, jobs=1) == 0
     said = capsys.readouterr().out
-    assert said.index(str(out / "families.png")) < said.index("biased") and said.index(str(out / "report.html")) < said.index(
+    assert said.index(str(out / "demo.png")) < said.index("biased") and said.index(str(out / "report.html")) < said.index(
         "biased"
     )
     assert "time of all arms: rollout" in said
@@ -261,7 +261,7 @@ def test_demo_keeps_figure_and_page_up_to_date(tmp_path, monkeypatch, capsys):
     assert len(ahead.splitlines()) == 3 and all(line.startswith("  passus ") for line in ahead.splitlines())
     page = Page(out / "report.html")
     assert "refresh" not in page.source and all(line.strip() in page.text for line in ahead.splitlines())
-    assert {path.name for path in out.iterdir() if path.is_file()} == {"families.png", "families.svg", "report.html"}
+    assert {path.name for path in out.iterdir() if path.is_file()} == {"demo.png", "demo.svg", "report.html"}
 
 
 def test_what_cannot_be_drawn_does_not_end_the_arms(tmp_path, monkeypatch, capsys):

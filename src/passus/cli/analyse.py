@@ -1,17 +1,23 @@
 """`passus analyse`: statistical findings about runs or published curves."""
 
+import sys
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from passus.cli.options import Json
 
+if TYPE_CHECKING:
+    from passus.runs.curve import Curves
+
 
 def analyse(*sources: Path, json_: Json = False) -> int:
-    """Run every analysis of docs/analysis.md on runs or published curves, and print the findings.
+    """Print what runs or published curves show: rises, falls, plateaus, which arms are ahead, each with its evidence.
 
     Parameters
     ----------
     sources
-        Run folders, folders of run folders, or curve files (JSON).
+        Run folders, folders of run folders, curve files (JSON), or names of shipped curves, such as kimi-k1.5.
     json_
         Print one JSON object per finding.
     """
@@ -20,7 +26,10 @@ def analyse(*sources: Path, json_: Json = False) -> int:
     from passus.reports.terminal import print_findings
     from passus.runs.read_curves import load_curves
 
-    findings = analysis.analyse(load_curves(list(sources)))
+    curves = load_curves(list(sources))
+    for remark in repeated_seeds(curves):
+        print(remark, file=sys.stderr)
+    findings = analysis.analyse(curves)
     if json_:
         for finding in findings:
             print(json_line(finding.to_json(), allow_nan=False))
@@ -28,3 +37,15 @@ def analyse(*sources: Path, json_: Json = False) -> int:
     print_findings(findings)
     print_next_commands(f"passus plot {' '.join(map(str, sources))} --out figure.svg")
     return 0
+
+
+def repeated_seeds(curves: "Curves") -> list[str]:
+    """Returns a remark on every line in which a seed was run more than once."""
+    runs = {(curve.name, curve.origin.seed, curve.origin.path) for curve in curves.series if curve.origin}
+    count = Counter((name, seed) for name, seed, _ in runs)
+    return [
+        f"{name}: seed {seed} was run {times} times. These runs share prompts and random numbers, so they are less independent "
+        "than runs with different seeds."
+        for (name, seed), times in sorted(count.items())
+        if times > 1
+    ]

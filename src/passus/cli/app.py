@@ -8,7 +8,7 @@ import os
 import sys
 from typing import NoReturn
 
-from cyclopts import App
+from cyclopts import App, CycloptsError, Group
 
 import passus
 from passus.cli.analyse import analyse
@@ -29,6 +29,7 @@ from passus.cli.read import read
 from passus.cli.report import report
 from passus.cli.run import run
 from passus.cli.show import show
+from passus.cli.usage_errors import usage_error
 from passus.console import guard_output, rich_console
 from passus.errors import TRAIN_PACKAGES, PassusError, is_out_of_memory, missing_package_error, out_of_memory_error
 
@@ -36,19 +37,33 @@ app = App(
     name="passus",
     version=passus.__version__,
     help="A laboratory for reinforcement learning with verifiable rewards: train, evaluate, plot and analyse language models.",
+    help_epilogue="Begin with `passus demo`. `passus COMMAND --help` explains a command.",
     help_format="plaintext",  # Markdown would take as long to import as everything else together
 )
-app.command(benchmarks)
-for command in (
-    analyse, bench, compare, demo, describe, eval, explain, export, grade, ls, plot, power, pretrain, read, report, run, show,
-):  # fmt: skip
-    app.command(command)
+COMMANDS = {
+    "Train and evaluate": (demo, run, eval, export, pretrain),
+    "Look at runs": (ls, show, plot, analyse, compare, report),
+    "Plan and look up": (power, explain, benchmarks, bench),
+    "Texts and files": (grade, read, describe),
+}
+"""The commands in the order of the help, by what they are for."""
+for number, (title, commands) in enumerate(COMMANDS.items()):
+    group = Group(title, sort_key=number)
+    for command in commands:
+        if isinstance(command, App):
+            command.group = group
+            app.command(command)
+        else:
+            app.command(command, group=group)
+app["--help"].group = app["--version"].group = Group("Other", sort_key=len(COMMANDS))
 
 
 def main() -> NoReturn:
     guard_output()
     try:
-        code = app(console=rich_console(), error_console=rich_console(stderr=True), result_action="return_value")
+        code = app(console=rich_console(), result_action="return_value", print_error=False, exit_on_error=False)
+    except CycloptsError as error:
+        _exit_with(usage_error(error))
     except PassusError as error:
         _exit_with(error)
     except ModuleNotFoundError as error:

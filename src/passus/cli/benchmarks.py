@@ -32,12 +32,14 @@ def list_benchmarks(*, data: Data = None, json_: Json = False) -> int:
         for row in rows:
             print(json_line(row))
         return 0
-    table = Table("name", "items", "domain", "K", "here")
+    table = Table(caption='K: usual samples per item. Data "no": you supply the file (docs/benchmarks.md).')
+    for column in ("name", "items", "domain", "K", "data"):
+        table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text(str(row.get(key, ""))) for key in ("name", "items", "domain", "samples", "here")))
     rich_console().print(table)
     print_next_commands(
-        "passus show gsm8k --model nano/qwen3", "passus benchmarks pull gsm8k", "passus eval MODEL --suite mel5"
+        "passus show abacus/add3 --model nano/qwen3", "passus benchmarks pull gsm8k", "passus eval MODEL --suite mel5"
     )
     return 0
 
@@ -67,6 +69,6 @@ def pull_benchmark(name: str, *, data: Data = None) -> int:
     for remark in loaded.remarks():
         print(remark, file=sys.stderr)
     print_next_commands(
-        f"passus show {next(iter(loaded.items))} --model nano/qwen3   # the prompt of a model; files: ${dataset.DATA}"
+        f"passus show {next(iter(loaded.items))} --model MODEL   # the prompt of a model; files: ${dataset.DATA}"
     )
     return 0

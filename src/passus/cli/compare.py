@@ -20,14 +20,13 @@ def compare(
 ) -> int:
     """Compare two runs, or two groups of runs, item by item: A minus B with its 95 % CI, and the items that only one solves.
 
-    With two runs or more on both sides, runs are the unit, and the difference is one of configurations. Otherwise it is one of
-    checkpoints.
+    With two runs or more on both sides, it is a difference of configurations,
+    otherwise one of checkpoints.
 
     Parameters
     ----------
     paths
-        Run folders. Two paths are A (the new run, or a folder of runs) and B (the baseline). More than two are grouped by their
-        settings without the seed; the group of the first is A.
+        A (a run or a folder of runs) and B (the baseline). More are grouped by all settings but the seed, the first in A.
     by
         Group the runs by this field instead, such as method.name.
     benchmark

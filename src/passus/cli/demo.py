@@ -1,15 +1,24 @@
-"""`passus demo`: the `families` experiment on the shipped models. Figure and page are updated at every eval point."""
+"""`passus demo`: the `demo` experiment on the shipped models. Figure and page are updated at every eval point."""
 
+import os
 import shlex
 import sys
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from passus.cli.options import check_jobs
 from passus.errors import PassusError
 
 
-def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
-    """Run the families experiment on the shipped nano models, on the CPU. Figure and page are updated at every eval point.
+def demo(
+    *,
+    out: Path = Path("runs/demo"),
+    jobs: int | None = None,
+    open_: Annotated[bool | None, Parameter(name="--open", show_default=False)] = None,
+) -> int:
+    """Train five small models on the CPU, in about five minutes on two cores. A page shows their curves and ends as a report.
 
     Parameters
     ----------
@@ -17,6 +26,8 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
         Folder for the run folders, the figure and report.html.
     jobs
         Number of arms that run at the same time. Default: the number of cores.
+    open_
+        Open the page in a browser. Default: only from a terminal on a desktop.
     """
     from passus.config import resolve
     from passus.config.experiment import load_experiment
@@ -29,17 +40,17 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
 
     if jobs is not None:
         check_jobs(jobs)
-    experiment = load_experiment("families")
+    experiment = load_experiment("demo")
     jobs = jobs or min(len(experiment.arms), resolve.default_threads())
     folders = [out / arm.name for arm in experiment.arms]
     page = out / "report.html"
     print_line(f"{len(folders)} arm(s), {experiment.arms[0].config.train.steps} steps each; updated at every eval point:")
-    print_line(f"  figure: {out / experiment.name}.png\n  report: {page}")
+    print_line(f"  figure: {out / experiment.name}.png\n  page:   {page} (reloads itself, and becomes the report)")
     made_with = [f"passus demo --out {shlex.quote(str(out))} --jobs {jobs}"]
     next_commands = [
         f"passus show {shlex.quote(str(folders[0]))}",
         f"passus plot {shlex.quote(str(out))} --y length --out length.png",
-        "passus run families --set train.learning_rate=1e-4 --out runs/slower",
+        "passus run demo --set train.learning_rate=1e-4 --out runs/slower",
     ]
 
     def update_page(live: bool = True) -> None:
@@ -54,6 +65,8 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
             print(f"figure or report were not written: {error}", file=sys.stderr)
 
     update_page()
+    if _is_wanted(open_):
+        _open_in_browser(page)
     code = runner.Runner(experiment, [], out, jobs, on_eval=update_page).run()
     update_page(live=False)
     if code == 0:
@@ -61,6 +74,23 @@ def demo(*, out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
         print_line(_time_by_phase(folders))
         print_next_commands(*next_commands)
     return code
+
+
+def _is_wanted(open_: bool | None) -> bool:
+    """Returns whether to open the page. Unasked only on a desktop: elsewhere a text browser would take the terminal."""
+    has_desktop = sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    unasked = sys.stdout.isatty() and has_desktop and not os.environ.get("SSH_CONNECTION")
+    return unasked if open_ is None else open_
+
+
+def _open_in_browser(page: Path) -> None:
+    import webbrowser
+
+    from passus.console import print_line
+
+    address = page.resolve().as_uri()
+    if not page.is_file() or not webbrowser.open(address):
+        print_line(f"no browser was found; the address is {address}")
 
 
 def _print_scores(folders: list[Path]) -> None:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 
 def describe(*sources: Path, out: Path | None = None) -> int:
-    """Write runs or curve files as a chart description, in the form that passus read understands.
+    """Write runs or curve files as a chart description, in the form that passus read understands. Numbers are rounded.
 
     Parameters
     ----------
     sources
-        Run folders, folders of run folders, or curve files (JSON).
+        Run folders, folders of run folders, curve files (JSON), or names of shipped curves, such as kimi-k1.5.
     out
         File for the description. Without it, the description is printed.
     """

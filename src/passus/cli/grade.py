@@ -1,13 +1,15 @@
 """`passus grade`: a file with one JSON object per line in, the same objects with their verdicts out.
 
 A line that cannot be graded gets the verdict `error` and the reason, so that line n of the output always belongs to line n
-of the input. The command then ends with exit code 2. Blank lines are skipped.
+of the input. The command then ends with exit code 2 and says which lines lack what. Blank lines are skipped, keys that grading
+does not use are kept, and a file without any line is refused.
 """
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from passus.cli.options import check_jobs
-from passus.errors import UsageError, shown
+from passus.errors import UsageError, nearest, shown
 
 if TYPE_CHECKING:
     from passus.grading.grade import Extract, Grade, Rule
@@ -26,6 +28,11 @@ KINDS = ("math", "choice")
 SHOWN = 160
 """Characters of a text in the list of disagreements."""
 CORRECT = "correct"
+REQUIRED, OPTIONAL = ("gold", "output"), ("kind", "choices", "truncated")
+"""Keys of a line that grading reads."""
+MAX_NUMBERS, MAX_REASONS = 5, 8
+"""Line numbers per reason, and reasons, that the message about lines without a grade lists."""
+EXPECTED = '{"gold": "...", "output": "..."} in every line, with a gold that is not empty'
 
 
 def grade(
@@ -43,7 +50,7 @@ def grade(
     Parameters
     ----------
     input_
-        File with one JSON object per line: gold, output, and optionally kind (math or choice), choices and truncated.
+        One JSON object per line: gold, output, and optionally kind (math or choice), choices, truncated. Other keys are kept.
     output
         File for the same lines in the same order, each with verdict, extracted, reason and extract.
     extract
@@ -67,6 +74,7 @@ def grade(
     shared_pool().configure(jobs or default_threads(), timeout)
     graded = grade_file(input_, output, extract, explain=explain, against=against is not None)
     print(graded.summary)
+    _warn_of_keys(graded)
     _check_refused(graded, input_, output)
     print_next_commands(f"head {output}")
     return 0
@@ -78,8 +86,10 @@ class GradedFile:
 
     extract: "Extract"
     counts: Counter[str] = field(default_factory=Counter)
-    refused: list[tuple[int, str]] = field(default_factory=list)
-    """Lines that cannot be graded, by number, with the reason."""
+    refused: dict[str, "RefusedLines"] = field(default_factory=dict)
+    """Lines that cannot be graded, by kind of reason."""
+    misspelt: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Keys that are not used, with the key that is probably meant and the first line that has it."""
     compared: int = 0
     """Lines that math-verify graded too."""
     disagreements: int = 0
@@ -91,14 +101,61 @@ class GradedFile:
         return text + (f"\nmath-verify disagrees on {self.disagreements} of {self.compared} lines" if self.compared else "")
 
 
+@dataclass
+class RefusedLines:
+    """Lines that cannot be graded for one kind of reason."""
+
+    reason: str
+    """Of the first of them."""
+    numbers: list[int] = field(default_factory=list)
+    """The first of them."""
+    count: int = 0
+
+    def __str__(self) -> str:
+        listed = ", ".join(map(str, self.numbers))
+        more = f" and {self.count - len(self.numbers):,} more" if self.count > len(self.numbers) else ""
+        return f"{self.reason} (line{'s' * (self.count > 1)} {listed}{more})"
+
+
 def _check_refused(graded: GradedFile, source: Path, target: Path) -> None:
     if graded.refused:
-        (number, reason), total = graded.refused[0], sum(graded.counts.values())
-        count = f"{len(graded.refused)} of {total} lines cannot be graded"
+        count, total = sum(lines.count for lines in graded.refused.values()), sum(graded.counts.values())
+        reasons = [str(lines) for lines in graded.refused.values()]
+        listed = "; ".join(reasons[:MAX_REASONS]) + ("; ..." if len(reasons) > MAX_REASONS else "")
+        rest = f"{target} holds the verdicts on the others" if count < total else f"every verdict in {target} is error"
+        hints = ", ".join(f"{right} instead of {given}" for given, (right, _) in graded.misspelt.items())
         raise UsageError(
-            f"{source}: {count}; line {number}: {reason}. {target} holds the verdicts on the others",
-            expected='{"gold": "...", "output": "..."} in every line, with a gold that is not empty',
+            f"{source}: {count:,} of {total:,} lines cannot be graded: {listed}. {rest}", expected=EXPECTED, write=hints or None
         )
+
+
+def _warn_of_keys(graded: GradedFile) -> None:
+    """Says which keys look like misspelt ones of those that grading reads."""
+    from passus.console import print_line
+
+    for given, (right, number) in graded.misspelt.items():
+        print_line(f"line {number}: the key {shown(given, SHOWN)} is not used; {right} is")
+
+
+def _note_keys(case: "Case", graded: GradedFile) -> None:
+    for key in case.row if len(graded.misspelt) < MAX_REASONS else ():
+        right = _meant(key)
+        if right and right not in case.row:
+            graded.misspelt.setdefault(key, (right, case.number))
+
+
+@lru_cache(maxsize=1000)
+def _meant(key: str) -> str | None:
+    """Returns the key of grading that a key looks like, if it is none of them."""
+    known = (*REQUIRED, *OPTIONAL)
+    return None if key in known else nearest(key, known)
+
+
+def _note_refusal(case: "Case", graded: GradedFile) -> None:
+    lines = graded.refused.setdefault(case.refusal.partition(":")[0], RefusedLines(case.refusal))
+    lines.count += 1
+    if len(lines.numbers) < MAX_NUMBERS:
+        lines.numbers.append(case.number)
 
 
 @dataclass
@@ -130,7 +187,8 @@ def grade_file(
     from passus.atomic_io import write_atomic
 
     if not source.is_file():
-        raise UsageError(f"--input {source}: no such file", expected='one JSON object per line: {"gold": ..., "output": ...}')
+        raise UsageError(f"--input {source}: no such file", expected=f"a file with {EXPECTED}")
+    _check_not_empty(source)
     graded = GradedFile(extract)
 
     def write(path: Path) -> None:
@@ -142,6 +200,12 @@ def grade_file(
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(target, write, durable=False)
     return graded
+
+
+def _check_not_empty(source: Path) -> None:
+    with source.open("rb") as lines:
+        if not any(line.strip(b"\xef\xbb\xbf \t\r\n") for line in lines):
+            raise UsageError(f"--input {source} holds no lines to grade", expected=EXPECTED)
 
 
 def grade_lines(lines: Iterable[str], graded: GradedFile, *, explain: bool, against: bool) -> Iterator[dict[str, Any]]:
@@ -159,8 +223,9 @@ def grade_lines(lines: Iterable[str], graded: GradedFile, *, explain: bool, agai
         for case in cases:
             result = Grade(Verdict.ERROR, None, reason=case.refusal) if case.refusal else next(grades)
             graded.counts[str(result.verdict)] += 1
+            _note_keys(case, graded)
             if case.refusal:
-                graded.refused.append((case.number, case.refusal))
+                _note_refusal(case, graded)
             elif explain:
                 _print_explanation(case, result, graded.extract)
             yield _output_row(case, result, graded, second.get(case.number))
@@ -219,9 +284,11 @@ def _parse_case(number: int, line: str) -> Case:
 
 
 def _refusal(row: dict[str, Any]) -> str:
-    for key in ("gold", "output"):
-        if not isinstance(row.get(key), str):
-            return f"{key} is {'missing' if key not in row else 'not a string'}"
+    if missing := [key for key in REQUIRED if key not in row]:
+        return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    for key in REQUIRED:
+        if not isinstance(row[key], str):
+            return f"{key} is not a string"
     if not row["gold"].strip():
         return "gold is empty"
     if (row.get("kind") or "math") not in KINDS:

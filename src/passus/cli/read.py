@@ -4,6 +4,11 @@ from pathlib import Path
 
 from passus.errors import UsageError
 
+NO_POINTS = (
+    "the text states no value at an x, so there is nothing to draw or to test\n"
+    '  expected: points under the name of each series, such as "* Step 10: 0.5", or a sentence: "A is 0.5 at step 10"'
+)
+
 
 def read(text: Path, *, out: Path) -> int:
     """Convert a chart description to a curve file with every number and claim, and list the claims that were not understood.
@@ -25,7 +30,10 @@ def read(text: Path, *, out: Path) -> int:
     print(f"{out}: {len(description.series)} series, {points} points, {len(description.claims)} claims")
     for claim in description.unread:
         print(f"not read, line {claim.line}: {claim.text}")
-    print_next_commands(f"passus analyse {out}", f"passus plot {out} --out figure.svg")
+    if points:
+        print_next_commands(f"passus analyse {out}", f"passus plot {out} --out figure.svg")
+    else:
+        print(NO_POINTS)
     return 0
 
 

@@ -10,6 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from passus.bounded_json import read_text
 from passus.config.resolve import resolve
 from passus.config.tables import Config, EvalTable, ModelTable, TrainTable
@@ -55,11 +57,13 @@ def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
     name, text = _read(source)
     tables = parse_toml(text, source)
     tables["arm"] = _arms(tables.get("arm", [{}]), source)
+    tables["sweep"] = _swept(tables.get("sweep", {}), source)
     for override in overrides:
         _override(tables, override)
         tables["arm"] = _arms(tables["arm"], source)
+        tables["sweep"] = _swept(tables["sweep"], source)
     listed = [(_given_name(arm, source), arm) for arm in tables.pop("arm")]
-    sweep = _sweep(tables.pop("sweep", {}), source, len(listed))
+    sweep = _sweep(tables.pop("sweep"), source, len(listed))
     tables.setdefault("name", name)
     arms = []
     for (given, fixed), swept in itertools.product(listed, sweep):
@@ -183,15 +187,14 @@ def _override(tables: dict[str, Any], override: str) -> None:
     if not equals or not key:
         raise UsageError(f"--set {override}", expected="key=value", write="--set train.steps=40")
     value = _override_value(text)
-    sweep = tables.setdefault("sweep", {})
+    sweep = tables["sweep"]
     for arm in tables["arm"] if key not in ("name", "arm") else []:
         arm.pop(key, None)  # an override also replaces the value of an [[arm]]
-    if key.startswith("sweep.") and isinstance(sweep, dict):
+    if key.startswith("sweep."):
         sweep[key.removeprefix("sweep.")] = value
         return
     _set(tables, key, value)
-    if isinstance(sweep, dict):
-        sweep.pop(key, None)  # a fixed key is no longer swept
+    sweep.pop(key, None)  # a fixed key is no longer swept
 
 
 def _override_value(text: str) -> Any:
@@ -218,14 +221,31 @@ def _copy(tables: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _copy(value) if isinstance(value, Mapping) else value for key, value in tables.items()}
 
 
-def _sweep(sweep: Any, source: str, listed: int) -> list[dict[str, Any]]:
-    """Returns every combination of the sweep's values, as {key: value}; `listed` is the number of [[arm]] tables."""
-    if not isinstance(sweep, dict) or any(not isinstance(values, list) for values in sweep.values()):
+def _swept(sweep: Any, source: str) -> dict[str, list[Any]]:
+    """Returns {dotted key: values} of a [sweep]. Keys may be dotted, quoted, or in tables ([sweep.method])."""
+    if not isinstance(sweep, dict):
         raise UsageError(
-            f"{source}: [sweep] holds {shown(sweep)}", expected="lists of values", write='"model.base" = ["nano/qwen3"]'
+            f"{source}: sweep = {shown(sweep)}", expected="a table of lists", write="[sweep]\n         seed = [0, 1]"
         )
-    if "name" in sweep:
+    flat = _flat(sweep)
+    for key, values in flat.items():
+        if not isinstance(values, list):
+            raise UsageError(
+                f"{source}: [sweep] {key} = {shown(values)}", expected="a list of values", write=f"{key} = [{_as_toml(values)}]"
+            )
+    if "name" in flat:
         raise UsageError(f"{source}: the sweep varies name, which names the experiment", expected="keys that change the run")
+    return flat
+
+
+def _as_toml(value: Any) -> str:
+    """Returns a value as it is written in an experiment file, or dots for one that is long."""
+    text = tomli_w.dumps({"value": value}).partition("=")[2].strip()
+    return text if len(text) <= 60 else "..."
+
+
+def _sweep(sweep: dict[str, list[Any]], source: str, listed: int) -> list[dict[str, Any]]:
+    """Returns every combination of the sweep's values, as {key: value}; `listed` is the number of [[arm]] tables."""
     for key, values in sweep.items():
         if not values:
             raise UsageError(
@@ -254,7 +274,10 @@ def _arms(arms: Any, source: str) -> list[dict[str, Any]]:
 def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in table.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+        inner = _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+        if twice := next((name for name in inner if name in flat), None):
+            raise UsageError(f"{shown(twice, 60)} is given twice: as a quoted key and in a table", expected="one of them")
+        flat |= inner
     return flat
 
 

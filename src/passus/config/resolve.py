@@ -1,12 +1,14 @@
 """From the tables of an experiment file to a config: presets, defaults, refusals with the nearest key, TOML in and out."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import tomli_w
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from passus.config.tables import Config
 from passus.config.toml_text import parse_toml
@@ -68,25 +70,48 @@ def _refusal(error: ValidationError, source: str) -> UsageError:
         return UsageError(f"{source}: unknown key {key}", expected="`passus explain` lists all keys", write=nearest_key(key))
     if detail["type"] == "missing":
         return UsageError(f"{source}: {key} is missing", expected=_documentation(key), write=EXAMPLES.get(key))
+    if detail["type"] == "model_type":
+        word = MAIN_FIELDS.get(key) if isinstance(detail["input"], str) else None
+        return UsageError(
+            f"{source}: {key} = {shown(detail['input'])}",
+            expected=f"a table; `passus explain {key}` lists its fields",
+            write=f"{key}.{word}" if word else None,
+        )
     if detail["type"] == "value_error" and not location:
         return UsageError(f"{source}: {detail['ctx']['error']}")
     expected = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    return UsageError(f"{source}: {key} = {shown(detail['input'])}", expected=f"{expected}   ({_documentation(key)})")
+    return UsageError(
+        f"{source}: {key} = {shown(detail['input'])}",
+        expected=f"{expected}   ({_documentation(key)})",
+        write=_nearest_choice(detail),
+    )
+
+
+def _nearest_choice(detail: ErrorDetails) -> str | None:
+    """Returns the choice that was probably meant, where a field has a fixed set of them."""
+    if detail["type"] != "literal_error" or not isinstance(detail["input"], str):
+        return None
+    return nearest(detail["input"], re.findall(r"'([^']*)'", str(detail["ctx"]["expected"])))
 
 
 EXAMPLES = {"model": '[model]\n         base = "nano/qwen3"', "model.base": 'base = "nano/qwen3"'}
 """Examples for keys without a default."""
 
 
+MAIN_FIELDS = {"model": "base", "method": "name", "task": "name"}
+"""The field that is meant where a table is given a name."""
+
+
 def nearest_key(key: str) -> str | None:
-    """Looks in the same table if there is one, else everywhere; and for a word that moved into a table of its own."""
+    """Looks in the same table if there is one, then for the same word in one other table, then everywhere."""
     table, dot, word = key.rpartition(".")
     known = {**fields(), **inner_fields()}
     siblings = [k.removeprefix(f"{table}.") for k in known if k.startswith(f"{table}.") and "." not in k[len(table) + 1 :]]
     if dot and (sibling := nearest(word, siblings)):
         return f"{table}.{sibling}"
-    if moved := [k for k in inner_fields() if k.rpartition(".")[2] == word]:
-        return moved[0]
+    elsewhere = [k for k in known if k.rpartition(".")[2] == word]
+    if len(elsewhere) == 1:
+        return elsewhere[0]
     return nearest(key, [*known, *Config.model_fields]) if not siblings else None
 
 

@@ -1,18 +1,24 @@
-"""Writes curves as a chart description, which `chart_reader` reads back to the same curves."""
+"""Writes curves as a chart description, which `chart_reader` reads back to the same curves.
+
+Numbers are rounded to four significant digits, as a person would write them. An x has six, so that points stay apart.
+"""
 
 import json
 import math
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from passus.descriptions.chart_axes import benchmark_of, title_of
 from passus.descriptions.chart_lines import Line, split_lines, statements, unquoted
 from passus.descriptions.chart_series import SAME_NAME, entry_name
+from passus.formatting import significant
 from passus.runs.curve import Curve, CurvePoint, Curves
 
 
 def describe_curves(curves: Curves) -> str:
     """Returns a description: the points, the trend of each series in words, and the claims as observations."""
+    curves = replace(curves, series=[_rounded(curve) for curve in curves.series])
     points = [point for curve in curves.series for point in curve.points]
     benchmarks = len({curve.benchmark for curve in curves.series})
     lines = [
@@ -28,6 +34,21 @@ def describe_curves(curves: Curves) -> str:
         *(f"* {_quoted_if_needed(claim.text, _read_claim)}" for claim in curves.claims),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _rounded(curve: Curve) -> Curve:
+    """Returns the curve with the numbers that the text will have, so that its trend is that of the points beside it."""
+    xs = [significant(float(point.x), 6) for point in curve.points]
+    if len(set(xs)) < len({point.x for point in curve.points}):
+        xs = [point.x for point in curve.points]
+    return replace(curve, points=[_rounded_point(point, x) for point, x in zip(curve.points, xs, strict=True)])
+
+
+def _rounded_point(point: CurvePoint, x: float) -> CurvePoint:
+    low, high, tokens = (
+        None if value is None else significant(float(value)) for value in (point.low, point.high, point.tokens)
+    )
+    return replace(point, x=x, y=significant(float(point.y)), low=low, high=high, tokens=tokens)
 
 
 def _series_lines(curves: Curves) -> list[str]:

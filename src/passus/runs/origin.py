@@ -49,14 +49,31 @@ def origin_of(run: RunFolder) -> Origin:
 
 
 def group_by_seed(origins: Sequence[Origin]) -> list[list[Origin]]:
-    """Groups runs that differ only by seed. A run repeated with the same seed is a line of its own."""
+    """Groups runs that differ only by seed. A seed may have several runs, which differ by rounding on other hardware.
+
+    A run that repeats the numbers of another is a copy and has no luck of its own: it is a line of its own.
+    """
     groups: dict[Any, list[Origin]] = {}
     for origin in origins:
         groups.setdefault((origin.model, origin.tuning, origin.settings), []).append(origin)
-    lines = []
+    lines: list[list[Origin]] = []
+    copies: list[Origin] = []
     for group in groups.values():
-        lines += [group] if len({origin.seed for origin in group}) == len(group) else [[origin] for origin in group]
-    return lines
+        by_seed: dict[int, list[Origin]] = {}
+        for origin in group:
+            same_seed = by_seed.setdefault(origin.seed, [])
+            (copies if any(_is_copy(origin, other) for other in same_seed) else same_seed).append(origin)
+        lines.append([origin for origin in group if origin in by_seed[origin.seed]])
+    return lines + [[copy] for copy in copies]
+
+
+def _is_copy(origin: Origin, other: Origin) -> bool:
+    """Returns whether two runs have the same numbers at all eval points that both have."""
+    mine, theirs = (
+        {(p.step, p.benchmark, p.temperature): (p.acc, p.tokens_mean) for p in RunFolder(run.path).evals()}
+        for run in (origin, other)
+    )
+    return all(mine[key] == theirs[key] for key in mine.keys() & theirs.keys())
 
 
 def line_names(lines: Sequence[Sequence[Origin]]) -> list[str]:
