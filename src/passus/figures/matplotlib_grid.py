@@ -12,6 +12,7 @@ from passus.figures.matplotlib_layout import (
     empty_canvas,
     figure_height,
     label_outer_axes,
+    note_height,
     tiling,
     title_rows_and_columns,
 )
@@ -25,7 +26,7 @@ def draw_grid(figure: Figure, sheet: Sheet) -> Any:
     panels = figure.panels
     tiles = tiling(figure, 2 if len(panels) == 4 else 3 if len(panels) <= 9 else 4, sheet)
     width = sheet.width or max(5.6, 0.9 + 2.9 * tiles.columns)
-    more = 0.3 if sheet.height is None else 0.0
+    more = note_height(figure, width, sheet) + (0.3 if sheet.height is None else 0.0)
     canvas, axes = empty_canvas(figure, width, figure_height(tiles.rows, tiles.columns, 2.1, sheet) + more, tiles)
     for n, (ax, s) in enumerate(zip(axes, figure.series, strict=True)):
         right = _draw_two_axes(ax, figure, s, sheet)

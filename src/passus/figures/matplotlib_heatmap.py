@@ -10,6 +10,7 @@ from passus.figures.matplotlib_layout import (
     abbreviate_numbers,
     add_note,
     empty_canvas,
+    note_height,
     set_title,
     tiling,
     title_rows_and_columns,
@@ -36,7 +37,9 @@ def draw_heatmap(figure: Figure, sheet: Sheet) -> Any:
     names = LETTER * sheet.type * max(len(s.name) for s in figure.series)
     width = sheet.width or max(6.3, 1.2 + min(names, 3) + 3.4 * tiles.columns)
     panel_height = min(2.4, 0.4 + 0.18 * most_rows) if sheet.narrow else min(3.6, 0.75 + 0.24 * most_rows)
-    canvas, axes = empty_canvas(figure, width, sheet.height or 0.8 + tiles.rows * panel_height, tiles)
+    canvas, axes = empty_canvas(
+        figure, width, sheet.height or 0.8 + tiles.rows * panel_height + note_height(figure, width, sheet), tiles
+    )
     scale = colour_scale([p.y for s in figure.series for p in s.points], all(s.share for s in figure.series))
     for n, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
         _draw_cells(ax, figure, panel, scale, sheet)

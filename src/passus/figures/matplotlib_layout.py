@@ -112,6 +112,14 @@ def figure_height(rows: int, columns: int, panel: float, sheet: Sheet) -> float:
     return 0.5 + rows * (min(panel, 1.9) if columns == 1 else min(panel, 1.35))
 
 
+def note_height(figure: Figure, width: float, sheet: Sheet) -> float:
+    """Returns the inches that a long note needs beyond the room of two lines, so that it does not squeeze the panels."""
+    if sheet.height is not None:
+        return 0.0
+    lines = wrapped(figure.note, width, sheet.small).count("\n") + 1
+    return max(0, lines - 2) * sheet.small * 1.35 / 72
+
+
 def empty_canvas(figure: Figure, width: float, height: float, tiles: Tiling) -> tuple[Any, list[Any]]:
     """Returns an empty matplotlib figure and the axes of its panels, in their order."""
     from matplotlib.figure import Figure as Canvas

@@ -17,6 +17,7 @@ from passus.figures.matplotlib_layout import (
     empty_canvas,
     figure_height,
     label_outer_axes,
+    note_height,
     scale_axes,
     set_title,
     tiling,
@@ -53,7 +54,8 @@ def draw_curves(figure: Figure, sheet: Sheet) -> Any:
         len(names), int(width / ((0.35 if sheet.narrow else 0.6) + LETTER * (sheet.type - 1) * longest_line))
     )
     legend = 0.19 * -(-len(names) // legend_columns) if below and sheet.height is None else 0
-    canvas, axes = empty_canvas(figure, width, figure_height(tiles.rows, tiles.columns, panel_height, sheet) + legend, tiles)
+    height = figure_height(tiles.rows, tiles.columns, panel_height, sheet) + legend + note_height(figure, width, sheet)
+    canvas, axes = empty_canvas(figure, width, height, tiles)
     for ax, panel in zip(axes, panels, strict=True):
         _draw_panel(ax, figure, panel, sheet)
         if names and not below and not at_ends:

@@ -36,7 +36,7 @@ def rm_at_k(sources: Sequence[Path], title: str | None = None, lines: LineOption
             baseline = [PlotPoint(int(k), value) for k, value in _baseline_by_k(point, word).items()]
             series.append(_gray_series(n, word, benchmark, baseline))
     series += macro_means(series, "Average")
-    return Figure(title or "", "k", "rm@k", series, BASELINES, x_scale="log2")
+    return Figure(title or "", "k", "rm@k", series, f"band: {ITEM_BAND}\n{BASELINES}", x_scale="log2")
 
 
 def _rm_series(run: RunFolder, points: Sequence[EvalPoint]) -> list[Series]:

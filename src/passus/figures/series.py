@@ -53,7 +53,9 @@ def _se(p: CurvePoint, curve: Curve) -> float | None:
     """Returns the recorded standard error of a point, else an upper bound where the number of items is known."""
     from passus.stats.intervals import counted_se
 
-    return p.se if p.se is not None or not curve.n else float(counted_se(p.y, curve.n * (curve.k or 1)))
+    if p.se is not None or not curve.n or not 0 <= p.y <= 1:  # lengths have no such bound
+        return p.se
+    return float(counted_se(p.y, curve.n * (curve.k or 1)))
 
 
 def series_of_file(path: Path, x: str | None = None, y: str | None = None) -> tuple[list[Series], tuple[str, str]]:
