@@ -148,7 +148,7 @@ class _Table:
     ) -> tuple[float, tuple[float | None, float | None], str]:
         """Returns the difference at one eval point, its interval, and the unit of that interval."""
         from passus.stats.looks import look_interval
-        from passus.stats.run_spread import MIN_RUNS, macro_item_variance, run_difference
+        from passus.stats.run_spread import MIN_RUNS, NO_ITEMS, item_noise, run_difference
 
         names = self._at(key)
         ends, a, b = [self._ends(n, key) for n in names], names.index(name), names.index(baseline)
@@ -157,7 +157,7 @@ class _Table:
         difference: RunDifference | None
         if min(len(ends[a]), len(ends[b])) >= MIN_RUNS:
             spread = replace(self._spread(names, key), unlike_p=self.unlike_p)
-            difference, unit = run_difference(spread, ends, a, b, macro_item_variance(sides) if sides else 0.0), RUNS
+            difference, unit = run_difference(spread, ends, a, b, item_noise(sides) if sides else NO_ITEMS), RUNS
         else:
             difference, unit = _over_items(sides, mean), ITEMS
         if difference is None:
