@@ -194,7 +194,8 @@ def title_rows_and_columns(axes: Sequence[Any], figure: Figure, tiles: Tiling) -
         size = ax.title.get_fontsize()
         ax.set_title(wrapped(above, ax.figure.get_figwidth() / columns - 0.2, size) if row == 0 else "")
         if column == 0:
-            ax.set_ylabel("\n".join(filter(None, [beside, ax.get_ylabel()])))
+            tall = 0.8 * ax.figure.get_figheight() / tiles.rows
+            ax.set_ylabel("\n".join(filter(None, [wrapped(beside, tall, size), wrapped(ax.get_ylabel(), tall, size)])))
 
 
 def scale_axes(ax: Any, figure: Figure) -> None:
