@@ -310,7 +310,20 @@ def _look(folder: Path, source: str, rng: random.Random) -> str:
     command = {"f": "plot", "r": "report", "d": "describe"}[name[0]]
     more = []
     if command == "plot":
-        kinds = ("curves", "curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "profile", "reward-hacking")
+        kinds = (
+            "curves",
+            "curves",
+            "grid",
+            "heatmap",
+            "solved",
+            "readers",
+            "rm-at-k",
+            "profile",
+            "reward-hacking",
+            "signals",
+            "difference",
+            "path",
+        )
         more = ["--kind", rng.choice(kinds), "--x", rng.choice(("step", "tokens", "time", "progress"))]
         more += ["--y", rng.choice(("accuracy", "accuracy", "length", "train/reward"))]
     outcome = run_command(folder, command, source, "--out", f"out/{name}", *more, out=out)

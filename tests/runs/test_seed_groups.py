@@ -6,8 +6,11 @@ import pytest
 
 from helpers.command import passus_in_process
 from helpers.small_run import small_config
+from passus.analysis.analyse import measure_curves
+from passus.figures import kinds
 from passus.runs.eval_point import EvalPoint
-from passus.runs.origin import group_by_seed, line_names, origin_of
+from passus.runs.origin import group_by_seed, line_names, origin_of, seed_names
+from passus.runs.read_curves import load_curves
 from passus.runs.run_folder import RunFolder
 
 
@@ -61,3 +64,14 @@ def test_analyse_remarks_that_a_seed_was_run_twice(tmp_path):
     twice = passus_in_process("analyse", str(tmp_path), cwd=tmp_path)
     assert once.returncode == twice.returncode == 0, twice.stderr
     assert "was run" not in once.stderr and "m: seed 1 was run 2 times." in twice.stderr
+
+
+def test_runs_of_one_seed_have_names_of_their_own(tmp_path):
+    for name, seed, end in (("a", 0, 0.4), ("b", 1, 0.5), ("c", 1, 0.6)):
+        write_run(tmp_path / name, seed, [0.3, end])
+    names = seed_names([origin_of(RunFolder(tmp_path / name)) for name in "abc"])
+    assert list(names.values()) == ["seed 0", "seed 1", "seed 1, run 2"]
+    curves = load_curves([tmp_path])
+    assert [m.name for m in measure_curves(curves)] == ["m, seed 0", "m, seed 1", "m, seed 1, run 2"]
+    thin = [s.name for s in kinds.curves([tmp_path]).series if s.faint]
+    assert thin == ["m, seed 0", "m, seed 1", "m, seed 1, run 2"]

@@ -330,7 +330,7 @@ def test_figures_of_reward_models(experiment, tmp_path):
     assert levels == {"mean@k": point.mean, "maj@k": point.maj_at_k["8"], "pass@k": point.pass_at_k["8"]}
     by_k = kinds.figure([experiment], "rm-at-k")
     (mine,) = [s for s in by_k.series if not s.reference and s.panel == "abacus/add2"]
-    assert [p.x for p in mine.points] == [0, 1, 2, 3] and all(p.low <= p.y <= p.high for p in mine.points)
+    assert [p.x for p in mine.points] == [1, 2, 4, 8] and all(p.low <= p.y <= p.high for p in mine.points)
     average = {s.name: s.points[-1].y for s in by_k.series if s.panel.startswith("Average")}
     last = [point for point in RunFolder(experiment / "qwen3-26k").evals() if point.step == 6]
     assert average["Qwen3-shaped, 26K"] == pytest.approx(np.mean([point.rm_at_k["8"] for point in last]))

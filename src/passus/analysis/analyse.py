@@ -5,7 +5,6 @@ without any effect has a false finding in at most one case of twenty (how they s
 dip is first corrected for the points of its curve; early dips have none. Intervals are not adjusted.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 from passus.analysis import (
@@ -25,6 +24,7 @@ from passus.analysis.finding import Conclusion, Finding
 from passus.analysis.level_share import level_shares
 from passus.analysis.measured_curve import MeasuredCurve, measure_curve
 from passus.runs.curve import Curves
+from passus.runs.origin import Origin, seed_names
 from passus.stats import multiplicity
 
 MAX_Q = 0.05
@@ -50,18 +50,17 @@ def analyse(curves: Curves) -> list[Finding]:
 
 def measure_curves(curves: Curves) -> list[MeasuredCurve]:
     """Estimates the noise of all curves; where several share a name and a benchmark, their names include the seed."""
-    count = Counter((curve.name, curve.benchmark) for curve in curves.series)
-    return [
-        measure_curve(
-            curve,
-            f"{curve.name}, seed {curve.origin.seed}"
-            if curve.origin and count[curve.name, curve.benchmark] > 1
-            else curve.name,
-            curves.x,
-        )
-        for curve in curves.series
-        if curve.points
-    ]
+    runs: dict[tuple[str, str], list[Origin]] = {}
+    for curve in curves.series:
+        if curve.origin:
+            runs.setdefault((curve.name, curve.benchmark), []).append(curve.origin)
+    names = {key: seed_names(own) for key, own in runs.items() if len(own) > 1}
+    measured = []
+    for curve in curves.series:
+        of_line = names.get((curve.name, curve.benchmark))
+        name = f"{curve.name}, {of_line[curve.origin]}" if of_line and curve.origin else curve.name
+        measured += [measure_curve(curve, name, curves.x)] if curve.points else []
+    return measured
 
 
 def adjust_for_multiplicity(findings: Sequence[Finding], earlier: Sequence[Finding] = ()) -> None:

@@ -13,7 +13,7 @@ from passus.figures.styles import FAMILIES, assign_styles, family_in
 from passus.metric_names import METRICS, Y_AXES
 from passus.runs.curve import Curve, CurvePoint, ItemOutcomes
 from passus.runs.curve_file import read_curve_file
-from passus.runs.origin import Origin, group_by_seed, line_names, parameters_in
+from passus.runs.origin import Origin, group_by_seed, line_names, parameters_in, seed_names
 from passus.runs.run_folder import RunFolder
 
 BAND_SEEDS = 3
@@ -143,9 +143,10 @@ def arrange(series: list[Series]) -> list[Series]:
     for line, curve, name in zip(lines, names, short_names(lines, names), strict=True):
         members = [s for s in series if s.origin in line]
         mean_name = f"{name} ({len(line)} seeds)" if several and len(line) > 1 else name
+        runs = seed_names(line)
         for s in members:
             s.line, s.faint, s.curve = mean_name if len(line) > 1 else "", len(line) > 1, curve
-            s.name = f"{name}, seed {s.origin.seed}" if s.origin and s.faint else name
+            s.name = f"{name}, {runs[s.origin]}" if s.origin and s.faint else name
         arranged += members
         if len(line) > 1:
             for panel in dict.fromkeys(s.panel for s in members):

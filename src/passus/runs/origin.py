@@ -1,6 +1,7 @@
 """The run behind a curve, and the names of lines: runs that differ only by seed share a line."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,18 @@ def _is_copy(origin: Origin, other: Origin) -> bool:
         {(p.step, p.benchmark, p.temperature): (p.acc, p.tokens_mean) for p in RunFolder(run.path).evals()}
         for run in (origin, other)
     )
-    return all(mine[key] == theirs[key] for key in mine.keys() & theirs.keys())
+    shared = mine.keys() & theirs.keys()
+    return bool(shared) and all(mine[key] == theirs[key] for key in shared)
+
+
+def seed_names(line: Sequence[Origin]) -> dict[Origin, str]:
+    """Names the runs of a line by their seeds; of several runs with one seed, the second is `seed 1, run 2`."""
+    count: Counter[int] = Counter()
+    names = {}
+    for origin in line:
+        count[origin.seed] += 1
+        names[origin] = f"seed {origin.seed}" + (f", run {count[origin.seed]}" if count[origin.seed] > 1 else "")
+    return names
 
 
 def line_names(lines: Sequence[Sequence[Origin]]) -> list[str]:
