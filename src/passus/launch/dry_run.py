@@ -19,7 +19,7 @@ PROMPT_TOKENS = 256
 """Length of prompts that the prediction of memory assumes."""
 GPU_SIZES = (24, 48, 80)
 """Free memory, in GB, for which the dry run says whether the arm fits."""
-IN_TABLE = ("model", "tuning", "method", "task", "rate")
+IN_TABLE = ("model", "method", "task", "rate")
 """Rows that are left out where arms differ in them, because the table of arms has their fields."""
 MAX_TEXTS = 3
 """Different texts of a row that are printed."""
