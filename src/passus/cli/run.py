@@ -83,8 +83,8 @@ def print_plan(experiment: "Experiment", folder: Path) -> None:
         print(f"not checked: models, prompts, rewards and data, because {missing[0]} is not installed")
         return
     check_train_packages()
-    remarks = preflight.check_arms(waiting, folder)
-    times = step_time.measure_arms(waiting, dry_run.eval_points)
+    remarks = preflight.check_arms(waiting, folder) if waiting else []
+    times = step_time.measure_arms(waiting, dry_run.eval_points) if waiting else {}
     print(dry_run.describe_experiment(experiment, folder, times, remarks))
 
 
@@ -95,5 +95,6 @@ def run_one(arm: "Arm", folder: Path) -> int:
 
     if arm_process.PARENT not in os.environ:
         check_train_packages()
-        preflight.check_arms(preflight.arms_to_run([arm], folder), folder)
+        if waiting := preflight.arms_to_run([arm], folder):
+            preflight.check_arms(waiting, folder)
     return arm_process.run_arm(arm, folder / arm.name, print_line)

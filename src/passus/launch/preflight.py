@@ -110,8 +110,8 @@ def _check_groups(groups: Sequence[ArmGroup], out: Path) -> list[str]:
         except PassusError as error:
             failures.setdefault(str(error), (error, []))[1].extend(group.names)
     if failures:
-        error = next(iter(failures.values()))[0]
-        raise type(error)("\n".join(text + _in_arms(names, total) for text, (_, names) in failures.items()))
+        first, _ = next(iter(failures.values()))
+        raise type(first)("\n".join(text + _in_arms(names, total) for text, (_, names) in failures.items()))
     return list(remarks)
 
 

@@ -22,6 +22,7 @@ from passus.config.experiment import Arm, Experiment
 from passus.console import print_line
 from passus.errors import check_train_packages
 from passus.launch import arm_process, preflight
+from passus.launch.dry_run import power_summary
 from passus.launch.progress import ProgressDisplay
 from passus.runs.lock import is_held, state_of
 from passus.runs.run_folder import RunFolder, saved_checkpoints
@@ -59,6 +60,8 @@ class Runner:
         self.remarks = preflight.check_arms_apart(waiting, self.out)
         for remark in self.remarks:
             print_line(f"warning: {remark}")
+        if len(self.experiment.arms) > 1:
+            print_line(f"power: {power_summary(self.experiment)}")
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self.gpu_of: dict[str, str] = {}
         self.stopped_by: int | None = None

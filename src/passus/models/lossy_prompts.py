@@ -50,7 +50,7 @@ class LossyPrompts:
 def find_lossy_prompts(chat: ChatFormat, source: str, items: Sequence[Item]) -> LossyPrompts | None:
     """Encodes and decodes the prompts of items, and compares the result with their text. Returns None if nothing is lost."""
     compared = list(items[:: -(-len(items) // PROMPTS_COMPARED) or 1])
-    texts = chat.render_all(compared)
+    texts = chat.render_all(compared) if compared else []
     seen = decoded(chat, texts)
     lossy = [n for n, text in enumerate(texts) if _plain(text) != _plain(seen[n])]
     if not lossy:
