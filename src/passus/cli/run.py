@@ -3,12 +3,11 @@
 import os
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from passus.cli.options import Data, Overrides, check_jobs, use_data
-from passus.errors import TRAIN_PACKAGES, UsageError, check_train_packages
+from passus.errors import UsageError, check_train_packages
 
 if TYPE_CHECKING:
     from passus.config.experiment import Arm, Experiment
@@ -78,14 +77,17 @@ def print_plan(experiment: "Experiment", folder: Path) -> None:
     from passus.launch import dry_run, preflight, step_time
 
     waiting = preflight.arms_to_run(experiment.arms, folder)
-    if missing := [name for name in TRAIN_PACKAGES if find_spec(name) is None]:
+    try:
+        check_train_packages()
+    except (UsageError, ModuleNotFoundError) as missing:
         print(dry_run.describe_experiment(experiment, folder))
-        print(f"not checked: models, prompts, rewards and data, because {missing[0]} is not installed")
+        print(f"not checked: models, prompts, rewards and data. {str(missing).splitlines()[0]}")
         return
-    check_train_packages()
     remarks = preflight.check_arms(waiting, folder) if waiting else []
     times = step_time.measure_arms(waiting, dry_run.eval_points) if waiting else {}
     print(dry_run.describe_experiment(experiment, folder, times, remarks))
+    if not waiting:
+        print("nothing to run: all arms are finished")
 
 
 def run_one(arm: "Arm", folder: Path) -> int:

@@ -5,12 +5,11 @@ know is shown as the token that stands for it.
 """
 
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from passus.cli.options import Data, Thinking, use_data
-from passus.errors import TRAIN_PACKAGES, UsageError, check_train_packages
+from passus.errors import PassusError, UsageError, check_train_packages
 
 if TYPE_CHECKING:
     from passus.runs.run_folder import RunFolder
@@ -165,15 +164,14 @@ def _with_prompts(folder: "RunFolder", rows: list[dict[str, Any]]) -> list[dict[
 
 def _decoded_prompts(folder: "RunFolder", items: "list[Item]") -> list[dict[str, str]]:
     """Returns the prompts of items as the run's model reads them, or the bare questions where its tokenizer is not here."""
-    if any(find_spec(name) is None for name in TRAIN_PACKAGES):
-        return [{"question": item.question} for item in items]
-    from passus.models import loader
-
     model = folder.config().model
     try:
+        check_train_packages()
+        from passus.models import loader
+
         chat = loader.load_chat_format(model.base, model.prompt, model.thinking, model.system)
         return [{"prompt": chat.decode(tokens, special=True)} for tokens in chat.prompt_tokens(items)]
-    except UsageError as error:
+    except (PassusError, ModuleNotFoundError) as error:
         print(f"warning: prompts are not decoded: {str(error).splitlines()[0]}", file=sys.stderr)
         return [{"question": item.question} for item in items]
 

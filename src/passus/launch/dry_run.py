@@ -74,7 +74,7 @@ def duration(seconds: float | str) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     hours = seconds / 3600
-    return f"{seconds / 60:.0f} min" if hours < 1.5 else f"{hours:.2g} h" if hours < 48 else f"{hours / 24:.3g} days"
+    return f"{seconds / 60:.0f} min" if hours < 1.5 else f"{hours:.2g} h" if hours < 48 else f"{hours / 24:.2g} days"
 
 
 def _shared_rows(arms: Sequence[Arm]) -> list[str]:

@@ -19,12 +19,15 @@ from passus.evaluation.suite import PROMPTS_CHECKED, LoadedSuite, check_prompt_l
 from passus.models import lossy_prompts, outline, reward_head
 from passus.models.lossy_prompts import LossyPrompts
 from passus.models.policy import Policy
-from passus.runs.run_folder import RunFolder, saved_checkpoints
+from passus.runs.run_folder import RunFolder
 from passus.tasks.item import Item
 from passus.tasks.llm_judge import Judge, make_judge
 from passus.tasks.lookup import worked_solution
-from passus.training import memory_plan, rewards
+from passus.training import checkpoint, memory_plan, rewards
 from passus.training.cuda_layout import fit_to_gpu
+
+MOST_VERIFIED_BYTES = 2 << 30
+"""Size of a checkpoint whose bytes are verified before a run resumes from it. The run itself verifies every checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -83,19 +86,20 @@ def check_arm(config: Config, folder: RunFolder, generators: Sequence[str] = ())
     device = choose_device(config.run.device)
     dtype = choose_dtype(config.run.dtype, device)
     config = config.model_copy(update={"run": config.run.model_copy(update={"device": device, "dtype": dtype})})
-    saved = saved_checkpoints(folder.checkpoints) if folder.exists() else {}
-    checkpoint = saved[max(saved)] if saved else None
+    saved = checkpoint.latest(folder.checkpoints) if folder.exists() else None
+    if saved and sum(path.stat().st_size for path in saved.iterdir()) <= MOST_VERIFIED_BYTES:
+        checkpoint.read(saved)  # refuses a damaged one
     if config.kind == "reward_model":
         return _check_reward_model(config, folder.path.parent, generators)
     if config.kind == "candidates":
         return _check_generator(config)
-    return _check_policy(config, checkpoint)
+    return _check_policy(config, saved)
 
 
-def _check_policy(config: Config, checkpoint: Path | None) -> list[str]:
+def _check_policy(config: Config, saved: Path | None) -> list[str]:
     check_old_logprobs(config)
     rewards.load_function(config.reward.function)
-    policy = _outline_trainable(config.model, config.run.dtype, checkpoint)
+    policy = _outline_trainable(config.model, config.run.dtype, saved)
     inputs = check_inputs(config, policy)
     if name := config.reward.model:
         items = reward_model_items(config, inputs.suite)
@@ -134,14 +138,14 @@ def _check_reward_model(config: Config, experiment: Path, generators: Sequence[s
     return suite.remarks()
 
 
-def _outline_trainable(table: ModelTable, dtype: str, checkpoint: Path | None) -> Policy:
+def _outline_trainable(table: ModelTable, dtype: str, saved: Path | None) -> Policy:
     """Arms often share a model, and building one without storage takes longer than all checks of an arm."""
-    return _cached_outline(table.model_dump_json(exclude={"lossy_prompts"}), dtype, checkpoint)
+    return _cached_outline(table.model_dump_json(exclude={"lossy_prompts"}), dtype, saved)
 
 
 @lru_cache(maxsize=64)
-def _cached_outline(table_json: str, dtype: str, checkpoint: Path | None) -> Policy:
-    return outline.outline_trainable(ModelTable.model_validate_json(table_json), dtype, checkpoint)
+def _cached_outline(table_json: str, dtype: str, saved: Path | None) -> Policy:
+    return outline.outline_trainable(ModelTable.model_validate_json(table_json), dtype, saved)
 
 
 @lru_cache(maxsize=16)
