@@ -1,21 +1,23 @@
-"""The time of an arm, estimated from one step and a few eval items that are run on this machine in a temporary folder.
+"""The time of an arm, estimated from one step and a few eval items that are run on this machine.
 
-Only small models on the CPU are measured, so that a dry run stays quick. Nothing outside this process is called: arms with a
-reward function or a judge are not measured.
+Only small models on the CPU are measured, so that a dry run stays quick. Nothing is written, and nothing outside this process
+is called: arms with a reward function or a judge are not measured.
 """
 
 import math
-import tempfile
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from passus.config.experiment import Arm
 from passus.config.tables import BASE_RATE_SAMPLES, Config
 from passus.errors import PassusError, Stop
 from passus.launch import arm_process
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 from passus.tasks.lookup import benchmark_size, training_size
 
@@ -96,16 +98,43 @@ def _measure(config: Config) -> MeasuredTime | str:
         return f"unknown: {'reward.function' if config.reward.function else 'the judge'} is not called in a dry run"
     if not 0 < weight_bytes(config.model.base) <= MOST_WEIGHT_BYTES:
         return "unknown: only models of up to 8M parameters are measured"
-    with tempfile.TemporaryDirectory(prefix="passus-time-") as temporary:
-        try:
-            return _timed(config, RunFolder(Path(temporary) / "arm"))
-        except Stop:
-            return f"unknown: a step and some eval items take more than {STEP_SECONDS:.0f} s on this machine, as busy as it is"
-        except PassusError as error:
-            return f"unknown: {str(error).splitlines()[0][:120]}"
+    try:
+        return _timed(config)
+    except Stop:
+        return f"unknown: a step and some eval items take more than {STEP_SECONDS:.0f} s on this machine, as busy as it is"
+    except PassusError as error:
+        return f"unknown: {str(error).splitlines()[0][:120]}"
 
 
-def _timed(config: Config, folder: RunFolder) -> MeasuredTime:
+class UnwrittenFolder(RunFolder):
+    """A run folder of which nothing is written, for a step that is only timed."""
+
+    def exists(self) -> bool:
+        return False
+
+    def start(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def evals(self) -> list[EvalPoint]:
+        return []
+
+    def write_rows(self, *_: Any) -> None:
+        pass
+
+    def append_metrics(self, *_: Any) -> None:
+        pass
+
+    def append_evals(self, *_: Any) -> None:
+        pass
+
+    def append_totals(self, *_: Any) -> None:
+        pass
+
+    def append_readings(self, *_: Any) -> None:
+        pass
+
+
+def _timed(config: Config) -> MeasuredTime:
     """Runs a step and an eval point of a smaller copy of the arm."""
     from passus.training.between_steps import take_eval_point
     from passus.training.setup import prepare
@@ -118,8 +147,7 @@ def _timed(config: Config, folder: RunFolder) -> MeasuredTime:
             raise Stop
 
     small = smaller_copy(config)
-    folder.path.mkdir()
-    run = prepare(small, folder, check_stop)
+    run = prepare(small, UnwrittenFolder(Path(os.devnull) / "arm"), check_stop)
     run.prompts.start(lambda items: [0.5] * len(items))
     step = _seconds(lambda: take_step(run))
     if 2 * step < deadline - time.monotonic():  # the first one allocates what the others use again
