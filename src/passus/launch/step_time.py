@@ -25,8 +25,8 @@ MOST_WEIGHT_BYTES = 32 << 20
 """Size of the weights of a model that is measured."""
 MEASURED_ROWS, MEASURED_ITEMS = 128, 32
 """Completions of the measured step and eval items of the measured eval point, at most. Larger ones are scaled up."""
-STEP_SECONDS, TOTAL_SECONDS = 6.0, 12.0
-"""Seconds after which a measurement, and measuring arms of different shapes, is given up."""
+STEP_SECONDS, TOTAL_SECONDS = 10.0, 12.0
+"""Seconds after which a measurement is given up, and after which no arm of another shape is measured."""
 START_SECONDS = 6.0
 """Seconds in which an arm imports torch and loads a small model."""
 
@@ -101,7 +101,7 @@ def _measure(config: Config) -> MeasuredTime | str:
     try:
         return _timed(config)
     except Stop:
-        return f"unknown: a step and some eval items take more than {STEP_SECONDS:.0f} s on this machine, as busy as it is"
+        return f"unknown: a step and a few eval items take more than {STEP_SECONDS:.0f} s on this machine, as busy as it is"
     except PassusError as error:
         return f"unknown: {str(error).splitlines()[0][:120]}"
 
@@ -150,7 +150,7 @@ def _timed(config: Config) -> MeasuredTime:
     run = prepare(small, UnwrittenFolder(Path(os.devnull) / "arm"), check_stop)
     run.prompts.start(lambda items: [0.5] * len(items))
     step = _seconds(lambda: take_step(run))
-    if 2 * step < deadline - time.monotonic():  # the first one allocates what the others use again
+    if 3 * step < deadline - time.monotonic():  # the first one allocates what the others use again
         step = _seconds(lambda: take_step(run))
     point = _seconds(lambda: take_eval_point(run, lambda text: None))
     items = sum(map(len, run.suite.items.values()))
