@@ -121,7 +121,8 @@ def test_arguments(tmp_path, arguments):
 
 
 def test_an_experiment_and_its_arms(tmp_path):
-    text = f'name = {json.dumps(NAME)}\n[model]\nbase = "nano/qwen3"\nsystem = {json.dumps(NAME)}\n'
+    text = f'name = {json.dumps(NAME)}\n[model]\nbase = "nano/qwen3"\nlossy_prompts = 1\nsystem = {json.dumps(NAME)}\n'
+    text += "[train]\nmax_tokens = 24\n"
     text += f'[[arm]]\nname = {json.dumps(NAME)}\nseed = 1\n[[arm]]\n"model.system" = {json.dumps("y" + NAME)}\n'
     (tmp_path / "x.toml").write_text(text.replace("\x7f", "\\u007F"), encoding="utf-8")
     assert run_command(tmp_path, "run", "x.toml", "--dry-run") == "accepted"

@@ -36,7 +36,7 @@ COMMANDS = {
     ("read", "chart.txt", "--out", "chart.json"): "series",
     ("grade", "--input", "outputs.jsonl", "--output", "verdicts.jsonl"): "2 correct",
     ("benchmarks",): "gsm8k",
-    ("run", "families", "--dry-run"): "arm qwen3",
+    ("run", "families", "--dry-run"): "not checked: models",
     ("power", "families", "--from", "runs"): "What would show 2 points",
 }
 """Commands, and a part of what each must print."""

@@ -71,7 +71,7 @@ def test_a_named_field_that_is_missing_is_told(file):
 
 def test_a_training_run_and_its_readers_record_clusters_that_findings_use(file, tmp_path):
     tables = {"eval": {"suite": [f"{file}?cluster=passage"], "every": 2, "readers": ["live"]}, "train": {"steps": 2}}
-    run = run_small(tmp_path / "arm", **tables)
+    run = run_small(tmp_path / "arm", model={"prompt": "{question}"}, **tables)
     clusters = [name or "" for name in NAMES]
     curves = load_curves([run.path])
     assert [curve.items.cluster_Q for curve in curves.series if curve.items] == [clusters, clusters]

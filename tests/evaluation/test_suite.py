@@ -116,9 +116,8 @@ def test_eval_reports_the_benchmarks_that_were_left_out(folder, tmp_path):
 def test_a_run_records_totals_and_the_benchmarks_that_were_left_out(folder, tmp_path):
     run, lines = RunFolder(tmp_path / "run"), []
     run.path.mkdir()
-    loop.train(
-        small_config(train={"steps": 2}, eval={"suite": ["mel5", "abacus/sub"], "limit": 2}), run, lambda: None, lines.append
-    )
+    tables = {"model": {"prompt": "{question}"}, "train": {"steps": 2}, "eval": {"suite": ["mel5", "abacus/sub"], "limit": 2}}
+    loop.train(small_config(**tables), run, lambda: None, lines.append)
     assert any("left out: amc23" in line for line in lines)
     assert [row["step"] for row in run.totals()] == [0, 2] and run.totals()[0]["of"] == ["aime24"]
     assert [point.benchmark for point in run.evals()] == ["aime24", "abacus/sub"] * 2
@@ -167,7 +166,7 @@ def test_a_run_does_not_resume_with_other_items(tmp_path):
     rows = [{"problem": f"{n}+1", "answer": str(n + 1)} for n in range(4)]
     path = tmp_path / "mine.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    tables = {"eval": {"suite": [str(path)], "every": 2}, "train": {"steps": 2}}
+    tables = {"model": {"prompt": "{question}"}, "eval": {"suite": [str(path)], "every": 2}, "train": {"steps": 2}}
     run = run_small(tmp_path / "arm", **tables)
     assert list(run.meta()["launches"][0]["data"]["sha256"]) == [str(path)]
     path.write_text("".join(json.dumps(row | {"problem": "0+" + row["problem"]}) + "\n" for row in rows))

@@ -51,6 +51,7 @@ def test_outputs_that_exceed_the_limit_on_the_size_of_files(tmp_path, name):
 
 NEEDS_TORCH = [
     ("eval", "nano/qwen3", "--suite", "abacus/add2"), ("run", "families", "--arm", "qwen3"), ("run", "families"),
+    ("run", "families", "--dry-run"),
     ("export", "nano/qwen3", "--out", "out"), ("bench", "step"), ("show", "abacus/add2"), ("benchmarks", "pull", "abacus/add2"),
     ("pretrain", "--out", "out"),
 ]  # fmt: skip

@@ -284,7 +284,9 @@ def test_show_prints_what_a_model_sees(tmp_path, capsys, monkeypatch):
     show("AIME2024", model="nano/llama3.2", data=tmp_path)
     output = capsys.readouterr().out
     assert "aime24, item 0 of 1, id I-1, for nano/llama3.2" in output
-    assert "<q>What is 1+1?\n\nWork step by step, and put the final answer in \\boxed{}.<a>" in output and "gold  2" in output
+    unknown = "<pad>" * len("What is ")  # this tokenizer knows digits and signs
+    assert f"<q>{unknown}1+1?<pad><pad>" in output and output.count("<pad>") > 40 and "\\boxed{}.<a>" in output
+    assert "gold  2" in output
     with pytest.raises(UsageError, match="0 to 0"):
         show("aime24", item=3)
     pull_benchmark("aime24")

@@ -111,6 +111,7 @@ def evaluate_model(config: "Config", seed: int, device: str, selector: str, judg
     from passus.interop.lm_eval import EvaluationResult
     from passus.launch import arm_process
     from passus.models import loader, reward_head
+    from passus.models.lossy_prompts import find_lossy_prompts
     from passus.tasks.llm_judge import make_judge
 
     judge = make_judge(config.judge.url, config.judge.model, judge_timeout)
@@ -122,6 +123,9 @@ def evaluate_model(config: "Config", seed: int, device: str, selector: str, judg
     policy = loader.load(model.base, chosen_device, dtype, model.prompt, model.thinking, model.system)
     items = [item for benchmark_items in loaded.items.values() for item in benchmark_items]
     policy.check_fits_context(policy.prompts([(0, item) for item in items]), max_tokens, "--max-tokens")
+    for benchmark, benchmark_items in loaded.items.items():
+        if lossy := find_lossy_prompts(policy.chat, benchmark, benchmark_items):
+            print(f"warning: {lossy}", file=sys.stderr)
     scorer = None
     if selector:
         scorer = reward_head.load_checked(selector, f"--selector {selector}", items, max_tokens, chosen_device, dtype)

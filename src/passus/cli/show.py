@@ -1,13 +1,19 @@
-"""`passus show`: samples of a run with the exact prompt, or one item of a benchmark as a model would see it."""
+"""`passus show`: samples of a run with the exact prompt, or one item of a benchmark as a model would see it.
 
+Prompts are decoded from the token ids that a model is fed, special tokens included. A character that the tokenizer does not
+know is shown as the token that stands for it.
+"""
+
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from passus.cli.options import Data, Thinking, use_data
-from passus.errors import UsageError, check_train_packages
+from passus.errors import PassusError, UsageError, check_train_packages
 
 if TYPE_CHECKING:
     from passus.runs.run_folder import RunFolder
+    from passus.tasks.item import Item
 
 FIELDS = (
     "prompt", "question", "completion", "gold", "extracted", "verdict", "score", "chance", "reward", "advantage", "tokens",
@@ -22,6 +28,8 @@ def show(
     model: str = "nano/qwen3", prompt: str = "auto", system: str = "", thinking: Thinking = "default", data: Data = None,
 ) -> int:  # fmt: skip
     """Show samples of a run with the exact prompt, or an item of a benchmark as a model would see it.
+
+    Prompts are decoded from the token ids that the model is fed.
 
     Parameters
     ----------
@@ -62,6 +70,7 @@ def show_item(name: str, index: int, model: str, template: str, system: str, thi
     from passus.console import print_next_commands, rich_console
     from passus.formatting import printable
     from passus.models import loader
+    from passus.models.lossy_prompts import find_lossy_prompts
     from passus.tasks.lookup import benchmark_items
 
     items = benchmark_items(name)
@@ -70,9 +79,12 @@ def show_item(name: str, index: int, model: str, template: str, system: str, thi
     item = items[index]
     console = rich_console(highlight=False, soft_wrap=True)
     console.print(Text(f"{item.benchmark}, item {item.index} of {len(items)}, id {item.id or item.index}, for {model}\n"))
-    console.print(Text(printable(loader.load_chat_format(model, template, thinking, system).render_with_bos(item))))
+    chat = loader.load_chat_format(model, template, thinking, system)
+    console.print(Text(printable(chat.decode(chat.prompt_tokens([item])[0], special=True))))
     rule = item.rule.kind + (f", within {item.rule.tolerance:.0%}" if item.rule.tolerance else "")
     console.print(Text(f"\n{'gold':>10}  {printable(item.gold)}\n{'graded by':>10}  {rule}"))
+    if lossy := find_lossy_prompts(chat, name, items):
+        print(f"warning: {lossy}", file=sys.stderr)
     print_next_commands(f"passus eval {model} --suite {item.benchmark} --limit 8 --out scores")
 
 
@@ -104,7 +116,10 @@ def show_samples(run: Path, step: int | None, samples: int, verdict: str | None)
         noun = "best scored candidates"
         rows = [row | {"score": row["logp"], "chance": row["value"], "tokens": None} for row in rows]
     title = f"{run}, step {step}: {len(rows)} {noun}" + _of_verdict(verdict)
-    _print_rows("\n".join([title, *folder.version_remarks()]), rows, samples)
+    rows = _spread(rows, samples)
+    if kind == "items":
+        rows = _with_prompts(folder, rows)
+    _print_rows("\n".join([title, *folder.version_remarks()]), rows)
     earlier = max((s for s in eval_steps if s <= step // 2), default=0) if config_kind == "reward_model" else max(1, step // 2)
     print_next_commands(f"passus show {run} --step {earlier} --verdict wrong")
 
@@ -115,7 +130,7 @@ def _show_candidates(folder: "RunFolder", samples: int, verdict: str | None) -> 
 
     paths = sorted((folder.path / "candidates").glob("*.parquet"))
     rows = [row for path in paths for row in candidate_files.read_candidates(path) if verdict in (None, row["verdict"])]
-    _print_rows(f"{folder.path}: {len(rows)} candidates" + _of_verdict(verdict), rows, samples)
+    _print_rows(f"{folder.path}: {len(rows)} candidates" + _of_verdict(verdict), _spread(rows, samples))
     print_next_commands(f"passus show {folder.path} --verdict wrong")
 
 
@@ -123,8 +138,46 @@ def _of_verdict(verdict: str | None) -> str:
     return f" that are {verdict}" if verdict else ""
 
 
-def _print_rows(title: str, rows: list[dict[str, Any]], samples: int) -> None:
-    """Prints some of the rows, as plain text: model output is never interpreted as markup."""
+def _spread(rows: list[dict[str, Any]], samples: int) -> list[dict[str, Any]]:
+    """Returns some of the rows, spread over all, so that several prompts are shown instead of one group."""
+    return rows[:: max(1, len(rows) // max(1, samples))][:samples]
+
+
+def _with_prompts(folder: "RunFolder", rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Adds prompt and gold to rows of eval items, which record neither. Items whose data is not here are left as they are."""
+    from passus.tasks.lookup import benchmark_items
+
+    items: dict[tuple[str, int], Item] = {}
+    for name in dict.fromkeys(row["benchmark"] for row in rows):
+        try:
+            items |= {(name, item.index): item for item in benchmark_items(name)}
+        except UsageError as error:
+            print(f"warning: the prompts of {name} are not shown: {str(error).splitlines()[0]}", file=sys.stderr)
+    known = [(row["benchmark"], row["item"]) for row in rows if (row["benchmark"], row["item"]) in items]
+    prompts = dict(zip(known, _decoded_prompts(folder, [items[key] for key in known]), strict=True))
+    return [
+        row | prompts.get(key, {}) | ({"gold": items[key].gold} if key in items else {})
+        for row in rows
+        for key in [(row["benchmark"], row["item"])]
+    ]
+
+
+def _decoded_prompts(folder: "RunFolder", items: "list[Item]") -> list[dict[str, str]]:
+    """Returns the prompts of items as the run's model reads them, or the bare questions where its tokenizer is not here."""
+    model = folder.config().model
+    try:
+        check_train_packages()
+        from passus.models import loader
+
+        chat = loader.load_chat_format(model.base, model.prompt, model.thinking, model.system)
+        return [{"prompt": chat.decode(tokens, special=True)} for tokens in chat.prompt_tokens(items)]
+    except (PassusError, ModuleNotFoundError) as error:
+        print(f"warning: prompts are not decoded: {str(error).splitlines()[0]}", file=sys.stderr)
+        return [{"question": item.question} for item in items]
+
+
+def _print_rows(title: str, rows: list[dict[str, Any]]) -> None:
+    """Prints rows as plain text: model output is never interpreted as markup."""
     from rich.text import Text
 
     from passus.console import rich_console
@@ -132,8 +185,7 @@ def _print_rows(title: str, rows: list[dict[str, Any]], samples: int) -> None:
 
     console = rich_console(highlight=False)
     console.print(Text(title))
-    # Spread over the rows, so that several prompts are shown instead of one group.
-    for row in rows[:: max(1, len(rows) // max(1, samples))][:samples]:
+    for row in rows:
         console.print()
         for key in FIELDS:
             if row.get(key) is not None:

@@ -144,7 +144,8 @@ def _generators(arms: list[Arm], source: str) -> list[Arm]:
 
 def _generator(config: Config, base: str) -> Config:
     """Returns the config of a generator: only the fields that its answers depend on, because reward models differ in others."""
-    model = ModelTable(base=base, prompt=config.model.prompt, system=config.model.system, thinking=config.model.thinking)
+    kept_of_model = ("prompt", "system", "thinking", "lossy_prompts")
+    model = ModelTable(base=base, **{name: getattr(config.model, name) for name in kept_of_model})
     suite = EvalTable(suite=config.eval.suite, limit=config.eval.limit, max_tokens=config.eval.max_tokens)
     kept = {name: getattr(config, name) for name in ("name", "seed", "task", "run")}
     candidates = config.candidates.model_copy(update={"sources": config.candidates.generators})

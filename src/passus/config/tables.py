@@ -54,6 +54,9 @@ class ModelTable(Section):
     """System message, for chat templates that take one; models without a template read it before the question."""
     thinking: Literal["default", "on", "off"] = "default"
     """Thinking switch of the chat template, where it has one. Answers are read after the thinking ends."""
+    lossy_prompts: float = Field(0.01, ge=0, le=1)
+    """Largest share of prompts, per benchmark and task, that the tokenizer may fail to represent. A run with more is refused,
+    because the model would not see its questions; 1 allows all."""
 
     @field_validator("prompt")
     @classmethod

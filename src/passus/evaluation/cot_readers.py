@@ -12,7 +12,7 @@ Shapes: N texts.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -21,9 +21,9 @@ from passus.engine.interface import Prompt, Sampler, SamplingParams
 from passus.errors import UsageError
 from passus.evaluation.evaluate import eval_point
 from passus.evaluation.item_columns import Columns, row_indices
-from passus.evaluation.suite import PROMPTS_CHECKED, LoadedSuite, eval_tokens_key
+from passus.evaluation.suite import LoadedSuite, eval_tokens_key, first_training_items
 from passus.grading.grade import BOX, Grade
-from passus.models import loader
+from passus.models import loader, outline
 from passus.models.policy import Policy
 from passus.runs.eval_point import NO_TEXT, OTHER_TEXT, ReaderPoint
 from passus.runs.row_files import ROWS
@@ -81,10 +81,23 @@ def frozen_reader_names(config: Config) -> list[str]:
     return [name for name in dict.fromkeys(names) if name != LIVE]
 
 
+def outline_frozen_readers(config: Config) -> dict[str, Policy]:
+    """Returns the readers that are not trained, without their weights, by name."""
+    policies = {}
+    for name in frozen_reader_names(config):
+        base, prompt, system = _reader_model(name, config)
+        policies[name] = _without_thinking(outline.outline(base, config.run.dtype, prompt, system=system))
+    return policies
+
+
+def _reader_model(name: str, config: Config) -> tuple[str, str, str]:
+    """Returns the model of a frozen reader, its prompt template and its system message."""
+    model = config.model
+    return (model.base, model.prompt, model.system) if name == FROZEN else (name, "auto", "")
+
+
 def _load_frozen_reader(name: str, config: Config, check_stop: Callable[[], None]) -> Reader:
-    is_policy = name == FROZEN
-    base = config.model.base if is_policy else name
-    prompt, system = (config.model.prompt, config.model.system) if is_policy else ("auto", "")
+    base, prompt, system = _reader_model(name, config)
     policy = loader.load(base, config.run.device, config.run.dtype, prompt, system=system)
     description = policy.describe(base)
     policy = _without_thinking(policy)
@@ -163,7 +176,7 @@ def first_box(continuation: str) -> str:
     return ""
 
 
-def check_context_lengths(config: Config, policy: Policy, frozen: dict[str, Reader], suite: LoadedSuite) -> None:
+def check_context_lengths(config: Config, policy: Policy, frozen: Mapping[str, Policy], suite: LoadedSuite) -> None:
     """Raises if the longest possible text does not fit the context of a reader that is to read it.
 
     The limit counts tokens of the policy, and only the first training items are checked. A text that is too long after all is
@@ -171,10 +184,10 @@ def check_context_lengths(config: Config, policy: Policy, frozen: dict[str, Read
     """
 
     def reader_policy(name: str) -> Policy:
-        return _without_thinking(policy) if name == LIVE else frozen[FROZEN if name in CONTROLS else name].policy
+        return _without_thinking(policy) if name == LIVE else frozen[FROZEN if name in CONTROLS else name]
 
     if name := config.reward.reader:
-        drawn = [item for _, item in config.task.items(config.seed, 0, max(PROMPTS_CHECKED, config.train.prompts))]
+        drawn = [item for _, item in first_training_items(config)]
         _check_context_length(name, reader_policy(name), drawn, config.train.max_tokens, "train.max_tokens")
     for name in config.eval.readers:
         for items in suite.items.values():

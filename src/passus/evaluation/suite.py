@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 AVERAGED = ("tokens_mean", "truncated", "unparseable", "error")
 """Numbers of an eval point that a total averages over its benchmarks."""
-PROMPTS_CHECKED = 256
-"""Training prompts whose length is checked before a run begins."""
+PROMPTS_CHECKED, MOST_PROMPTS_CHECKED = 256, 4096
+"""Training prompts that are checked before a run begins, and the most where a step has more. Each step checks its own again."""
 
 
 @dataclass(frozen=True)
@@ -136,11 +136,16 @@ def _total(name: str, mean_over: str, points: Sequence[EvalPoint], columns: Colu
 
 def check_prompt_lengths(policy: "Policy", config: Config, suite: LoadedSuite) -> None:
     """Raises if the prompt of an eval item, or of one of the first training items, does not fit the context with its answer."""
-    drawn = config.task.items(config.seed, 0, max(PROMPTS_CHECKED, config.train.prompts))
+    drawn = first_training_items(config)
     policy.check_fits_context(policy.prompts(drawn), config.train.max_tokens, "train.max_tokens")
     for items in suite.items.values():
         prompts = policy.prompts([(0, item) for item in items])
         policy.check_fits_context(prompts, config.eval_tokens, eval_tokens_key(config))
+
+
+def first_training_items(config: Config) -> list[tuple[int, Item]]:
+    """Returns the training items that are checked before a run begins: those of the first step, and some more."""
+    return config.task.items(config.seed, 0, min(max(PROMPTS_CHECKED, config.train.prompts), MOST_PROMPTS_CHECKED))
 
 
 def eval_tokens_key(config: Config) -> str:

@@ -1,6 +1,7 @@
 """The runner of an experiment: starts its arms as processes, shows their progress, and stops them when it is stopped.
 
-It reads run folders and never imports torch, so several runners can work on one experiment.
+It reads run folders and never imports torch, so several runners can work on one experiment. Before the first arm starts, a
+process of its own checks them all (preflight.py).
 """
 
 import os
@@ -20,7 +21,8 @@ from passus.config import resolve
 from passus.config.experiment import Arm, Experiment
 from passus.console import print_line
 from passus.errors import check_train_packages
-from passus.launch import arm_process
+from passus.launch import arm_process, preflight
+from passus.launch.dry_run import power_summary
 from passus.launch.progress import ProgressDisplay
 from passus.runs.lock import is_held, state_of
 from passus.runs.run_folder import RunFolder, saved_checkpoints
@@ -55,6 +57,11 @@ class Runner:
         if not waiting:
             return 0
         check_train_packages()
+        self.remarks = preflight.check_arms_apart(waiting, self.out)
+        for remark in self.remarks:
+            print_line(f"warning: {remark}")
+        if len(self.experiment.arms) > 1:
+            print_line(f"power: {power_summary(self.experiment)}")
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self.gpu_of: dict[str, str] = {}
         self.stopped_by: int | None = None
@@ -71,14 +78,15 @@ class Runner:
         return self._exit_code(codes)
 
     def _print_data_remarks(self, started: Sequence[Arm]) -> None:
-        """Prints the remarks of the arms about their data (missing benchmarks, contamination), each once."""
+        """Prints the remarks of the arms about their data that were not printed before they started, each once."""
         remarks: dict[str, None] = {}
         for arm in started:
             folder = RunFolder(self.path(arm))
             if folder.exists():
                 remarks |= dict.fromkeys((folder.meta()["launches"][-1].get("data") or {}).get("remarks", []))
         for remark in remarks:
-            print_line(remark)
+            if remark not in self.remarks:
+                print_line(remark)
 
     def path(self, arm: Arm) -> Path:
         return self.out / arm.name

@@ -61,11 +61,6 @@ class ChatFormat:
             return [prompt.plain_prompt(item, self.question_template, self.system) for item in items]
         return self._open_assistant_turns([self.messages(item) for item in items])
 
-    def render_with_bos(self, item: Item) -> str:
-        """Returns the prompt as the model sees it, including the start token."""
-        text = self.render(item)
-        return f"{self.tokenizer.bos_token}{text}" if self._adds_bos else text
-
     def messages(self, item: Item) -> Messages:
         """Returns the messages that go into the chat template."""
         return prompt.chat_messages(item, self.question_template, self.system)
@@ -201,6 +196,10 @@ class ChatFormat:
             if self._fast_tokenizer is None:
                 return self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
             return [encoding.ids for encoding in self._fast_tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+
+    def prompt_tokens(self, items: Sequence[Item]) -> list[list[int]]:
+        """Returns the token ids that the model is fed for each item."""
+        return [self.with_one_bos(tokens) for tokens in self.encode(self.render_all(items))]
 
     def decode(self, tokens: Sequence[int], *, special: bool = False) -> str:
         """Returns the text of tokens, with special tokens only if `special` is set."""

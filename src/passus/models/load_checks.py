@@ -32,21 +32,46 @@ def check_architecture(base: str, config: Any) -> None:
         )
 
 
-def check_size(base: str, config: Any, stored: StoredWeights) -> None:
+def check_size(base: str, config: Any, stored: StoredWeights) -> Any:
     """Refuses a configuration that is much larger than the stored weights, before memory is allocated for it.
 
-    A small difference is left to transformers, which names the weights that are missing.
+    A small difference is left to transformers, which names the weights that are missing. Returns the model that the
+    configuration describes, without storage.
     """
-    layers = config.num_hidden_layers
-    if layers > min(stored.tensors, MAX_LAYERS):
-        raise _too_large(base, f"{layers} layers", f"{stored.tensors} tensors, and at most {MAX_LAYERS} layers are read")
-    with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config, attn_implementation=attention.NAME)
+    layers, tensors = config.num_hidden_layers, len(stored.shapes)
+    if layers > min(tensors, MAX_LAYERS):
+        raise _too_large(base, f"{layers} layers", f"{tensors} tensors, and at most {MAX_LAYERS} layers are read")
+    model = without_storage(config)
     described = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
     if described > stored.elements + MOST_MISSING:
         raise _too_large(base, f"{described:,} weights", f"{stored.elements:,}")
+    return model
 
 
+def without_storage(config: Any) -> Any:
+    """Builds the model that a configuration describes on the meta device, where weights have a shape and no values."""
+    if config.num_hidden_layers > MAX_LAYERS:
+        raise ValueError(f"config.json describes {config.num_hidden_layers} layers, and at most {MAX_LAYERS} are read")
+    with torch.device("meta"):
+        return AutoModelForCausalLM.from_config(config, attn_implementation=attention.NAME)
+
+
+def absent_weights(model: Any, stored: StoredWeights) -> list[str]:
+    """Returns the weights of a model that its files lack or have in another shape, as transformers reports them.
+
+    Only for families that were tested: transformers renames the weights of some others while it loads them.
+    """
+    needed = {name: list(weight.shape) for name, weight in model.named_parameters()}
+    if model.config.model_type not in FAMILIES or not needed.keys() & stored.shapes.keys():
+        return []
+    if model.config.tie_word_embeddings:
+        needed.pop(HEAD_WEIGHT, None)
+    missing = sorted(name for name in needed if name not in stored.shapes)
+    return missing + sorted(name for name, shape in needed.items() if stored.shapes.get(name, shape) != shape)
+
+
+HEAD_WEIGHT = "lm_head.weight"
+"""Weight of the head, which a model with tied embeddings does not store."""
 MAX_LAYERS = 1000
 """Layers of a model. Each takes milliseconds, before anything is known about its weights."""
 MOST_MISSING = 1 << 26
@@ -97,6 +122,13 @@ def keep_token_ids(base: str, model: Any) -> None:
     model.generation_config = GenerationConfig(
         eos_token_id=original.eos_token_id, bos_token_id=original.bos_token_id, pad_token_id=original.pad_token_id
     )
+
+
+def check_chat(base: str, policy: Policy) -> None:
+    """Checks the chat template, and finds the tokens that end a completion."""
+    keep_token_ids(base, policy.model)
+    check_template(base, policy.chat)
+    policy.end_tokens = end_tokens(base, policy)
 
 
 def end_tokens(base: str, policy: Policy) -> list[int]:

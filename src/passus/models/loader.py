@@ -37,7 +37,7 @@ def load(
     if is_adapter(Path(folder)):
         return _load_adapter(Path(folder), device, dtype, question_template, thinking, system)
     model_files.check_files(f"model.base = {base!r}", Path(folder))
-    config = _load_config(base, folder)
+    config = load_config(base, folder)
     tokenizer = load_tokenizer(f"model.base = {base!r}", folder)
     model = _load_weights(base, folder, config, dtype)
     model = torch.nn.Module.to(model, device).eval()
@@ -48,9 +48,7 @@ def load(
     check_weights(f"model.base = {base!r}", model)
     policy = Policy(model, ChatFormat(tokenizer, question_template, thinking, system), [])
     with refusing_bad_files(f"model.base = {base!r} cannot be loaded", EXPECTED):
-        load_checks.keep_token_ids(base, model)
-        load_checks.check_template(base, policy.chat)
-        policy.end_tokens = load_checks.end_tokens(base, policy)
+        load_checks.check_chat(base, policy)
         if policy.text_config.model_type not in FAMILIES:
             load_checks.check_logits(base, policy)
     return policy
@@ -68,7 +66,7 @@ def load_chat_format(base: str, question_template: str, thinking: str, system: s
     folder = model_files.local_folder(name, locate_model(base), weights=False)
     if is_adapter(Path(folder)):
         folder = model_files.local_folder(name, locate_model(lora.adapter_base(Path(folder))[0]), weights=False)
-    model_files.check_files(name, Path(folder))
+    model_files.check_files(name, Path(folder), weights=False)
     chat = ChatFormat(load_tokenizer(name, folder), question_template, thinking, system)
     load_checks.check_template(base, chat)
     return chat
@@ -85,11 +83,7 @@ def _load_adapter(folder: Path, device: str, dtype: str, question_template: str,
 
 def load_trainable(table: ModelTable, device: str, dtype: str, seed: int, checkpoint: Path | None) -> Policy:
     """Loads the policy that a run trains: from its base, or from a checkpoint of the run."""
-    if is_adapter(Path(locate_model(table.base))):
-        raise UsageError(
-            f"model.base = {table.base!r} is an adapter", expected="a base with its own weights",
-            write=f"passus export {table.base} --out merged   and then base = \"merged\"",
-        )  # fmt: skip
+    check_trainable(table)
     if table.tuning == "live":
         return load(str(checkpoint or table.base), device, dtype, table.prompt, table.thinking, table.system)
     policy = load(table.base, device, dtype, table.prompt, table.thinking, table.system)
@@ -99,7 +93,16 @@ def load_trainable(table: ModelTable, device: str, dtype: str, seed: int, checkp
     return policy
 
 
-def _load_config(base: str, folder: str) -> Any:
+def check_trainable(table: ModelTable) -> None:
+    """Refuses an adapter as the base of a run."""
+    if is_adapter(Path(locate_model(table.base))):
+        raise UsageError(
+            f"model.base = {table.base!r} is an adapter", expected="a base with its own weights",
+            write=f"passus export {table.base} --out merged   and then base = \"merged\"",
+        )  # fmt: skip
+
+
+def load_config(base: str, folder: str) -> Any:
     with refusing_bad_files(f"model.base = {base!r} cannot be loaded", EXPECTED):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         if Path(folder, "generation_config.json").is_file():
@@ -140,8 +143,8 @@ def load_tokenizer(model_name: str, folder: str) -> Any:
 def _load_weights(base: str, folder: str, config: Any, dtype: str) -> Any:
     """Loads the language model of a folder; of a model that also takes images, only its text part."""
     text_config = config.get_text_config()
+    describe_weights(base, folder, config)
     with refusing_bad_files(f"model.base = {base!r} cannot be loaded", EXPECTED, _advice(folder)):
-        load_checks.check_size(base, text_config, model_files.stored_weights(Path(folder)))
         model, report = AutoModelForCausalLM.from_pretrained(
             folder, config=text_config, dtype=getattr(torch, dtype), attn_implementation=attention.NAME, use_safetensors=True,
             key_mapping=None if text_config is config else TEXT_PART_KEYS, ignore_mismatched_sizes=True,
@@ -149,9 +152,24 @@ def _load_weights(base: str, folder: str, config: Any, dtype: str) -> Any:
         )  # fmt: skip
     # transformers initialises missing weights at random.
     if absent := sorted(report["missing_keys"]) + sorted(key for key, *_ in report["mismatched_keys"]):
-        raise _cannot_load(base, folder, f"{len(absent)} weights are missing or have another shape: {absent[0]}, ...")
+        raise _absent(base, folder, absent)
     if text_config is not config:
         model._weight_conversions = None  # otherwise it is saved under the names it had beside the image weights
+    return model
+
+
+def describe_weights(base: str, folder: str, config: Any) -> Any:
+    """Compares the headers of the weight files with the configuration. Returns the model without storage.
+
+    The weights of a model that also takes images have other names in the files, and are not compared by name.
+    """
+    text_config = config.get_text_config()
+    with refusing_bad_files(f"model.base = {base!r} cannot be loaded", EXPECTED, _advice(folder)):
+        stored = model_files.stored_weights(Path(folder))
+        model = load_checks.check_size(base, text_config, stored)
+        absent = load_checks.absent_weights(model, stored) if text_config is config else []
+    if absent:
+        raise _absent(base, folder, absent)
     return model
 
 
@@ -166,7 +184,8 @@ TEXT_PART_KEYS = {
 EXPECTED = "a causal language model that transformers implements, in Hugging Face layout with safetensors weights"
 
 
-def _cannot_load(base: str, folder: str, reason: str) -> UsageError:
+def _absent(base: str, folder: str, names: list[str]) -> UsageError:
+    reason = f"{len(names)} weights are missing or have another shape: {names[0]}, ..."
     return UsageError(f"model.base = {base!r} cannot be loaded: {reason}", expected=EXPECTED, write=_advice(folder))
 
 

@@ -95,7 +95,7 @@ def attach(model: Any, table: ModelTable, base: str, path: str, seed: int, head:
     `base` is the name of the base in the experiment, `path` the folder or hub id behind it, and `head` a layer that is trained
     together with the adapter.
     """
-    adapter = _wrap(model, lora_config(table, head), base, f"model.lora.targets = {table.lora.targets}")
+    adapter = _wrap(model, lora_config(table, head), base, _targets_source(table))
     adapter.wrapped.peft_config["default"].base_model_name_or_path = path
     # PEFT initialises the first matrices on the model's device; initialised here, they are the same on every device.
     generator = torch.Generator().manual_seed(seed)
@@ -224,26 +224,39 @@ PLAIN_LORA_KEYS = {
 
 def _wrap(model: Any, settings: Any, base: str, source: str) -> Adapter:
     """Wraps a model by PEFT, and makes the merged copy where the sampler needs one. Errors begin with `source`."""
-    from peft import get_peft_model
-
     fingerprint = weights_fingerprint(model)
     needs_merged = model.dtype == torch.float32 and not settings.modules_to_save  # reward models are not sampled from
     merged = copy.deepcopy(model, {id(p): p for p in model.parameters()}) if needs_merged else None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about tied embeddings, which never have an adapter here
-            wrapped = get_peft_model(model, settings).eval()  # dropout of a loaded adapter was for its own training
-    except (*BAD_FILE_ERRORS, re.error) as error:
-        if is_out_of_memory(error) or isinstance(error, torch.OutOfMemoryError):
-            raise
-        raise _bad_targets(model, source, _first_lines(error)) from None
-    adapter = Adapter(wrapped, base, fingerprint, merged)
+    adapter = Adapter(_peft_model(model, settings, source), base, fingerprint, merged)
     _check_layers(adapter, settings.target_modules, source)
     if merged is not None:  # shares all weights with the base except those that the adapter changes
         for name, layer in adapter.layers.items():
             weight = layer.base_layer.weight.detach().clone()
             merged.get_submodule(name).weight = torch.nn.Parameter(weight, requires_grad=False)
     return adapter
+
+
+def _peft_model(model: Any, settings: Any, source: str) -> Any:
+    from peft import get_peft_model
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about tied embeddings, which never have an adapter here
+            return get_peft_model(model, settings).eval()  # dropout of a loaded adapter was for its own training
+    except (*BAD_FILE_ERRORS, re.error) as error:
+        if is_out_of_memory(error) or isinstance(error, torch.OutOfMemoryError):
+            raise
+        raise _bad_targets(model, source, _first_lines(error)) from None
+
+
+def check_targets(model: Any, table: ModelTable, head: str = "") -> None:
+    """Refuses targets that a model does not have. The model needs no storage, and has adapters afterwards."""
+    source, settings = _targets_source(table), lora_config(table, head)
+    _check_layers(Adapter(_peft_model(model, settings, source), table.base, "", None), settings.target_modules, source)
+
+
+def _targets_source(table: ModelTable) -> str:
+    return f"model.lora.targets = {table.lora.targets}"
 
 
 def _check_layers(adapter: Adapter, targets: Any, source: str) -> None:

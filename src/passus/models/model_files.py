@@ -77,8 +77,11 @@ def local_folder(name: str, folder: str, *, weights: bool = True) -> str:
         return snapshot_download(folder, allow_patterns=patterns)
 
 
-def check_files(name: str, folder: Path) -> None:
-    """Refuses a folder whose files are not plain, too large, not JSON objects, or name weights that are not safetensors."""
+def check_files(name: str, folder: Path, *, weights: bool = True) -> None:
+    """Refuses a folder whose files are not plain, too large, not JSON objects, or name weights that are not safetensors.
+
+    Without `weights` the weights may be absent, because they have not been downloaded.
+    """
     for path in folder.iterdir():
         if path.exists() and not path.is_file() and not path.is_dir():
             raise UsageError(f"{name}: {path.name} is not a plain file", expected="a folder in Hugging Face layout")
@@ -88,7 +91,7 @@ def check_files(name: str, folder: Path) -> None:
     tables = {file: _read_object(name, folder / file) for file in JSON_FILES if (folder / file).exists()}
     for problem in _odd_numbers(tables.get("config.json", {})):
         raise UsageError(f"{name}: config.json: {problem}", expected="numbers as save_pretrained of transformers writes them")
-    _check_weight_files(name, folder, tables)
+    _check_weight_files(name, folder, tables, weights)
     if (folder / TOKENIZER).exists():
         _check_tokenizer(name, folder / TOKENIZER)
 
@@ -165,7 +168,7 @@ COUNT = re.compile("^(num|n)_|layers|labels|experts|heads")
 MOST_PARTS, MOST_UNITS = 1 << 16, 1 << 31
 
 
-def _check_weight_files(name: str, folder: Path, tables: dict[str, dict[str, Any]]) -> None:
+def _check_weight_files(name: str, folder: Path, tables: dict[str, dict[str, Any]], weights: bool) -> None:
     """Refuses an index or a configuration that names weights outside this folder or in another format than safetensors."""
     config = tables.get("config.json", {})
     for table in (config, *(value for value in config.values() if isinstance(value, dict))):
@@ -183,7 +186,7 @@ def _check_weight_files(name: str, folder: Path, tables: dict[str, dict[str, Any
     for shard in shards.values():
         if not isinstance(shard, str) or Path(shard).name != shard or "\\" in shard or not shard.endswith(".safetensors"):
             raise _bad_weights(name, f"{INDEX} names {shown(shard)}")
-        if not (folder / shard).is_file() and not (folder / WEIGHTS).is_file():
+        if weights and not (folder / shard).is_file() and not (folder / WEIGHTS).is_file():
             raise _bad_weights(name, f"{INDEX} names {shown(shard)}, which does not exist")
 
 
@@ -199,8 +202,12 @@ def _bad_weights(name: str, problem: str) -> UsageError:
 class StoredWeights:
     """What the headers of weight files say."""
 
-    tensors: int
-    elements: int
+    shapes: dict[str, list[int]]
+    """Shape of every tensor, by name."""
+
+    @property
+    def elements(self) -> int:
+        return sum(map(math.prod, self.shapes.values()))
 
 
 def stored_weights(folder: Path) -> StoredWeights:
@@ -211,8 +218,15 @@ def stored_weights(folder: Path) -> StoredWeights:
         files = set(parse_json(read_text(folder / INDEX))["weight_map"].values())
     else:
         raise FileNotFoundError(f"it has no {WEIGHTS} and no {INDEX}")
-    shapes = [shape for file in sorted(files) for shape in stored_shapes(folder / file).values()]
-    return StoredWeights(len(shapes), sum(math.prod(shape) for shape in shapes))
+    return StoredWeights({name: shape for file in sorted(files) for name, shape in stored_shapes(folder / file).items()})
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether the folder has all weight files that it is loaded from."""
+    if (folder / WEIGHTS).is_file():
+        return True
+    shards = parse_json(read_text(folder / INDEX)).get("weight_map", {}).values() if (folder / INDEX).is_file() else ()
+    return bool(shards) and all((folder / str(shard)).is_file() for shard in shards)
 
 
 def stored_shapes(path: Path) -> dict[str, list[int]]:

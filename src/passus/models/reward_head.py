@@ -9,10 +9,12 @@ packed, so there is no padding, and no score depends on the rest of the batch.
 Shapes: N sequences, P problems.
 """
 
+import os.path
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,7 +25,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from passus.config.tables import ModelTable
 from passus.engine import attention, packing
 from passus.errors import PassusError, UsageError
-from passus.models import load_checks, loader, lora, model_files
+from passus.models import load_checks, loader, lora, model_files, outline
 from passus.models.chat_format import ChatFormat
 from passus.models.locate import locate_model, portable_name
 from passus.models.lora import is_adapter
@@ -42,7 +44,56 @@ def create(table: ModelTable, device: str, dtype: str, seed: int) -> Policy:
     """Creates an untrained reward model on the decoder of a language model. Frozen tuning trains an adapter and the head."""
     policy = loader.load(table.base, device, dtype, table.prompt, table.thinking, table.system)
     if policy.adapter:
-        raise UsageError(f"model.base = {table.base!r} is an adapter", expected="a base with its own weights")
+        raise _is_adapter_error(table)
+    model = _classifier(table, policy)
+    model.model.load_state_dict(policy.decoder.state_dict())
+    getattr(model, HEAD).weight.data.zero_()
+    chat = ChatFormat(policy.chat.tokenizer, table.prompt, table.thinking, table.system)
+    scorer = Policy(model.to(device).eval(), chat, policy.end_tokens)
+    if table.tuning == "frozen":
+        scorer.adapter = lora.attach(scorer.model, table, *portable_name(table.base), seed, head=HEAD)
+    return scorer
+
+
+def outline_new(table: ModelTable, dtype: str) -> Policy:
+    """Returns the reward model that `create` would make, without its weights, and refuses what `create` would."""
+    policy = outline.outline(table.base, dtype, table.prompt, table.thinking, table.system)
+    if outline.is_adapter_name(table.base):
+        raise _is_adapter_error(table)
+    with torch.device("meta"):
+        model = _classifier(table, policy)
+    if table.tuning == "frozen":
+        lora.check_targets(model, table, HEAD)
+    return policy
+
+
+def outline_trained(name: str) -> Policy:
+    """Returns a trained reward model without its weights, and refuses a folder that `load` would refuse for its files."""
+    folder = model_files.local_folder(name, locate_model(name), weights=False)
+    if is_adapter(Path(folder)):
+        lora.check_head(Path(folder), HEAD)
+        table = _model_table(folder).model_copy(update={"base": lora.adapter_base(Path(folder))[0], "tuning": "live"})
+        return outline_new(table, "float32")
+    is_complete = os.path.isdir(locate_model(name)) or model_files.has_weights(Path(folder))
+    model_files.check_files(name, Path(folder), weights=is_complete)
+    with refusing_bad_files(f"{name} cannot be loaded", EXPECTED):
+        config = _read_config(name, folder).get_text_config()
+        if is_complete:
+            model = load_checks.check_size(name, config, model_files.stored_weights(Path(folder)))
+        else:
+            model = load_checks.without_storage(config)
+    table = _model_table(folder)
+    policy = Policy(model, ChatFormat(loader.load_tokenizer(name, folder), table.prompt, table.thinking, table.system), [])
+    _check_vocabulary(name, policy)
+    return policy
+
+
+def _is_adapter_error(table: ModelTable) -> UsageError:
+    return UsageError(f"model.base = {table.base!r} is an adapter", expected="a base with its own weights")
+
+
+def _classifier(table: ModelTable, policy: Policy) -> Any:
+    """Builds a classifier of one label in the family of a language model, with untrained weights."""
     config = policy.text_config
     config.num_labels, config.pad_token_id = 1, _pad_token(policy)
     try:
@@ -56,13 +107,7 @@ def create(table: ModelTable, device: str, dtype: str, seed: int) -> Policy:
             f"model.base = {table.base!r} is a {config.model_type}, for which transformers has no classification with a {HEAD}",
             expected="a family that has one (Qwen, Llama, Gemma, SmolLM, Mistral, ...)",
         )
-    model.model.load_state_dict(policy.decoder.state_dict())
-    getattr(model, HEAD).weight.data.zero_()
-    chat = ChatFormat(policy.chat.tokenizer, table.prompt, table.thinking, table.system)
-    scorer = Policy(model.to(device).eval(), chat, policy.end_tokens)
-    if table.tuning == "frozen":
-        scorer.adapter = lora.attach(scorer.model, table, *portable_name(table.base), seed, head=HEAD)
-    return scorer
+    return model
 
 
 def _pad_token(policy: Policy) -> int:
@@ -101,38 +146,50 @@ def _model_table(checkpoint: str) -> ModelTable:
 
 
 def _load_folder(name: str, folder: str, device: str, dtype: str, table: ModelTable) -> Policy:
-    expected = "a reward model: sequence classification with one label, in Hugging Face layout with safetensors weights"
     model_files.check_files(name, Path(folder))
-    with refusing_bad_files(f"{name} cannot be loaded", expected):
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        classes = loader.architectures(config)
-        if not any(cls.endswith("ForSequenceClassification") for cls in classes) or config.num_labels != 1:
-            labels = f" with {config.num_labels} labels" if any("Classification" in cls for cls in classes) else ""
-            raise UsageError(f"{name} is a {', '.join(classes) or 'model of unknown type'}{labels}", expected=expected)
-        load_checks.check_architecture(name, config.get_text_config())
+    with refusing_bad_files(f"{name} cannot be loaded", EXPECTED):
+        config = _read_config(name, folder)
         load_checks.check_size(name, config.get_text_config(), model_files.stored_weights(Path(folder)))
         model, report = AutoModelForSequenceClassification.from_pretrained(
             folder, dtype=getattr(torch, dtype), attn_implementation=attention.NAME, use_safetensors=True,
             output_loading_info=True, trust_remote_code=False,
         )  # fmt: skip
     if report["missing_keys"] or report["mismatched_keys"]:
-        raise UsageError(f"{name} lacks {sorted(report['missing_keys'])[:1]}", expected=expected)
+        raise UsageError(f"{name} lacks {sorted(report['missing_keys'])[:1]}", expected=EXPECTED)
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()  # aligned, whatever the file, as in loader.load
     loader.check_weights(name, model)
     if not isinstance(getattr(model, HEAD, None), torch.nn.Linear):
-        raise UsageError(f"{name} is a {type(model).__name__}, which has no {HEAD}", expected=expected)
+        raise UsageError(f"{name} is a {type(model).__name__}, which has no {HEAD}", expected=EXPECTED)
     tokenizer = loader.load_tokenizer(name, folder)
     chat = ChatFormat(tokenizer, table.prompt, table.thinking, table.system)
     policy = Policy(torch.nn.Module.to(model, device).eval(), chat, [])
-    if len(policy.chat.tokenizer) > policy.vocabulary_size + 1024:
-        raise UsageError(
-            f"{name} has a tokenizer of {len(policy.chat.tokenizer)} tokens and {policy.vocabulary_size} embeddings",
-            expected=expected,
-        )
+    _check_vocabulary(name, policy)
     if not policy.is_tested_family:
         _check_scores(name, policy)
     return policy
+
+
+EXPECTED = "a reward model: sequence classification with one label, in Hugging Face layout with safetensors weights"
+
+
+def _read_config(name: str, folder: str) -> Any:
+    """Reads the configuration of a reward model, and refuses that of another kind of model."""
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    classes = loader.architectures(config)
+    if not any(cls.endswith("ForSequenceClassification") for cls in classes) or config.num_labels != 1:
+        labels = f" with {config.num_labels} labels" if any("Classification" in cls for cls in classes) else ""
+        raise UsageError(f"{name} is a {', '.join(classes) or 'model of unknown type'}{labels}", expected=EXPECTED)
+    load_checks.check_architecture(name, config.get_text_config())
+    return config
+
+
+def _check_vocabulary(name: str, policy: Policy) -> None:
+    if len(policy.chat.tokenizer) > policy.vocabulary_size + 1024:
+        raise UsageError(
+            f"{name} has a tokenizer of {len(policy.chat.tokenizer)} tokens and {policy.vocabulary_size} embeddings",
+            expected=EXPECTED,
+        )
 
 
 @torch.no_grad()
@@ -195,9 +252,14 @@ def load_checked(name: str, setting: str, items: Sequence[Item], max_tokens: int
     `setting` names the reward model in error messages; `max_tokens` is the length of the longest answer.
     """
     scorer = load(name, device, dtype)
+    check_problems(scorer, setting, items, max_tokens)
+    return scorer
+
+
+def check_problems(scorer: Policy, setting: str, items: Sequence[Item], max_tokens: int) -> None:
+    """Refuses a reward model that cannot read these problems, or whose context is too short for their answers."""
     check_readable(scorer, setting, items[:32], [item.gold for item in items[:32]])
     check_length(scorer, setting, max(map(len, encode_pairs(scorer, [(item, "") for item in items]))) + max_tokens)
-    return scorer
 
 
 def check_length(policy: Policy, name: str, longest: int) -> None:

@@ -60,6 +60,8 @@ def training_items(
     """
     parts = tuple(task_parts(name))
     size = min(limit, training_size(name) or limit) if len(parts) == 1 else limit
+    if size > dataset.MAX_ITEMS:
+        raise UsageError(f"task.limit = {limit}", expected=f"at most {dataset.MAX_ITEMS:,} items, or 0 for all")
     stream = []
     for position in range(first, first + count):
         n = _epoch_order(size, seed, position // size)[position % size] if size else position

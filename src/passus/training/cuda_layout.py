@@ -43,6 +43,11 @@ def plan_layout(config: Config, policy: Policy, drawn: int) -> tuple[MemoryEstim
     """Fits the run to the GPU, or refuses it. There is no plan on a CPU, nor for families that were never tested."""
     if policy.model.device.type != "cuda" or not policy.is_tested_family:
         return None
+    return fit_to_gpu(config, policy, drawn)
+
+
+def fit_to_gpu(config: Config, policy: Policy, drawn: int) -> tuple[MemoryEstimate, MemoryLayout]:
+    """Chooses a layout for the GPU's free memory. Raises if there is none. Only the shapes of the policy's weights are used."""
     items = config.task.items(config.seed, drawn, PROMPTS_CHECKED)
     longest = max(len(prompt.tokens) for prompt in policy.prompts(items))
     estimate = memory_plan.predict_memory(config, longest, policy.model.dtype)

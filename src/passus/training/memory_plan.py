@@ -3,9 +3,11 @@
 The memory of a GPU is what CUDA reports as free before the run begins.
 """
 
+import os
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -197,6 +199,30 @@ def _with_completions(estimate: MemoryEstimate, config: Config, completion: int)
         estimate, longest=shorter, row_cache=estimate.row_cache * shorter // estimate.longest,
         lesson_cache=estimate.lesson_cache * shorter // estimate.longest,
     )  # fmt: skip
+
+
+def check_machine_memory(config: Config, model: Any) -> None:
+    """Refuses a model whose weights, gradients and moments alone exceed the memory of this machine. Reads shapes only."""
+    counts = {name: parameter.numel() for name, parameter in model.named_parameters()}
+    adapter = sum(count for name, count in counts.items() if "lora_" in name)
+    parameters, size = sum(counts.values()) - adapter, model.dtype.itemsize
+    is_frozen = config.model.tuning == "frozen"
+    trained = adapter if is_frozen else parameters
+    masters = 4 * trained if size < 4 and not is_frozen else 0
+    reference = size * parameters if config.method.kl_coef and not is_frozen else 0
+    needed, present = size * parameters + reference + masters + (size + 8) * trained, machine_memory()
+    if needed > present:
+        raise UsageError(
+            f"training {config.model.base} needs at least {needed / 1e9:.3g} GB of memory for weights, gradients and moments, "
+            f"and this machine has {present / 1e9:.3g} GB",
+            expected="a smaller model" + ("" if is_frozen else ", or LoRA"),
+            write=None if is_frozen else 'model.tuning = "frozen"',
+        )
+
+
+def machine_memory() -> int:
+    """Returns the physical memory of this machine in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def solutions_per_row(config: Config) -> int:

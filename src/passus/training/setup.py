@@ -14,18 +14,18 @@ import torch
 
 from passus.config.tables import LIVE, Config
 from passus.errors import UsageError
-from passus.evaluation import contamination, cot_readers
-from passus.evaluation.suite import PROMPTS_CHECKED, LoadedSuite, check_prompt_lengths, load_suite
+from passus.evaluation import cot_readers
+from passus.evaluation.suite import LoadedSuite
 from passus.models import loader, reward_head
 from passus.models.lora import weights_fingerprint
 from passus.models.policy import Policy
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 from passus.tasks import benchmarks, dataset
-from passus.tasks.llm_judge import make_judge
 from passus.tasks.lookup import task_parts
 from passus.training import checkpoint, regression_alarm, rewards
 from passus.training.checkpoint import Progress
 from passus.training.cuda_layout import apply_layout, plan_layout, recompute_layers
+from passus.training.input_checks import check_inputs, check_old_logprobs, reward_model_items
 from passus.training.optimizer import Optimizer
 from passus.training.prompt_order import PrioritisedPrompts, StreamPrompts
 from passus.training.rollout import sample_completions, show_solutions
@@ -42,13 +42,11 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     check_old_logprobs(config)
     reward_function = rewards.load_function(config.reward.function)
     policy = loader.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
-    judge = make_judge(config.judge.url, config.judge.model)
-    suite = load_suite(config.eval, judged=judge is not None)
-    check_prompt_lengths(policy, config, suite)
+    inputs = check_inputs(config, policy)
+    suite = inputs.suite
     reward_model = load_reward_model(config, folder, suite)
     readers = cot_readers.load_frozen_readers(config, check_stop)  # before memory is planned: their weights are no longer free
-    cot_readers.check_context_lengths(config, policy, readers, suite)
-    overlaps = contamination.find_overlaps(config.task, suite)
+    cot_readers.check_context_lengths(config, policy, {name: reader.policy for name, reader in readers.items()}, suite)
     layout = plan_layout(config, policy, progress.drawn)
     reference = load_reference(config, folder) if config.method.kl_coef and policy.adapter is None else None
     optimizer = Optimizer(policy.model, config.train, progress.slower)
@@ -57,9 +55,9 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     hashes = check_data(folder, config, suite)
     if folder.exists():
         folder.set_aside_after(progress.step, len(suite.items) * len(config.eval.temperatures))
-    remarks = [*suite.remarks(), *map(str, overlaps)]
+    remarks = inputs.remarks()
     data = {
-        "left_out": suite.left_out, "unjudged": suite.unjudged, "overlap": [vars(overlap) for overlap in overlaps],
+        "left_out": suite.left_out, "unjudged": suite.unjudged, "overlap": [vars(overlap) for overlap in inputs.overlaps],
         "sha256": hashes, "remarks": remarks,
     } | ({"scorer": reward_model.fingerprint} if reward_model else {})  # fmt: skip
     resumed_from = progress.step if saved else None
@@ -67,7 +65,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     run = PolicyRun(
         config=config, folder=folder, policy=policy, optimizer=optimizer, sampler=policy.sampler(check_stop),
         reference=reference, reward_function=reward_function, progress=progress, check_stop=check_stop,
-        started=time.monotonic() - progress.elapsed, micro_tokens=config.train.micro_tokens, suite=suite, judge=judge,
+        started=time.monotonic() - progress.elapsed, micro_tokens=config.train.micro_tokens, suite=suite, judge=inputs.judge,
         reward_model=reward_model, readers=readers, remarks=remarks, prompts=choose_prompts(config, progress),
     )  # fmt: skip
     choose_seams(run)
@@ -99,9 +97,7 @@ def load_reward_model(config: Config, folder: RunFolder, suite: LoadedSuite) -> 
     name = config.reward.model
     if not name:
         return None
-    items = [item for _, item in config.task.items(config.seed, 0, PROMPTS_CHECKED)]
-    items += [item for benchmark_items in suite.items.values() for item in benchmark_items]
-    longest = max(config.train.max_tokens, config.eval_tokens)
+    items, longest = reward_model_items(config, suite), max(config.train.max_tokens, config.eval_tokens)
     reward_model = reward_head.load_checked(name, f"reward.model = {name}", items, longest, config.run.device, config.run.dtype)
     recorded = folder.meta()["launches"][0].get("data", {}).get("scorer") if folder.exists() else None
     if recorded not in (None, reward_model.fingerprint):
@@ -141,16 +137,6 @@ def load_reference(config: Config, folder: RunFolder) -> Any:
             write="base = RUN@step   where the base is a run that is still training",
         )
     return reference
-
-
-def check_old_logprobs(config: Config) -> None:
-    """A gap of 0.01 per token between sampler and trainer would clip a third of the sequences on policy."""
-    if config.method.old_logprobs == "sampler" and config.method.ratio != "token" and config.run.dtype == "bfloat16":
-        raise UsageError(
-            f'method.old_logprobs = "sampler" with method.ratio = "{config.method.ratio}" in bfloat16',
-            expected="the trainer's own log-probs for the ratio of a whole sequence",
-            write='old_logprobs = "trainer"',
-        )
 
 
 def return_to_checkpoint(run: PolicyRun, step: int) -> None:
