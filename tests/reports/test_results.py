@@ -71,7 +71,7 @@ def test_the_answer_names_the_better_line_with_its_interval(sweep):
     sentences = answer(curves, analyse(curves), line_results(measure_curves(curves)))
     assert len(sentences) == 3
     assert re.match(r"model_1 ends highest, at \.\d{3} \[\.\d{3}, \.\d{3}\], above model_0 by 2\d\.\d points \[", sentences[0])
-    assert "Runs are the unit, 3 runs per line" in sentences[2]
+    assert "Tested over runs, not items (3 runs per line)" in sentences[2]
 
 
 def test_the_answer_ranks_nothing_without_seeds(tmp_path):

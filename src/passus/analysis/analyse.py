@@ -73,6 +73,4 @@ def adjust_for_multiplicity(findings: Sequence[Finding], earlier: Sequence[Findi
         finding.q = float(q)
         if finding.verdict is Conclusion.SUPPORTED and q >= MAX_Q:
             finding.verdict = Conclusion.NOT_SUPPORTED
-            finding.sentence += (
-                f" Not supported after correction for the {len(tested)} tests of this report (adjusted p = {q:.2f})."
-            )
+            finding.sentence += f" Not supported after correction for all tests of this report (adjusted p = {q:.2f})."

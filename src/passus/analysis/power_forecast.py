@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from passus.analysis.level_share import level_share
+from passus.analysis.level_share import QuestionKind, level_share
 from passus.analysis.planned_experiment import PlannedBenchmark, PlannedExperiment
 from passus.errors import UsageError
 from passus.stats import run_power
@@ -122,7 +122,7 @@ def planned_tests(
 ) -> tuple[PlannedTest, PlannedTest | None]:
     """Returns the test of two arms alone, and that of each pair in a report; with one seed planned, those of two seeds."""
     pair = PlannedTest(2, max(plan.seeds, MIN_RUNS), benchmark.size, noise, LEVEL)
-    share = level_share(is_configuration=True, is_overall=False, has_overall=plan.overall_tests > 0)
+    share = level_share(QuestionKind.CONFIGURATION, has_overall=plan.overall_tests > 0)
     alpha = LEVEL * share / max(plan.tests - plan.overall_tests, 1)
     return pair, replace(pair, arms=plan.arms, alpha=alpha) if plan.arms > 1 else None
 

@@ -59,7 +59,7 @@ def draw_marks(ax: Any, figure: Figure, panel: str, sheet: Sheet, with_text: boo
     for mark, place in zip(marks, places, strict=True):
         colour = _mark_colour(figure, mark)
         ax.axvline(mark.x, color=colour, linewidth=0.7, linestyle=(0, (1, 2)), zorder=2)
-        if not with_text:
+        if not with_text or not mark.text:
             continue
         ax.annotate(
             mark.text, (place, 0.985), xycoords="axes fraction", rotation=90, ha="center", va="top", fontsize=size,

@@ -32,6 +32,8 @@ SIGNALS = {
 """Panel titles by metric. Which of them a run records depends on its kind and method."""
 NOT_OF_POLICIES = ("train/loss",)
 """The loss of a policy says nothing: its advantages have mean 0 in every step."""
+LABELLED_RESUMES = 3
+"""Resumes that have a label each. More would hide the curves: many runs may have been resumed at many steps."""
 MANY_STEPS = 40
 """Lines with more points than this are smoothed."""
 
@@ -52,8 +54,14 @@ def training_signals(
     zero = [panel for panel in order if (own := [s for s in arranged if s.panel == panel]) and not any(map(_varies, own))]
     # A t band per step is as noisy as the steps; the seeds themselves are drawn.
     shown = [replace(s, points=[replace(p, low=None, high=None) for p in s.points]) for s in arranged if s.panel not in zero]
-    marks = alarm_marks(shown, x) + resume_marks(shown, x)
-    notes = [curves_note(shown), f"0 in all steps: {', '.join(zero)}" if zero else ""]
+    resumes = resume_marks(shown, x)
+    many = len(resumes) > LABELLED_RESUMES
+    marks = alarm_marks(shown, x) + [replace(mark, text="") if many else mark for mark in resumes]
+    notes = [
+        curves_note(shown),
+        "dotted: resumed" if many else "",
+        f"not drawn, because they are 0 in all steps: {', '.join(zero)}" if zero else "",
+    ]
     made = Figure(title or "", x_label(x), "", shown, "\n".join(filter(None, notes)), "signals", marks=marks)
     longest = max((len(s.points) for s in shown), default=0)
     return smoothed(made, light_window(longest)) if longest > MANY_STEPS else made

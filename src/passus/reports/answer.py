@@ -107,7 +107,10 @@ def _of_configurations(findings: Sequence[Finding], results: Sequence[LineResult
     seeds = sorted({result.runs for result in results})
     runs = f"{seeds[0]} runs" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} runs"
     tests = sum(f.q is not None for f in findings)
-    return [*sentences[:2], f"Runs are the unit, {runs} per line; claims hold after correction for {tests} tests."]
+    sure = (
+        f"Tested over runs, not items ({runs} per line), after correction for {tests} tests; brackets are 95 % CIs without it."
+    )
+    return [*sentences[:2], sure]
 
 
 def _is_size_claim(finding: Finding, panels: Sequence[str]) -> bool:
@@ -134,8 +137,26 @@ def _ranking(findings: Sequence[Finding], results: Sequence[LineResult], panels:
         return f"{where}No line is shown to end above another: the ends lie between {share(ordered[-1].end.mean)} and " + (
             f"{share(best.end.mean)}."
         )
-    rest = f"; it is not shown to end above {_names(open_)}" if open_ else ""
-    return f"{where}{best.line} ends highest, at {_value(best)}, {_gaps(pairs, best, shown)}{rest}."
+    return f"{where}{best.line} ends highest, at {_value(best)}, {_gaps(pairs, best, shown)}{_not_shown(pairs, best, open_)}."
+
+
+def _not_shown(pairs: dict[str, Finding], best: LineResult, others: Sequence[LineResult]) -> str:
+    """Names the lines above which it is not shown to end; of large differences it says that the runs are too few."""
+    few = [other for other in others if _excludes_zero(_pair(pairs, best, other))]
+    rest = [other for other in others if other not in few]
+    parts = []
+    if few and len(few) <= NAMED:
+        listed = _listed([f"{other.line}, {_gap(pairs, best, other)}" for other in few])
+        parts.append(f"that it is above {listed}, is not shown with so few runs and so many tests")
+    elif few:
+        parts.append(f"that it is above {len(few)} others is not shown with so few runs and so many tests")
+    if rest:
+        parts.append(f"it is not distinguishable from {_names(rest)}")
+    return "".join(f"; {part}" for part in parts)
+
+
+def _excludes_zero(finding: Finding | None) -> bool:
+    return finding is not None and finding.low is not None and finding.high is not None and finding.low * finding.high > 0
 
 
 def _panel_words(panel: str) -> str:
@@ -160,7 +181,8 @@ def _gap(pairs: dict[str, Finding], a: LineResult, b: LineResult) -> str:
     if finding.low is None or finding.high is None:
         return gap
     sign = 1 if finding.series.startswith(f"{a.line} and ") else -1
-    return f"{gap} {between(*sorted((sign * finding.low, sign * finding.high)))}"
+    low, high = sorted((sign * finding.low, sign * finding.high))
+    return f"{gap} {between(max(-1.0, low), min(1.0, high))}"
 
 
 def _gaps(pairs: dict[str, Finding], best: LineResult, others: Sequence[LineResult]) -> str:

@@ -23,7 +23,9 @@ def proposals(runs: list[RunFolder], findings: list[Finding]) -> list[Proposal]:
     config = runs[0].config()
     proposals = []
     if len({run.config().seed for run in runs}) < 3:
-        proposals.append(Proposal("seeds", "Is the difference due to the arms, or to the seed?", {"seed": [0, 1, 2]}))
+        proposals.append(
+            Proposal("seeds", "Three seeds per line tell what was varied from the luck of a run.", {"seed": [0, 1, 2]})
+        )
     if any(f.id == "A2" and f.verdict is Conclusion.NOT_SUPPORTED for f in findings):
         reason = "Some curves have not reached a plateau at the end."
         proposals.append(Proposal("longer", reason, {"train.steps": 2 * config.train.steps}))

@@ -24,10 +24,11 @@ DIFFERENCE = 0.02
 def open_questions(runs: Sequence[RunFolder], curves: Sequence[MeasuredCurve], findings: Sequence[Finding]) -> list[Block]:
     """Returns sentences on what cannot be told, and experiment files that would tell it."""
     blocks: list[Block] = [*_power(runs, [m for m in curves if not m.curve.reader])]
+    asked = Counter(f.name for f in findings)
     underpowered = Counter(f.name for f in findings if f.verdict is Conclusion.UNDERPOWERED)
     if underpowered:
-        listed = ", ".join(f"{question} ({count})" for question, count in underpowered.items())
-        blocks.append(f"Too few items, samples or seeds for: {listed}.")
+        listed = ", ".join(f"{question} ({count} of {asked[question]})" for question, count in underpowered.items())
+        blocks.append(f"Questions with too few items, samples or seeds: {listed}.")
     if any(f.id == "A16" for f in findings):
         blocks.append("Causes of falls are inferred from signals that moved first; only a run that changes one proves it.")
     proposed = proposals(list(runs), list(findings)) if runs else []
@@ -59,12 +60,12 @@ def _seeds_sentence(plan: PlannedExperiment, benchmark: PlannedBenchmark, test: 
     seeds = "no number of seeds" if needed is None else f"{needed} seeds per line"
     if plan.seeds < MIN_RUNS:
         return (
-            f"Which line is better: this needs two seeds or more per line. Two would show differences of {shown}{where} in "
-            f"80 % of cases; 2 points take {seeds}."
+            f"Which line is better: this needs two seeds or more per line. With two, a true difference of {shown}{where} would "
+            f"be shown in 80 % of cases; one of 2 points takes {seeds}."
         )
     return (
-        f"Smaller differences: {plan.seeds} seeds per line show {shown}{where} in 80 % of cases, after the correction for "
-        f"{plan.tests} comparisons; 2 points take {seeds}."
+        f"Smaller differences: with {plan.seeds} seeds per line, a true difference of {shown}{where} is shown in 80 % of "
+        f"cases, after the correction for {plan.tests} planned comparisons; one of 2 points takes {seeds}."
     )
 
 

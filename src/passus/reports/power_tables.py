@@ -124,7 +124,7 @@ def _meaning(plan: PlannedExperiment, runs: Sequence[RunForecast]) -> list[str]:
         )
     if any(run.smallest > PLAUSIBLE_EFFECT for run in runs):
         limit = f"{100 * PLAUSIBLE_EFFECT:.0f} points"
-        sentences.append(f"Where only more than {limit} can be shown, a report says underpowered unless p < .001.")
+        sentences.append(f"Where only more than {limit} can be shown, a report says underpowered unless it finds as much.")
     return sentences
 
 

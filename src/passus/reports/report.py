@@ -31,7 +31,7 @@ from passus.reports.line_results import LineResult, line_results
 from passus.reports.next_experiments import varying_keys
 from passus.reports.open_questions import open_questions
 from passus.reports.pictures import accuracy_picture, readers_picture, signals_picture
-from passus.reports.results_table import results_table
+from passus.reports.results_table import count, duration, results_table
 from passus.reports.reward_model_results import best_of_n
 from passus.reports.sample_changes import samples_blocks, shorten
 from passus.reports.tests_table import observation_blocks, tests_blocks
@@ -46,9 +46,9 @@ UNNAMED = ("name", "seed", "figure")
 MAX_VARIED, MAX_BENCHMARKS = 4, 4
 """Fields that differ, and benchmarks, that the first line names."""
 RESULTS_NOTE = (
-    "In brackets: 95 % CI; over other runs on the same items where a line has several runs (their spread pooled over lines), "
-    "else over other items. The end is the mean of the last eval points, as in all comparisons. The best is a maximum over "
-    "eval points and therefore biased upwards."
+    "In brackets: 95 % CI, over other runs on the same items where a line has several runs (with the spread of all lines, or "
+    "of each line where they differ in spread), else over other items. The end is the mean of the last three eval points, or "
+    "the last one with fewer than six, as in all comparisons. The best is a maximum over eval points and biased upwards."
 )
 
 
@@ -146,20 +146,37 @@ def _compared(data: ReportData) -> str:
         parts[0] += f" x {' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))} seed{'s' * (seeds != [1])}"
         steps = sorted({run.config().train.steps for run in data.runs})
         parts.append(f"{' to '.join(map(str, dict.fromkeys((steps[0], steps[-1]))))} steps")
-        varied = [key for key in varying_keys([flatten(run.config()) for run in data.runs]) if key not in UNNAMED]
-        if varied and len(lines) > 1:
-            parts.append(f"which differ in {', '.join(varied[:MAX_VARIED])}")
-    return f"{', '.join(parts)}. {_benchmarks(data)}"
+        if len(lines) > 1:
+            parts += _varied(data.runs)
+    return " ".join(filter(None, [f"{', '.join(parts)}.", _benchmarks(data), _total_cost(data.runs)]))
+
+
+def _varied(runs: Sequence[RunFolder]) -> list[str]:
+    """Names the settings in which the lines differ. What a method's preset sets is in the method's name."""
+    keys = [key for key in varying_keys([flatten(run.config()) for run in runs]) if key not in UNNAMED]
+    if "method.name" in keys:
+        keys = [key for key in keys if key == "method.name" or not key.startswith("method.")]
+    more = f" and {len(keys) - MAX_VARIED} more" if len(keys) > MAX_VARIED else ""
+    return [f"which differ in {', '.join(keys[:MAX_VARIED])}{more}"] if keys else []
+
+
+def _total_cost(runs: Sequence[RunFolder]) -> str:
+    """Says what all runs took together, one after another."""
+    last = [(run.metrics() or [{}])[-1] for run in runs]
+    seconds, tokens = (sum(row.get(key) or 0 for row in last) for key in ("time/elapsed", "train/num_tokens"))
+    return f"All {len(runs)} runs: {duration(seconds)}, {count(tokens)} tokens trained on." if len(runs) > 1 and seconds else ""
 
 
 def _benchmarks(data: ReportData) -> str:
     curves = data.curves.series if data.curves else []
     sizes = {c.benchmark: (c.n, c.k or 1) for c in curves if c.n and not c.reader}
+    temperatures = len({c.temperature for c in curves if not c.reader})
     named = [f"{name or 'The benchmark'}: {n} items x {k} sample{'s' * (k > 1)}" for name, (n, k) in sizes.items()]
     if len(named) <= MAX_BENCHMARKS:
         return "; ".join(named) + "." * bool(named)
     items = sorted(n for n, _ in sizes.values())
-    return f"{len(named)} benchmarks of {items[0]} to {items[-1]} items."
+    at = f" at {temperatures} temperatures" if temperatures > 1 else ""
+    return f"{len(named) // temperatures} benchmarks of {items[0]} to {items[-1]} items{at}."
 
 
 def _answer_text(data: ReportData) -> str:
@@ -205,7 +222,7 @@ def finding_marks(findings: Sequence[Finding]) -> list[Mark]:
         elif finding.verdict is Conclusion.SUPPORTED and finding.id == "A4":
             label = "dip" if finding.numbers["z"] < 0 else "spike"
             marks.append(Mark(finding.numbers["x"], label, finding.series, finding.benchmark))
-    return marks
+    return list({(mark.x, mark.text, mark.panel): mark for mark in marks}.values())  # seeds that fall together fall once
 
 
 def _open_questions(data: ReportData) -> list[Block]:

@@ -32,8 +32,8 @@ def results_table(results: Sequence[LineResult]) -> Table:
         ("end", [_cell(result.end) for result in results]),
         ("best (at)", [_best(result) for result in results]),
         ("tokens per answer", [_length(result.length) for result in results]),
-        ("tokens trained on", [_count(result.cost.tokens) if result.cost else "" for result in results]),
-        ("time", [duration(result.cost.seconds) if result.cost else "" for result in results]),
+        ("tokens trained on, per run", [count(result.cost.tokens) if result.cost else "" for result in results]),
+        ("time per run", [duration(result.cost.seconds) if result.cost else "" for result in results]),
     ]
     shown = [(name, cells) for name, cells in columns if any(cells)]
     return Table([name for name, _ in shown], list(zip(*(cells for _, cells in shown), strict=True)))
@@ -59,7 +59,8 @@ def _length(length: Interval | None) -> Cell:
     return f"{length.mean:.1f}", "" if math.isnan(length.low) else f"[{length.low:.1f}, {length.high:.1f}]"
 
 
-def _count(tokens: float) -> str:
+def count(tokens: float) -> str:
+    """Formats a number of tokens: 967k, 1.25M."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if tokens >= size:
             return f"{tokens / size:.3g}{letter}"

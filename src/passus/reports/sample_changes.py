@@ -33,13 +33,13 @@ class ArmChanges:
 
     name: str
     counts: Sequence[str]
-    """Items gained and lost, samples that became correct and wrong; empty where there is nothing to compare."""
+    """Items gained and lost, samples, and those that became correct and wrong; empty where there is nothing to compare."""
     example: SamplePair | None
     blocks: list[Block]
     """All of it: sentences, the numbers of the items, and examples."""
 
 
-HEAD = ["items gained", "items lost", "samples that became correct", "that became wrong"]
+HEAD = ["items gained", "items lost", "samples", "became correct", "became wrong"]
 
 
 def samples_blocks(arms: Sequence[ArmStatus], names: Sequence[str]) -> list[Block]:
@@ -81,7 +81,7 @@ def _changes(arm: ArmStatus, name: str) -> ArmChanges:
     listed = [f"Items {word}: {_numbers(changed)}." for word, changed in (("gained", items_gained), ("lost", items_lost))]
     order = f"The first {GAINED} items with a sample that became correct and the first {LOST} with one that became wrong:"
     blocks: list[Block] = [summary, *listed, order, *shown]
-    counts = [str(len(of)) for of in (items_gained, items_lost, gained, lost)]
+    counts = [str(len(of)) for of in (items_gained, items_lost, pairs, gained, lost)]
     return ArmChanges(name, counts, shown[0] if gained else None, blocks)
 
 

@@ -18,6 +18,7 @@ def observation_blocks(findings: Sequence[Finding]) -> list[Block]:
     several = len({f.benchmark for f in findings}) > 1
     found = [f for id in OBSERVED for f in findings if f.id == id and f.verdict is Conclusion.SUPPORTED]
     contradicted = [f for f in findings if f.id == "A15" and f.verdict is Conclusion.NOT_SUPPORTED]
+    found = list({(f.id, f.claim, f.benchmark): f for f in reversed(found)}.values())[::-1]  # seeds of a line say it once
     sentences = [f"{_subject(f, several)}{first_sentence(f.sentence)}" for f in found]
     sentences += [f"{_place(f)}, “{f.claim}”: {f.sentence.rstrip('.')}." for f in contradicted]
     more = len(sentences) - MAX_OBSERVATIONS
