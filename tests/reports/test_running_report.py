@@ -82,7 +82,7 @@ def write(tmp_path, *folders, **options):
 def test_numbers(tmp_path):
     make_arm(tmp_path / "a")
     page = write(tmp_path, "a", made_with=["passus demo"], next_commands=["passus ls a&b"])
-    for part in (".500[.400, .600]", ".750[.650, .850]", ".900 (4)[.800, 1.000]", "biased upwards", "18.0"):
+    for part in (".500 [.400, .600]", ".750 [.650, .850]", ".900 (4) [.800, 1.000]", "biased upwards", "18.0"):
         assert part in page.text
     assert "over other items" in page.text and "passus ls a&b" in page.text and "Claims are made when all arms" in page.text
     assert "4 items x 2 samples" in page.text

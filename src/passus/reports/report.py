@@ -46,9 +46,8 @@ UNNAMED = ("name", "seed", "figure")
 MAX_VARIED, MAX_BENCHMARKS = 4, 4
 """Fields that differ, and benchmarks, that the first line names."""
 RESULTS_NOTE = (
-    "In brackets: 95 % CI, over other runs on the same items where a line has several runs (with the spread of all lines, or "
-    "of each line where they differ in spread), else over other items. The end is the mean of the last three eval points, or "
-    "the last one with fewer than six, as in all comparisons. The best is a maximum over eval points and biased upwards."
+    "In brackets: 95 % CI, over other runs on the same items (with the spread of all lines, or of each where they differ in "
+    "spread); with one run, over other items. End: mean of the last three eval points. Best: a maximum, so biased upwards."
 )
 
 
