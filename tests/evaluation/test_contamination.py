@@ -44,5 +44,6 @@ def test_the_runner_reports_overlaps(tmp_path, capsys):
     benchmark = write_problems(tmp_path / "test.jsonl", questions)
     text = EXPERIMENT.replace('"abacus/add2"\n', f'"{training_set}"\n').replace("steps = 8", "steps = 1")
     text = text.replace('["abacus/add2", "abacus/sub"]', f'["{benchmark}"]')
-    assert run(write_experiment(tmp_path, text), out=tmp_path / "out") == 0
+    # The line that asks for a box is in words that the nano tokenizer does not have.
+    assert run(write_experiment(tmp_path, text), out=tmp_path / "out", set_=["model.lossy_prompts=1"]) == 0
     assert "4 of 4 items" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers.small_run import small_config
-from passus.config.experiment import load_experiment
+from passus.config.experiment import Arm, load_experiment
 from passus.launch.arm_table import arm_table, differing_fields
 from passus.launch.dry_run import describe_experiment, duration
 from passus.launch.reward_formula import reward_formula
@@ -133,3 +133,15 @@ def test_arms_are_measured_and_others_say_why_not(tmp_path):
     assert isinstance(times["qwen3"], float) and times["qwen3"] > START_SECONDS
     called = load_experiment("families", ["reward.function=mine:f"]).arms[:1]
     assert measure_arms(called, lambda config: 1) == {"qwen3": "unknown: reward.function is not called in a dry run"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"train": {"samples": 100_000, "prompts": 1}}, {"train": {"prompts": 4096, "updates": 4096, "samples": 2}},
+        {"eval": {"samples": 100_000}},
+    ],
+)  # fmt: skip
+def test_a_step_that_would_take_much_memory_is_not_measured(changes):
+    (measured,) = measure_arms([Arm("a", small_config(**changes), {})], lambda config: 1).values()
+    assert measured == "unknown: a step of this shape is too large to be measured"

@@ -1,6 +1,7 @@
 """The page: its numbers, what it makes of hostile text, and that it can be written at any time."""
 
 import shutil
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -250,6 +251,7 @@ class Arms:
 
 def test_demo_keeps_figure_and_page_up_to_date(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(runner, "Runner", Arms)
+    monkeypatch.setattr(sys.modules[demo.__module__], "PAGE_INTERVAL", 0)  # every eval point is shown at once
     out = tmp_path / "demo"
     assert demo(out=out, jobs=1) == 0
     said = capsys.readouterr().out

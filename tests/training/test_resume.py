@@ -265,10 +265,19 @@ def test_another_config_is_refused_with_the_difference(halfway, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_failing_arm_fails_the_command_and_shows_why(tmp_path):
+def test_an_arm_that_cannot_run_is_told_before_any_other_trains(tmp_path):
     experiment = write_experiment(tmp_path, EXPERIMENT + '[sweep]\n"train.max_tokens" = [24, 511]\n')
     done = passus("run", experiment, "--out", "out", "--jobs", "2", "--set", "train.steps=1", cwd=tmp_path)
     assert done.returncode == 2 and "context" in done.stderr and "Traceback" not in done.stderr
+    assert "max-tokens-511" in done.stderr and not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_failing_arm_fails_the_command_and_the_others_finish(tmp_path):
+    (tmp_path / "rewards.py").write_text("def fine(completions, **_): return [0.0] * len(completions)\n"
+                                         "def fail(**_): raise ValueError('no reward today')\n")  # fmt: skip
+    experiment = write_experiment(tmp_path, EXPERIMENT + '[sweep]\n"reward.function" = ["rewards:fine", "rewards:fail"]\n')
+    done = passus("run", experiment, "--out", "out", "--jobs", "2", "--set", "train.steps=1", cwd=tmp_path)
+    assert done.returncode != 0 and "no reward today" in done.stderr
     states = passus_in_process("ls", "out", cwd=tmp_path).stdout
-    assert "finished" in states
-    assert (tmp_path / "out/max-tokens-24/checkpoints/step-000001").is_dir()
+    assert "finished" in states and "failed" in states

@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,9 @@ from cyclopts import Parameter
 
 from passus.cli.options import check_jobs
 from passus.errors import PassusError
+
+PAGE_INTERVAL = 10
+"""Seconds between two updates of the page, per second that the last one took: the arms need the cores."""
 
 
 def demo(
@@ -53,7 +57,13 @@ def demo(
         "passus run demo --set train.learning_rate=1e-4 --out runs/slower",
     ]
 
+    not_before = 0.0
+
     def update_page(live: bool = True) -> None:
+        nonlocal not_before
+        began = time.monotonic()
+        if live and began < not_before:
+            return
         try:
             draw_experiment_figure(out, experiment, (".png",) if live else (".png", ".svg"))
             if live or not all(arm.scores for arm in map(read_arm_status, folders)):
@@ -63,6 +73,7 @@ def demo(
             renderer.write(document, page)
         except (PassusError, OSError, ValueError) as error:  # a figure that cannot be drawn must not stop the arms
             print(f"figure or report were not written: {error}", file=sys.stderr)
+        not_before = time.monotonic() + PAGE_INTERVAL * (time.monotonic() - began)
 
     update_page()
     if _is_wanted(open_):

@@ -52,16 +52,11 @@ def centred_means(values: Sequence[float], window: int) -> list[float]:
 
     A missing value stays missing, and does not count in the means of its neighbours.
     """
-    sums, counts = [0.0], [0]
-    for value in values:
-        known = not math.isnan(value)
-        sums.append(sums[-1] + (value if known else 0.0))
-        counts.append(counts[-1] + known)
     means = []
     for i, value in enumerate(values):
         half = min(window // 2, i, len(values) - 1 - i)
-        first, last = i - half, i + half + 1
-        means.append(math.nan if math.isnan(value) else (sums[last] - sums[first]) / (counts[last] - counts[first]))
+        near = [other for other in values[i - half : i + half + 1] if not math.isnan(other)]
+        means.append(math.nan if math.isnan(value) else math.fsum(near) / len(near))
     return means
 
 

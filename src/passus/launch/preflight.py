@@ -111,7 +111,8 @@ def _check_groups(groups: Sequence[ArmGroup], out: Path) -> list[str]:
             failures.setdefault(str(error), (error, []))[1].extend(group.names)
     if failures:
         first, _ = next(iter(failures.values()))
-        raise type(first)("\n".join(text + _in_arms(names, total) for text, (_, names) in failures.items()))
+        error_type = UsageError if isinstance(first, UsageError) else PassusError  # others are made from other arguments
+        raise error_type("\n".join(text + _in_arms(names, total) for text, (_, names) in failures.items()))
     return list(remarks)
 
 

@@ -25,6 +25,8 @@ MOST_WEIGHT_BYTES = 32 << 20
 """Size of the weights of a model that is measured."""
 MEASURED_ROWS, MEASURED_ITEMS = 128, 32
 """Completions of the measured step and eval items of the measured eval point, at most. Larger ones are scaled up."""
+MOST_TASK_ITEMS = 1024
+"""Training items that a measurement draws."""
 STEP_SECONDS, TOTAL_SECONDS = 10.0, 12.0
 """Seconds after which a measurement is given up, and after which no arm of another shape is measured."""
 START_SECONDS = 6.0
@@ -96,6 +98,10 @@ def _measure(config: Config) -> MeasuredTime | str:
         return "unknown: only runs on a CPU are measured"
     if config.reward.function or config.judge.url:
         return f"unknown: {'reward.function' if config.reward.function else 'the judge'} is not called in a dry run"
+    if config.reward.model or config.reward.reader or config.eval.readers:
+        return "unknown: other models would have to be loaded"
+    if _is_too_large(config):
+        return "unknown: a step of this shape is too large to be measured"
     if not 0 < weight_bytes(config.model.base) <= MOST_WEIGHT_BYTES:
         return "unknown: only models of up to 8M parameters are measured"
     try:
@@ -104,6 +110,13 @@ def _measure(config: Config) -> MeasuredTime | str:
         return f"unknown: a step and a few eval items take more than {STEP_SECONDS:.0f} s on this machine, as busy as it is"
     except PassusError as error:
         return f"unknown: {str(error).splitlines()[0][:120]}"
+
+
+def _is_too_large(config: Config) -> bool:
+    """Returns whether the smaller copy could still take much memory: rows and eval samples have no upper bound."""
+    rows = smaller_copy(config).train.prompts * config.train.samples
+    samples = max(map(config.eval.samples_at, config.eval.temperatures))
+    return max(rows, samples) > 2 * MEASURED_ROWS
 
 
 class UnwrittenFolder(RunFolder):
@@ -168,6 +181,7 @@ def smaller_copy(config: Config) -> Config:
     return config.model_copy(
         update={
             "train": train.model_copy(update={"prompts": per_update * train.updates, "steps": 1000}),
+            "task": config.task.model_copy(update={"limit": min(config.task.limit, MOST_TASK_ITEMS)}),
             "eval": table.model_copy(update={"limit": min(limit, table.limit or limit), "every": 1000}),
             "run": config.run.model_copy(update={"device": "cpu", "dtype": "float32"}),
         }

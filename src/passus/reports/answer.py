@@ -12,6 +12,7 @@ from passus.analysis.finding import OVERALL, Conclusion, Finding, Scope
 from passus.formatting import between, share
 from passus.reports.line_results import LineResult
 from passus.runs.curve import Curves
+from passus.runs.origin import parameters_in
 from passus.stats.run_spread import MIN_RUNS
 
 NAMED = 4
@@ -23,14 +24,17 @@ def answer(curves: Curves, findings: Sequence[Finding], results: Sequence[LineRe
     """Returns the answer, from the findings of a finished analysis."""
     main = main_results(results)
     if not main:
-        return ["There is nothing to compare: no eval point has a value."]
+        return ["There is nothing to compare: the lines have no eval point in common."]
     if not any(result.runs for result in main):
         return _of_a_text(curves, findings, main)
     if len({result.line for result in main}) == 1:
         return _of_one_line(findings, main)
-    if min(result.runs for result in main) < MIN_RUNS:
+    repeated = [result for result in main if result.runs >= MIN_RUNS]
+    if len({result.line for result in repeated}) < 2:
         return _of_checkpoints(findings, main)
-    return _of_configurations(findings, main)
+    single = sorted({result.line for result in main if result.runs < MIN_RUNS})
+    left_out = [f"Lines of one run are not ranked: {_listed(single)}."] if single else []
+    return _of_configurations(findings, repeated, left_out)
 
 
 def main_results(results: Sequence[LineResult]) -> list[LineResult]:
@@ -46,19 +50,20 @@ def _of_one_line(findings: Sequence[Finding], results: Sequence[LineResult]) -> 
     result = results[0]
     where = f" on {result.benchmark}" if result.benchmark else ""
     sentences = [f"{result.line} goes from {share(result.start.mean)} to {_value(result)}{where}."]
-    sentences += _course(findings, results)
+    sentences += _course(findings)
     runs = f"{result.runs} runs" if result.runs > 1 else "One run"
     return [*sentences, f"{runs} of one line: nothing is compared."]
 
 
-def _course(findings: Sequence[Finding], results: Sequence[LineResult]) -> list[str]:
-    """Says how the curves end: the fall, else the plateau, else whether they still rise."""
-    panels = {result.benchmark for result in results}
-    supported = {f.id: f for f in findings if f.verdict is Conclusion.SUPPORTED and f.benchmark in panels}
-    known = next((supported[id] for id in ("A3", "A2") if id in supported), None)
-    if known is not None:
-        return [first_sentence(known.sentence)]
-    return ["No plateau is shown at the end, and no fall."] if any(f.id == "A2" for f in findings) else []
+def _course(findings: Sequence[Finding]) -> list[str]:
+    """Says how the curves of a line end: how many of them fall late, or whether all have reached a plateau."""
+    falls, plateaus = ([f for f in findings if f.id == id] for id in ("A3", "A2"))
+    fallen = [f for f in falls if f.verdict is Conclusion.SUPPORTED]
+    if fallen:
+        return [first_sentence(fallen[0].sentence) if len(falls) == 1 else f"{len(fallen)} of {len(falls)} curves fall late."]
+    if plateaus and all(f.verdict is Conclusion.SUPPORTED for f in plateaus):
+        return ["All curves have reached a plateau." if len(plateaus) > 1 else first_sentence(plateaus[0].sentence)]
+    return ["No fall and no plateau is shown."] if falls and all(f.p is not None for f in falls) else []
 
 
 def first_sentence(text: str) -> str:
@@ -77,15 +82,18 @@ def _value(result: LineResult) -> str:
 
 def _of_checkpoints(findings: Sequence[Finding], results: Sequence[LineResult]) -> list[str]:
     """Answers for lines of which one has a single run."""
-    pairs = [f for f in findings if f.id == "A6" and f.p is not None and f.benchmark in {r.benchmark for r in results}]
+    panels = {result.benchmark for result in results}
+    pairs = [f for f in findings if f.id == "A6" and f.p is not None and f.benchmark in panels and f.scope is Scope.CHECKPOINT]
     differ = sum(f.verdict is Conclusion.SUPPORTED for f in pairs)
     sentences = [
-        "Which line is better cannot be told: a line has one run, and another seed would move its end by a point or two.",
+        "Which line is better cannot be told: lines have one run, and another seed would end elsewhere.",
         _movement(results),
     ]
     if pairs:
-        verb = "differs" if differ == 1 or len(pairs) == 1 else "differ"
-        sentences.append(f"As checkpoints, on items like these, {_of(differ, len(pairs))} of lines {verb} at the end.")
+        verb = "is" if differ == 1 or len(pairs) == 1 else "are"
+        sentences.append(
+            f"As checkpoints, on items like these, {_of(differ, len(pairs))} of lines {verb} shown to differ at the end."
+        )
     return sentences
 
 
@@ -95,13 +103,15 @@ def _of(count: int, total: int) -> str:
     return f"{count} of {total} pairs" if count else f"none of {total} pairs"
 
 
-def _of_configurations(findings: Sequence[Finding], results: Sequence[LineResult]) -> list[str]:
+def _of_configurations(findings: Sequence[Finding], results: Sequence[LineResult], left_out: Sequence[str] = ()) -> list[str]:
     panels = list(dict.fromkeys(result.benchmark for result in results))
     sentences = [_ranking(findings, [r for r in results if r.benchmark == panel], panels) for panel in panels[:2]]
+    if len(panels) > 2:
+        sentences[1:] = [f"{len(panels) - 1} more temperatures are in the table."]
     sized = next((f for f in findings if _is_size_claim(f, panels)), None)
     if sized is not None:
-        ends = sorted((r for r in results if r.benchmark == panels[0]), key=lambda r: r.end.mean)
-        sentences = [f"Larger models end higher: from {_named_end(ends[0])} to {_named_end(ends[-1])}."] + sentences[:1]
+        ends = sorted((r for r in results if r.benchmark == sized.benchmark), key=lambda r: parameters_in(r.line) or 0)
+        sentences = [f"Larger models end higher: {_named_end(ends[0])} to {_named_end(ends[-1])}."] + sentences[:1]
     elif len(panels) == 1:
         sentences.append(_movement(results))
     seeds = sorted({result.runs for result in results})
@@ -110,7 +120,7 @@ def _of_configurations(findings: Sequence[Finding], results: Sequence[LineResult
     sure = (
         f"Tested over runs, not items ({runs} per line), after correction for {tests} tests; brackets are 95 % CIs without it."
     )
-    return [*sentences[:2], sure]
+    return [*sentences[: 2 - len(left_out)], *left_out, sure]
 
 
 def _is_size_claim(finding: Finding, panels: Sequence[str]) -> bool:
@@ -213,7 +223,7 @@ def _movement(results: Sequence[LineResult]) -> str:
     lowest, highest = min(shown, key=_end), max(shown, key=_end)
     first = f"at {share(starts[0])}" if min(starts) == max(starts) else f"between {share(min(starts))} and {share(max(starts))}"
     last = f"between {share(_end(lowest))} ({lowest.line}) and {share(_end(highest))} ({highest.line})"
-    last = f"at {share(_end(lowest))}" if count == 1 else last
+    last = f"at {share(_end(lowest))}" if share(_end(lowest)) == share(_end(highest)) else last
     they = "it starts {} and ends {}" if count == 1 else "they start {} and end {}"
     if all(end > start for start, end in zip(starts, ends, strict=True)):
         return f"{subject} rise{'s' * (count == 1)}: {they.format(first, last)}."

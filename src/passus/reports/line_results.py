@@ -76,7 +76,8 @@ def _averaged(benchmarks: Sequence[Sequence[ComparedLine]]) -> list[Bundle]:
     """Returns the lines that every benchmark has, with the same runs."""
     by_name = [{line.name: line for line in lines} for lines in benchmarks]
     bundles = [[lines[name] for lines in by_name if name in lines] for name in by_name[0]]
-    return [bundle for bundle in bundles if len(bundle) == len(by_name) and run_scores(bundle) is not None]
+    whole = [bundle for bundle in bundles if len(bundle) == len(by_name) and run_scores(bundle) is not None]
+    return [bundle for bundle in whole if common_points(bundle)]
 
 
 def _results(bundles: Sequence[Bundle], benchmark: str, costs: dict[Origin, Cost]) -> list[LineResult]:

@@ -22,7 +22,7 @@ def proposals(runs: list[RunFolder], findings: list[Finding]) -> list[Proposal]:
     """Returns one experiment per question that is open."""
     config = runs[0].config()
     proposals = []
-    if len({run.config().seed for run in runs}) < 3:
+    if len({run.config().seed for run in runs}) < 3 and not any(run.config().candidates.generators for run in runs):
         proposals.append(
             Proposal("seeds", "Three seeds per line tell what was varied from the luck of a run.", {"seed": [0, 1, 2]})
         )

@@ -48,7 +48,7 @@ def _power(runs: Sequence[RunFolder], curves: Sequence[MeasuredCurve]) -> list[s
         plan = _plan_of(trained)
     except UsageError as error:  # runs that no single experiment would make, such as two with one seed
         reason = str(error).splitlines()[0]
-        return [f"The power of this design is unknown: {reason}. To say which line is better needs two seeds or more per line."]
+        return [f"The power of this design is unknown: {reason}."]
     # The most precise benchmark stands for all: the others show less.
     precise = report_test(plan, noise)
     return [] if precise is None else [_seeds_sentence(plan, *precise, several=len(noise) > 1)]
@@ -56,8 +56,10 @@ def _power(runs: Sequence[RunFolder], curves: Sequence[MeasuredCurve]) -> list[s
 
 def _seeds_sentence(plan: PlannedExperiment, benchmark: PlannedBenchmark, test: PlannedTest, several: bool) -> str:
     smallest, needed, where = test.detectable(), least_seeds(test, DIFFERENCE), f" on {benchmark.name}" if several else ""
-    shown = f"{100 * smallest:.1f} points" if smallest <= 1 else "no difference"
-    seeds = "no number of seeds" if needed is None else f"{needed} seeds per line"
+    if not smallest <= 1:  # NaN where nothing varies
+        return f"Differences between lines: so few seeds per line would show none{where} in 80 % of cases."
+    shown = f"{100 * smallest:.1f} points"
+    seeds = "more than 1,000 seeds per line" if needed is None else f"{needed} seeds per line"
     if plan.seeds < MIN_RUNS:
         return (
             f"Which line is better: this needs two seeds or more per line. With two, a true difference of {shown}{where} would "

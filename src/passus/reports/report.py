@@ -47,7 +47,8 @@ MAX_VARIED, MAX_BENCHMARKS = 4, 4
 """Fields that differ, and benchmarks, that the first line names."""
 RESULTS_NOTE = (
     "In brackets: 95 % CI, over other runs on the same items (with the spread of all lines, or of each where they differ in "
-    "spread); with one run, over other items. End: mean of the last three eval points. Best: a maximum, so biased upwards."
+    "spread); with one run, over other items. End: mean of the last three eval points that all lines have (of fewer than six, "
+    "the last). Best: a maximum, so biased upwards."
 )
 
 
@@ -170,7 +171,9 @@ def _benchmarks(data: ReportData) -> str:
     curves = data.curves.series if data.curves else []
     sizes = {c.benchmark: (c.n, c.k or 1) for c in curves if c.n and not c.reader}
     temperatures = len({c.temperature for c in curves if not c.reader})
-    named = [f"{name or 'The benchmark'}: {n} items x {k} sample{'s' * (k > 1)}" for name, (n, k) in sizes.items()]
+    is_best_of = any(curve.items is not None and curve.items.choices for curve in curves)
+    sampled = "{} items, best of {}" if is_best_of else "{} items x {} samples"
+    named = [f"{name or 'The benchmark'}: {sampled.format(n, k)}" for name, (n, k) in sizes.items()]
     if len(named) <= MAX_BENCHMARKS:
         return "; ".join(named) + "." * bool(named)
     items = sorted(n for n, _ in sizes.values())
@@ -180,7 +183,7 @@ def _benchmarks(data: ReportData) -> str:
 
 def _answer_text(data: ReportData) -> str:
     status = [status_sentence(data.arms)] if data.arms and not data.is_final else []
-    if data.curves is None or (not data.findings and not data.is_final):
+    if data.curves is None or not data.is_final:
         return " ".join([*status, "Claims are made when all arms are finished."])
     return " ".join([*status, *answer(data.curves, data.findings, data.results)])
 
@@ -221,7 +224,9 @@ def finding_marks(findings: Sequence[Finding]) -> list[Mark]:
         elif finding.verdict is Conclusion.SUPPORTED and finding.id == "A4":
             label = "dip" if finding.numbers["z"] < 0 else "spike"
             marks.append(Mark(finding.numbers["x"], label, finding.series, finding.benchmark))
-    return list({(mark.x, mark.text, mark.panel): mark for mark in marks}.values())  # seeds that fall together fall once
+    return list(
+        {(m.x, m.text, m.series.partition(", seed ")[0], m.panel): m for m in marks}.values()
+    )  # seeds that fall together
 
 
 def _open_questions(data: ReportData) -> list[Block]:
@@ -230,7 +235,8 @@ def _open_questions(data: ReportData) -> list[Block]:
 
 def _samples(data: ReportData) -> list[Block]:
     """Shows the first run of every line."""
-    by_path = {curve.origin.path: curve.name for curve in data.curves.series if curve.origin} if data.curves else {}
+    curves = [curve for curve in data.curves.series if not curve.reader] if data.curves else []
+    by_path = {curve.origin.path: curve.name for curve in curves if curve.origin}
     first = {by_path.get(arm.path, arm.path.name): arm for arm in reversed(data.arms)}
     shown = [(arm, name) for name, arm in reversed(first.items())]
     note: list[Block] = [Note("The first run of every line.")] if len(shown) < len(data.arms) else []

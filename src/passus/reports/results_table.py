@@ -126,4 +126,4 @@ def _to_latex(table: Table) -> str:
 def _latex_row(cells: Sequence[Cell]) -> str:
     texts = [cell if isinstance(cell, str) else " ".join(filter(None, cell)) for cell in cells]
     row = " & ".join("".join(LATEX.get(letter, letter) for letter in printable_line(text)) for text in texts)
-    return ("{}" if row.startswith("[") else "") + row + r" \\"  # a bracket after a row's end would be its argument
+    return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"  # a bracket after a row's end would be its argument

@@ -52,7 +52,7 @@ def samples_blocks(arms: Sequence[ArmStatus], names: Sequence[str]) -> list[Bloc
         blocks.append(Note("An item is gained where more of its samples are correct at the last eval point than at the first."))
     shown = next((arm for arm in counted if arm.example), None)
     if shown is not None and shown.example is not None:
-        blocks += [f"{shown.name}, the first problem that it learned to solve:", shown.example]
+        blocks += [f"{shown.name}, the first sample that went from wrong to correct:", shown.example]
     return [*blocks, "Items and examples of every line:", *(Details(arm.name, arm.blocks) for arm in changes)]
 
 

@@ -18,11 +18,16 @@ def observation_blocks(findings: Sequence[Finding]) -> list[Block]:
     several = len({f.benchmark for f in findings}) > 1
     found = [f for id in OBSERVED for f in findings if f.id == id and f.verdict is Conclusion.SUPPORTED]
     contradicted = [f for f in findings if f.id == "A15" and f.verdict is Conclusion.NOT_SUPPORTED]
-    found = list({(f.id, f.claim, f.benchmark): f for f in reversed(found)}.values())[::-1]  # seeds of a line say it once
+    found = list({(f.id, _line(f), f.benchmark): f for f in reversed(found)}.values())[::-1]  # seeds of a line say it once
     sentences = [f"{_subject(f, several)}{first_sentence(f.sentence)}" for f in found]
     sentences += [f"{_place(f)}, “{f.claim}”: {f.sentence.rstrip('.')}." for f in contradicted]
     more = len(sentences) - MAX_OBSERVATIONS
     return [*sentences[:MAX_OBSERVATIONS], *([f"{more} more such findings are under All findings."] if more > 0 else [])]
+
+
+def _line(finding: Finding) -> str:
+    """Returns the line of a finding about one of its runs."""
+    return finding.series.partition(", seed ")[0]
 
 
 def _subject(finding: Finding, several_benchmarks: bool) -> str:

@@ -195,7 +195,7 @@ class RunDifference:
 
 
 def mean_intervals(ends: Sequence[Sequence[float]], level: float = 0.95) -> list[Interval]:
-    """Computes the mean of each arm with its interval over other runs on the same items, by the spread that comparisons use.
+    """Computes the mean of each arm with its interval over other runs on the same items; spreads are pooled as in comparisons.
 
     An arm of one run has no interval (NaN).
     """
@@ -204,7 +204,7 @@ def mean_intervals(ends: Sequence[Sequence[float]], level: float = 0.95) -> list
     for values, own, size in zip(ends, spread.variances_A, spread.sizes_A, strict=True):
         variance, own_df = (pooled, df) if spread.is_pooled else (float(own), int(size) - 1)
         half = float("nan")
-        if size > 1 and variance > 0:
+        if size > 1 and variance > 1e-24:
             half = float(stdtrit(own_df, (1 + level) / 2) * np.sqrt(variance / size))
         mean = float(np.mean(values))
         intervals.append(Interval(mean, mean - half, mean + half))

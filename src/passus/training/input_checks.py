@@ -53,7 +53,7 @@ def check_inputs(config: Config, policy: Policy) -> CheckedInputs:
     if config.kind == "sft":
         for _, item in first_training_items(config):
             worked_solution(item)
-    if policy.model.device.type != "cuda":
+    if choose_device(config.run.device) == "cpu":
         memory_plan.check_machine_memory(config, policy.model)
     return CheckedInputs(judge, suite, contamination.find_overlaps(config.task, suite), lossy)
 
@@ -134,7 +134,8 @@ def _check_reward_model(config: Config, experiment: Path, generators: Sequence[s
         rows = candidate_sets.gather_candidates(config, experiment, generators)
         candidate_sets.select_problems(rows.train, config.train.samples, config.seed)
         candidate_sets.make_pools(rows.eval, suite.items, config.candidates.pool, config.seed)
-    memory_plan.check_machine_memory(config, reward_head.outline_new(config.model, config.run.dtype).model)
+    if choose_device(config.run.device) == "cpu":
+        memory_plan.check_machine_memory(config, reward_head.outline_new(config.model, config.run.dtype).model)
     return suite.remarks()
 
 
