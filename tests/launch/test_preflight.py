@@ -49,6 +49,14 @@ def test_a_process_of_its_own_says_the_same(tmp_path):
     assert messages[0] == messages[1] and "the model's context length" in messages[0]
 
 
+@pytest.mark.slow
+def test_a_reward_module_may_print_also_when_the_process_ends(tmp_path, monkeypatch):
+    noisy = "import atexit, sys\nsys.stdout.buffer.write(b'\\xff\\n')\natexit.register(print, 'bye')\ndef f(**_): return []\n"
+    (tmp_path / "noisy.py").write_text(noisy)
+    monkeypatch.chdir(tmp_path)
+    assert preflight.check_arms_apart(arms(tmp_path, "", 'reward.function="noisy:f"'), tmp_path) == []
+
+
 def test_a_check_that_breaks_down_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.executable", "/bin/false")
     with pytest.raises(PassusError, match="ended with code 1"):

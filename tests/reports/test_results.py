@@ -16,6 +16,7 @@ from passus.cli.report import report as passus_report
 from passus.errors import UsageError
 from passus.reports.answer import answer
 from passus.reports.line_results import line_results
+from passus.reports.report import build_report
 from passus.reports.results_table import duration, results_table, write_results
 from passus.runs.read_curves import load_curves
 from passus.runs.run_folder import RunFolder
@@ -139,3 +140,11 @@ def test_curves_of_a_file_have_neither_seeds_nor_cost(tmp_path):
 @pytest.mark.parametrize(("seconds", "text"), [(47.4, "47 s"), (200, "3 min 20 s"), (18190, "5 h 3 min"), (59.7, "1 min 0 s")])
 def test_durations(seconds, text):
     assert duration(seconds) == text
+
+
+def test_a_line_that_lacks_a_benchmark_is_named(tmp_path):
+    make_run(tmp_path / "a", {"x": 0.0, "y": 0.0})
+    make_run(tmp_path / "b", {"x": 0.1, "y": 0.1}, 1)
+    make_run(tmp_path / "c", {"x": 0.1}, 2)
+    results = next(section for section in build_report([tmp_path]).sections if section.title == "Results")
+    assert any("missing: c." in block for block in results.blocks if isinstance(block, str))

@@ -47,7 +47,7 @@ def _limited(figure: Figure, low: float, high: float) -> Figure:
         raise UsageError(f"--ylim {low:g} {high:g}", expected="two numbers, the smaller one first")
     if figure.y_scale == "log" and low <= 0:
         raise UsageError(f"--ylim {low:g} with --log y", expected="a limit above 0")
-    outside = [s.name for s in figure.series if not s.faint and not s.fit and any(not low <= p.y <= high for p in s.points)]
+    outside = [s.name for s in figure.series if not s.faint and not s.fit and any(p.y < low or p.y > high for p in s.points)]
     cut = f"y is shown from {low:g} to {high:g}"
     if outside:
         cut += f"; values outside are cut off: {', '.join(dict.fromkeys(outside))}"

@@ -20,7 +20,9 @@ def smoothed(figure: Figure, window: int) -> Figure:
     """Smooths every line of data over a window of points, and says so in the note."""
     if window < 3 or window % 2 == 0 or window > MAX_WINDOW:
         raise UsageError(
-            f"--smooth {window}", expected=f"an odd number of points from 3 to {MAX_WINDOW}", write=f"--smooth {window | 1}"
+            f"--smooth {window}",
+            expected=f"an odd number of points from 3 to {MAX_WINDOW}",
+            write=f"--smooth {min(max(3, window | 1), MAX_WINDOW)}",
         )
     series = [smoothed_series(s, window) for s in figure.series]
     kept = [line for line in figure.note.splitlines() if not line.startswith(NOTE)]  # of an earlier smoothing

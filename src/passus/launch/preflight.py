@@ -17,6 +17,8 @@ from passus.errors import PassusError, UsageError
 from passus.launch import arm_process
 from passus.runs.run_folder import RunFolder
 
+ANSWER = "passus preflight: "
+"""Beginning of the line with which the process of the checks answers."""
 SHOWN_ARMS = 5
 """Arms that a message names."""
 
@@ -53,18 +55,20 @@ def check_arms_apart(arms: Sequence[Arm], out: Path) -> list[str]:
     ]
     # -P: a file in the working directory must not shadow a module.
     command = [sys.executable, "-P", "-c", "from passus.launch.preflight import main; main()"]
-    done = subprocess.run(command, input=json.dumps({"out": str(out), "groups": groups}), capture_output=True, text=True)
-    try:
-        answer = json.loads(done.stdout.splitlines()[-1])
+    done = subprocess.run(command, input=json.dumps({"out": str(out), "groups": groups}).encode(), capture_output=True)
+    errors = done.stderr.decode(errors="replace")
+    try:  # a reward function that is imported may print, also when the process ends
+        marked = [line for line in done.stdout.decode(errors="replace").splitlines() if line.startswith(ANSWER)]
+        answer = json.loads(marked[-1].removeprefix(ANSWER))
     except (ValueError, IndexError):
-        raise PassusError(f"the check of the arms ended with code {done.returncode}:\n{done.stderr[-2000:]}") from None
+        raise PassusError(f"the check of the arms ended with code {done.returncode}:\n{errors[-2000:]}") from None
     if "error" in answer:
         raise (UsageError if answer["exit_code"] == UsageError.exit_code else PassusError)(answer["error"])
     return list(answer["remarks"])
 
 
 def main() -> None:
-    """Checks the groups on standard input, and answers with one line of JSON."""
+    """Checks the groups on standard input, and answers with one marked line of JSON."""
     asked = json.load(sys.stdin)
     groups = [ArmGroup(Config.model_validate(g["config"]), tuple(g["names"]), tuple(g["needs"])) for g in asked["groups"]]
     answer: dict[str, object]
@@ -72,7 +76,7 @@ def main() -> None:
         answer = {"remarks": _check_groups(groups, Path(asked["out"]))}
     except PassusError as error:
         answer = {"error": str(error), "exit_code": error.exit_code}
-    print("\n" + json.dumps(answer))
+    print(f"\n{ANSWER}{json.dumps(answer)}")
 
 
 def group_arms(arms: Sequence[Arm], out: Path) -> list[ArmGroup]:

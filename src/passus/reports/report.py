@@ -194,6 +194,9 @@ def _results(data: ReportData) -> list[Block]:
     shown = main_results(data.results)
     if shown:
         blocks += [results_table(shown), Note(RESULTS_NOTE if data.runs else "As the curve file gives them.")]
+        missing = sorted({result.line for result in data.results} - {result.line for result in shown})
+        if missing:
+            blocks.append(f"Not in these means, because a benchmark or a run is missing: {', '.join(missing)}.")
         if len(shown) < len(data.results):
             single = [result for result in data.results if not result.is_mean]
             blocks.append(Details("Each benchmark", [results_table(single)]))
