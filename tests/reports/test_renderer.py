@@ -33,7 +33,7 @@ def document(text: str) -> Document:
         Table([text], [[text], [(text, text)]]),
         Listing(text, text),
         SamplePair(text, text, sample, sample),
-        Details(text, [text, Details(text, [Listing(text)], is_open=True)]),
+        Details(text, [text, Details(text, [Listing(text)])]),
     ]
     return Document(text, [DocumentSection(text, blocks), DocumentSection(text, [], level=3)], text)
 

@@ -1,12 +1,16 @@
 """`passus plot`: a figure of learning curves, or the data behind it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from passus.errors import UsageError
+
+if TYPE_CHECKING:
+    from passus.figures.spec import Figure
 
 Kind = Literal[
     "curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "profile", "reward-hacking", "signals", "difference", "path"
@@ -114,9 +118,13 @@ def plot(
     figure = axes.with_axes(figure, log or (), ylim)
     export.draw(replace(figure, note="") if no_caption else figure, out, column=column, size=size, font=font)
     print(f"{'data' if out.suffix == '.csv' else 'figure'}: {out}")
-    arguments = " ".join(map(str, sources))
-    other_y = "accuracy" if y == "length" else "length"
+    print_next_commands(*_next_commands(sources, out, y, figure))
+    return 0
+
+
+def _next_commands(sources: Sequence[Path], out: Path, y: str | None, figure: "Figure") -> list[str]:
+    """Returns the same figure of lengths, or of accuracy, where the sources have lengths; then the analysis."""
+    arguments, other_y = " ".join(map(str, sources)), "accuracy" if y == "length" else "length"
     has_lengths = y == "length" or any(p.tokens is not None for s in figure.series for p in s.points)
     other = f"passus plot {arguments} --y {other_y} --out {out.with_stem(f'{out.stem}-{other_y}')}"
-    print_next_commands(*([other] if has_lengths else []), f"passus analyse {arguments}")
-    return 0
+    return [*([other] if has_lengths else []), f"passus analyse {arguments}"]

@@ -31,7 +31,7 @@ DASH_LENGTHS = {"-": [], "--": [3.7, 1.6], "-.": [6.4, 1.6, 1, 1.6], ":": [1, 1.
 """Lengths on and off in line widths, for plotters that read the JSON specification."""
 REFERENCES = [("#7d7d7d", "x"), ("#7d7d7d", "1"), ("#a3a3a3", "+"), ("#a3a3a3", "2"), ("#7d7d7d", "3"), ("#a3a3a3", "4")]
 REFERENCE_DASHES = [":", (0, (5, 2)), (0, (1, 3)), (0, (6, 1.5, 1, 1.5)), (0, (9, 3)), (0, (3, 1, 1, 1, 1, 1))]
-"""Gray lines are told apart by their dashes and markers."""
+"""Gray lines differ in their dashes and markers."""
 RAMP = ["#f7fbe6", "#bde5b7", "#77ccbd", "#41adc1", "#2e8cb9", "#296caa", "#264c98", "#212e7f", "#0d1a52"]
 """From low to high in equal steps of lightness: for cells of heatmaps, and for model sizes."""
 LIGHTEST_LINE = 0.25

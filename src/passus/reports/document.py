@@ -76,7 +76,6 @@ class Details:
     kind: ClassVar = "details"
     summary: str
     blocks: Sequence["Block"]
-    is_open: bool = False
 
 
 Block = str | Table | Listing | Picture | Note | SamplePair | Details
