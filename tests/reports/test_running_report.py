@@ -12,7 +12,7 @@ from passus.figures import export
 from passus.launch import runner
 from passus.reports import renderer, sample_changes
 from passus.reports.arm_status import read_arm_status, score_cells
-from passus.reports.document import Details
+from passus.reports.document import Details, Note
 from passus.reports.report import build_report, build_running_report
 from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
@@ -159,6 +159,13 @@ def test_arms_that_wait_or_have_just_begun(tmp_path):
     assert "2 finished, 1 waiting" in text and "No second eval point yet" in text and ".500" in text
 
 
+def test_a_finished_arm_is_not_held_back_by_one_that_begins(tmp_path):
+    make_arm(tmp_path / "a", label="done")
+    make_arm(tmp_path / "b", label="new", evals=((0, 0.5),), state="running")
+    text = write(tmp_path, "a", "b").text
+    assert ".750 [.650, .850]" in text and "Arms: 1 finished, 1 " in text
+
+
 def spoil_evals(run):
     (run.path / "evals.jsonl").write_bytes(b'{"step": 0}\n')
 
@@ -228,7 +235,7 @@ def test_the_finished_report_is_the_same_page_with_claims(tmp_path):
     assert set(sections) - {section.title for section in running.sections} <= {"What cannot be told"}
     for section in running.sections[1:]:
         missing = [block for block in section.blocks if block not in sections[section.title]]
-        assert [block for block in missing if not isinstance(block, Details)] == []
+        assert [block for block in missing if not isinstance(block, Details | Note)] == []
     assert "All findings" in [block.summary for block in sections["Details"]]
 
 
