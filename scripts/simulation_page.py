@@ -18,9 +18,6 @@ distributed difficulties (SD 1.5 on the logistic scale), sampled answers, and le
 They are analysed in memory, just below the reader of run folders. Twenty draws per cell of the first two tables are also
 written as run folders and analysed by `passus analyse`; none of these {folders} analyses differed in any finding. After ±
 stands the Monte-Carlo standard error. All numbers are in [simulations.json](simulations.json).
-
-The tables were made before three changes, and have to be made again: Cochran's test instead of Bartlett's for arms of unlike
-spread, a quarter of a report's level for whether curves rise, and no p < .001 where only large differences can be detected.
 """
 
 SEEDS = """
