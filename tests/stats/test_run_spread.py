@@ -198,3 +198,14 @@ def test_the_interval_of_one_arm_is_students_and_of_several_has_the_pooled_sprea
     pooled, _, single = mean_intervals([A, B, [0.7]])
     half = t.ppf(0.975, 4) * np.sqrt((np.var(A, ddof=1) + np.var(B, ddof=1)) / 2 / 3)
     assert pooled.high - pooled.mean == pytest.approx(half) and single.mean == 0.7 and np.isnan(single.low)
+
+
+def test_intervals_of_means_cover_with_two_runs_per_arm():
+    """Where arms seem to differ in spread, two runs that end close together by luck would give far too short an interval."""
+    rng, noise = np.random.default_rng(0), 0.008
+    for arms in (2, 5):
+        covered = []
+        for _ in range(2000):
+            ends = (np.hypot(0.02, noise) * rng.standard_normal((arms, 2))).tolist()
+            covered += [i.low <= 0 <= i.high for i in mean_intervals(ends, [noise**2] * arms)]
+        assert 0.94 <= np.mean(covered) <= 0.98

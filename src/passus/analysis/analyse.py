@@ -31,9 +31,9 @@ MAX_Q = 0.05
 """Probability of any false positive among the tests of one report."""
 
 
-def analyse(curves: Curves) -> list[Finding]:
-    """Answers every question about these curves, and checks the claims that come with them."""
-    measured = measure_curves(curves)
+def analyse(curves: Curves, measured: Sequence[MeasuredCurve] | None = None) -> list[Finding]:
+    """Answers every question about these curves, which may be measured already, and checks the claims that come with them."""
+    measured = measure_curves(curves) if measured is None else measured
     policies, readers = ([m for m in measured if bool(m.curve.reader) is reader] for reader in (False, True))
     findings = [finding for m in measured if m.curve.reader != "control" for finding in single_curve.findings(m)]
     lines = comparable_lines(policies)

@@ -12,6 +12,7 @@ from passus.figures.matplotlib_layout import (
     empty_canvas,
     figure_height,
     label_outer_axes,
+    lay_out,
     note_height,
     tiling,
     title_rows_and_columns,
@@ -39,7 +40,7 @@ def draw_grid(figure: Figure, sheet: Sheet) -> Any:
     title_rows_and_columns(axes, figure, tiles)
     add_note(canvas, canvas.axes, figure.note, 2 if figure.y2 else 1, sheet)
     if figure.marks:
-        canvas.draw_without_rendering()
+        lay_out(canvas)
         for ax, panel in zip(axes, panels, strict=True):
             draw_marks(ax, figure, panel, sheet)
     return canvas

@@ -10,6 +10,7 @@ from passus.figures.matplotlib_layout import (
     abbreviate_numbers,
     add_note,
     empty_canvas,
+    lay_out,
     note_height,
     set_title,
     tiling,
@@ -50,7 +51,7 @@ def draw_heatmap(figure: Figure, sheet: Sheet) -> Any:
     title_rows_and_columns(axes, figure, tiles)
     _add_colour_bar(canvas, axes[: len(panels)], scale, figure.y, sheet)
     add_note(canvas, axes, figure.note, 0, sheet)
-    canvas.draw_without_rendering()
+    lay_out(canvas)
     for ax, panel in zip(axes, panels, strict=False):
         _write_numbers(ax, [s for s in figure.series if s.panel == panel], scale, sheet)
     return canvas
@@ -71,7 +72,7 @@ def draw_solved(figure: Figure, sheet: Sheet) -> Any:
         ax.set_ylabel(f"{len(series)} items,\nfirst solved on top")
     _add_colour_bar(canvas, axes[: len(panels)], (0.0, 1.0), figure.y, sheet)
     add_note(canvas, axes, figure.note, 0, sheet)
-    canvas.draw_without_rendering()
+    lay_out(canvas)
     for ax, panel in zip(axes, panels, strict=False):
         _write_changes(ax, figure, panel, sheet)
     return canvas

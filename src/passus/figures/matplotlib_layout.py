@@ -136,6 +136,11 @@ def empty_canvas(figure: Figure, width: float, height: float, tiles: Tiling) -> 
     return canvas, axes
 
 
+def lay_out(canvas: Any) -> None:
+    """Moves panels, titles and legends to their places, as matplotlib does whenever it draws."""
+    canvas.get_layout_engine().execute(canvas)
+
+
 def wrapped(text: str, inches: float, size: float) -> str:
     letters = max(12, int(inches / (0.92 * LETTER * size)))
     return "\n".join(textwrap.fill(line, letters, break_long_words=False) for line in text.splitlines())

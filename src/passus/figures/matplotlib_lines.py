@@ -17,6 +17,7 @@ from passus.figures.matplotlib_layout import (
     empty_canvas,
     figure_height,
     label_outer_axes,
+    lay_out,
     note_height,
     scale_axes,
     set_title,
@@ -64,7 +65,7 @@ def draw_curves(figure: Figure, sheet: Sheet) -> Any:
     title_rows_and_columns(axes, figure, tiles)
     add_note(canvas, axes, figure.note, legend_columns if below else 0, sheet)
     if at_ends or figure.marks:
-        canvas.draw_without_rendering()  # positions are known only after the layout
+        lay_out(canvas)  # positions are known only after the layout
     for n, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
         if at_ends:
             label_ends(ax, [s for s in figure.series if s.panel == panel and not s.faint], sheet)

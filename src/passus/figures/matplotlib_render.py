@@ -15,7 +15,7 @@ from typing import Any
 from passus.atomic_io import write_atomic
 from passus.figures.matplotlib_grid import draw_grid
 from passus.figures.matplotlib_heatmap import draw_heatmap, draw_solved
-from passus.figures.matplotlib_layout import PAGE, Sheet, sheet_of
+from passus.figures.matplotlib_layout import PAGE, Sheet, lay_out, sheet_of
 from passus.figures.matplotlib_lines import draw_curves
 from passus.figures.spec import Figure, printable_figure
 
@@ -76,4 +76,7 @@ def drawn(figure: Figure, column: bool = False, sheet: Sheet | None = None) -> I
     }
     draw = (lines | {"heatmap": draw_heatmap, "solved": draw_solved})[figure.kind]
     with matplotlib.rc_context(settings):
-        yield draw(figure, sheet)
+        canvas = draw(figure, sheet)
+        lay_out(canvas)
+        canvas.set_layout_engine(None)  # matplotlib would do it again, twice for every file
+        yield canvas

@@ -21,7 +21,7 @@ from passus.runs.eval_point import panel_name
 from passus.runs.origin import Origin
 from passus.runs.run_folder import RunFolder
 from passus.stats.intervals import Interval, accuracy_interval, macro_interval, probability_interval
-from passus.stats.run_spread import mean_intervals
+from passus.stats.run_spread import mean_intervals, noise_variance
 
 NAN = math.nan
 
@@ -82,13 +82,9 @@ def _averaged(benchmarks: Sequence[Sequence[ComparedLine]]) -> list[Bundle]:
 
 def _results(bundles: Sequence[Bundle], benchmark: str, costs: dict[Origin, Cost]) -> list[LineResult]:
     best_at = [_best_point(bundle) for bundle in bundles]
-    starts = _intervals(bundles, [_over_benchmarks(bundle, lambda m, _: m.start) for bundle in bundles], _start_of)
-    ends = _intervals(bundles, [_over_benchmarks(bundle, _end_value) for bundle in bundles], _end_of)
-    best = _intervals(
-        bundles,
-        [_over_benchmarks(bundle, partial(_value_at, x)) for bundle, x in zip(bundles, best_at, strict=True)],
-        *(partial(_recorded_at, x) for x in best_at),
-    )
+    starts = _intervals([(bundle, _first_point) for bundle in bundles])
+    ends = _intervals([(bundle, _last_points) for bundle in bundles])
+    best = _intervals([(bundle, partial(_one_point, x)) for bundle, x in zip(bundles, best_at, strict=True)])
     lengths = _lengths(bundles)
     return [
         LineResult(
@@ -100,6 +96,35 @@ def _results(bundles: Sequence[Bundle], benchmark: str, costs: dict[Origin, Cost
     ]  # fmt: skip
 
 
+PointsOf = Callable[[MeasuredCurve, ComparedLine], Sequence[float]]
+"""The eval points of a run that a number is the mean of."""
+
+
+def _first_point(m: MeasuredCurve, _: ComparedLine) -> list[float]:
+    return [float(m.x_T[0])]
+
+
+def _last_points(_: MeasuredCurve, line: ComparedLine) -> list[float]:
+    return line.steps
+
+
+def _one_point(x: float, _: MeasuredCurve, __: ComparedLine) -> list[float]:
+    return [x]
+
+
+def _intervals(lines: Sequence[tuple[Bundle, PointsOf]]) -> list[Interval]:
+    """Returns the mean of each line over its eval points: over runs where it has several that differ, else over items."""
+    values = [_over_benchmarks(bundle, partial(_mean, at)) for bundle, at in lines]
+    least = [_item_noise(bundle, partial(_means_Q, at)) for bundle, at in lines]
+    intervals = []
+    for (bundle, at), interval in zip(lines, mean_intervals(values, least), strict=True):
+        if math.isnan(interval.low):
+            of_items = macro_interval([_over_items(line.curves[0], at(line.curves[0], line)) for line in bundle])
+            interval = replace(of_items, mean=interval.mean)
+        intervals.append(_share(interval))
+    return intervals
+
+
 def _over_benchmarks(bundle: Bundle, value: Callable[[MeasuredCurve, ComparedLine], float]) -> list[float]:
     """Returns the mean over the benchmarks of each run."""
     by_run: dict[Origin | int, list[float]] = {}
@@ -109,28 +134,25 @@ def _over_benchmarks(bundle: Bundle, value: Callable[[MeasuredCurve, ComparedLin
     return [float(np.mean(values)) for values in by_run.values()]
 
 
-def _end_value(m: MeasuredCurve, line: ComparedLine) -> float:
-    return float(np.mean([_point(m, x).y for x in line.steps]))
+def _mean(points: PointsOf, m: MeasuredCurve, line: ComparedLine) -> float:
+    return float(np.mean([_point(m, x).y for x in points(m, line)]))
 
 
-def _value_at(x: float, m: MeasuredCurve, _: ComparedLine) -> float:
-    return _point(m, x).y
+def _item_noise(bundle: Bundle, means_Q: Callable[[MeasuredCurve, ComparedLine], np.ndarray | None]) -> float:
+    """Returns the variance of a run's mean over benchmarks that its noise on single items makes; 0 where it is unknown."""
+    variances = []
+    for line in bundle:
+        means = [means_Q(m, line) for m in line.curves]
+        sizes = {0 if own_Q is None else len(own_Q) for own_Q in means}
+        variances.append(noise_variance(np.array(means)) if len(sizes) == 1 and 0 not in sizes else 0.0)
+    return sum(variances) / len(bundle) ** 2
 
 
-def _intervals(
-    bundles: Sequence[Bundle], values: list[list[float]], *over_items: Callable[[ComparedLine], Interval]
-) -> list[Interval]:
-    """Returns the mean of each line: over runs where it has several that differ, else over items.
-
-    `over_items` is the interval of one run on one benchmark: one function, or one per line.
-    """
-    intervals = []
-    for n, (bundle, interval) in enumerate(zip(bundles, mean_intervals(values), strict=True)):
-        if math.isnan(interval.low):
-            of_items = macro_interval([over_items[n if len(over_items) > 1 else 0](line) for line in bundle])
-            interval = replace(of_items, mean=interval.mean)
-        intervals.append(_share(interval))
-    return intervals
+def _means_Q(points: PointsOf, m: MeasuredCurve, line: ComparedLine) -> np.ndarray | None:
+    """Returns the means of single items over the eval points; None without items."""
+    if m.items is None:
+        return None
+    return np.asarray(m.items.at(sorted(m.items.item_Q), [int(x) for x in points(m, line)]).means_TQ.mean(0))
 
 
 def _share(interval: Interval) -> Interval:
@@ -140,31 +162,19 @@ def _share(interval: Interval) -> Interval:
     return Interval(interval.mean, max(0.0, interval.low), min(1.0, interval.high))
 
 
-def _recorded(point: CurvePoint) -> Interval:
-    low, high = (NAN if bound is None else bound for bound in (point.low, point.high))
-    return Interval(point.y, low, high)
-
-
 def _point(m: MeasuredCurve, x: float) -> CurvePoint:
     return next(point for point in m.curve.points if point.x == x)
 
 
-def _recorded_at(x: float, line: ComparedLine) -> Interval:
-    return _recorded(_point(line.curves[0], x))
-
-
-def _start_of(line: ComparedLine) -> Interval:
-    return _recorded(next(point for point in line.curves[0].curve.points if point.y == point.y))
-
-
-def _end_of(line: ComparedLine) -> Interval:
-    """Returns the interval of one run's end over other items."""
-    m = line.curves[0]
-    if len(line.steps) == 1:
-        return _recorded_at(line.steps[0], line)
+def _over_items(m: MeasuredCurve, at: Sequence[float]) -> Interval:
+    """Returns the interval of one run over other items."""
+    if len(at) == 1:
+        point = _point(m, at[0])
+        low, high = (NAN if bound is None else bound for bound in (point.low, point.high))
+        return Interval(point.y, low, high)
     if m.items is None:
-        return Interval(line.end, NAN, NAN)
-    outcomes = m.items.at(m.items.item_Q, [int(x) for x in line.steps])
+        return Interval(float(np.mean([_point(m, x).y for x in at])), NAN, NAN)
+    outcomes = m.items.at(m.items.item_Q, [int(x) for x in at])
     if outcomes.choices:
         return probability_interval(outcomes.means_TQ.mean(0), outcomes.cluster_Q)
     return accuracy_interval(np.concatenate(list(outcomes.correct_TQK), axis=1), outcomes.cluster_Q)
@@ -181,25 +191,31 @@ def _lengths(bundles: Sequence[Bundle]) -> list[Interval | None]:
     points = [_point(m, x) for bundle in bundles for line in bundle for m in line.curves for x in line.steps]
     if any(point.tokens is None for point in points):
         return [None] * len(bundles)
-    values = [_over_benchmarks(bundle, _length_value) for bundle in bundles]
+    values = [_over_benchmarks(bundle, _length) for bundle in bundles]
+    least = [_item_noise(bundle, _lengths_Q) for bundle in bundles]
     intervals: list[Interval | None] = []
-    for bundle, interval in zip(bundles, mean_intervals(values), strict=True):
+    for bundle, interval in zip(bundles, mean_intervals(values, least), strict=True):
         if math.isnan(interval.low):
-            interval = replace(macro_interval([_length_of(line) for line in bundle]), mean=interval.mean)
+            interval = replace(macro_interval([_length_over_items(line) for line in bundle]), mean=interval.mean)
         intervals.append(interval)
     return intervals
 
 
-def _length_value(m: MeasuredCurve, line: ComparedLine) -> float:
+def _length(m: MeasuredCurve, line: ComparedLine) -> float:
     return float(np.mean([_point(m, x).tokens or 0.0 for x in line.steps]))
 
 
-def _length_of(line: ComparedLine) -> Interval:
+def _lengths_Q(m: MeasuredCurve, line: ComparedLine) -> np.ndarray | None:
+    if m.items is None:
+        return None
+    return np.asarray(m.items.at(sorted(m.items.item_Q), [int(x) for x in line.steps]).tokens_TQK.mean((0, 2)))
+
+
+def _length_over_items(line: ComparedLine) -> Interval:
     """Returns one run's length with its interval over other items."""
-    items = line.curves[0].items
-    if items is None or len(items.item_Q) < 2:
+    tokens_Q = _lengths_Q(line.curves[0], line)
+    if tokens_Q is None or len(tokens_Q) < 2:
         return Interval(NAN, NAN, NAN)
-    tokens_Q = items.at(items.item_Q, [int(x) for x in line.steps]).tokens_TQK.mean((0, 2))
     mean, half = float(tokens_Q.mean()), 1.96 * float(tokens_Q.std(ddof=1)) / math.sqrt(len(tokens_Q))
     return Interval(mean, mean - half, mean + half)
 

@@ -87,10 +87,10 @@ def report_data(sources: Sequence[Path]) -> ReportData:
     curves = load_curves(sources)
     if all(parameters_in(curve.name) for curve in curves.series):
         curves.series.sort(key=lambda curve: parameters_in(curve.name) or 0)
-    findings = analyse.analyse(curves)
+    measured = analyse.measure_curves(curves)
+    findings = analyse.analyse(curves, measured)
     runs = [RunFolder(path) for path in dict.fromkeys(curve.origin.path for curve in curves.series if curve.origin)]
     arms = [read_arm_status(run.path) for run in runs]
-    measured = analyse.measure_curves(curves)
     return ReportData(list(sources), curves, runs, arms, findings, are_finished(arms), measured, line_results(measured))
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
 
 from passus.stats.curve_fits import detrend, fit_saturation, polynomial_fit, slope_interval
+from passus.stats.ranks import average_ranks
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def length_accuracy_coupling(length_T: np.ndarray, accuracy_T: np.ndarray, x_T: 
     doublings_T = np.log2(np.where(length_T > 0, length_T, np.nan))
     return Coupling(
         level_pearson=_pearson(length_T, accuracy_T),
-        level_spearman=_pearson(rankdata(length_T), rankdata(accuracy_T)),
+        level_spearman=_pearson(average_ranks(length_T), average_ranks(accuracy_T)),
         differences=_pearson(*changes),
         differences_p=block_bootstrap_p(*changes, pearson_rows, seed=seed),
         partial=best,

@@ -194,14 +194,16 @@ class RunDifference:
         return float(np.sqrt(stdtrit(self.df, alpha / 2) ** 2 * self.variance + ndtri(alpha / 2) ** 2 * self.items))
 
 
-def mean_intervals(ends: Sequence[Sequence[float]], level: float = 0.95) -> list[Interval]:
+def mean_intervals(ends: Sequence[Sequence[float]], least: Sequence[float] = (), level: float = 0.95) -> list[Interval]:
     """Computes the mean of each arm with its interval over other runs on the same items; spreads are pooled as in comparisons.
 
-    An arm of one run has no interval (NaN).
+    `least` is, per arm, the variance of a run that its noise on single items makes: a lower bound where arms use their own
+    spread, because two runs may end close together by luck. An arm of one run has no interval (NaN).
     """
     spread, intervals = run_spread(ends), []
     pooled, df = spread.pooled
-    for values, own, size in zip(ends, spread.variances_A, spread.sizes_A, strict=True):
+    own_A = np.maximum(spread.variances_A, least or [0.0] * len(ends))
+    for values, own, size in zip(ends, own_A, spread.sizes_A, strict=True):
         variance, own_df = (pooled, df) if spread.is_pooled else (float(own), int(size) - 1)
         half = float("nan")
         if size > 1 and variance > 1e-24:

@@ -8,9 +8,9 @@ from itertools import permutations
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import rankdata
 
 from passus.stats.p_values import TestResult
+from passus.stats.ranks import average_ranks
 
 
 def jonckheere_test(groups: Sequence[np.ndarray]) -> TestResult:
@@ -60,7 +60,7 @@ def page_test(values_BS: np.ndarray) -> TestResult:
     The p-value is exact up to 6 columns and 20 blocks. scipy.stats.page_trend_test ignores ties in its exact p-value and
     refuses a single block; items that all sizes solve are ties.
     """
-    ranks_BS = rankdata(np.asarray(values_BS, dtype=float), axis=-1)
+    ranks_BS = np.apply_along_axis(average_ranks, -1, np.asarray(values_BS, dtype=float))
     blocks, columns = ranks_BS.shape
     order_S = np.arange(1, columns + 1)
     statistic = float((ranks_BS @ order_S).sum())
