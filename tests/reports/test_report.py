@@ -48,7 +48,7 @@ def test_the_answer_comes_first_and_the_rest_in_order(runs, tmp_path):
     names = ["r.md", "r-accuracy.svg", "r-signals.svg"]
     assert [path.name for path in written] == names and all(path.exists() for path in written)
     answer, _, _ = text.partition("## Results")
-    assert "Which line is better cannot be told: lines have one run" in answer
+    assert "One run per line cannot tell which line is better" in answer
     assert "the pair of lines is shown to differ at the end" in answer and "60 items x 4 samples" in answer
     assert re.search(r"better finishes 1\d\.\d points above worse", text) and "paired over 60 items x 4 samples" in text
     assert not re.search(r"\b(A\d+|L[0-3])\b", text)  # codes are for JSON and docs

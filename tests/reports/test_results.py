@@ -72,7 +72,7 @@ def test_the_answer_names_the_better_line_with_its_interval(sweep):
     sentences = answer(curves, analyse(curves), line_results(measure_curves(curves)))
     assert len(sentences) == 3
     assert re.match(r"model_1 ends highest, at \.\d{3} \[\.\d{3}, \.\d{3}\], above model_0 by 2\d\.\d points \[", sentences[0])
-    assert "Tested over runs, not items (3 runs per line)" in sentences[2]
+    assert "The unit is the run (3 runs per line)" in sentences[2]
 
 
 def test_the_answer_ranks_nothing_without_seeds(tmp_path):
@@ -80,7 +80,7 @@ def test_the_answer_ranks_nothing_without_seeds(tmp_path):
         make_run(tmp_path / f"arm-{arm}", {"x": shift}, arm)
     curves = load_curves([tmp_path])
     text = " ".join(answer(curves, analyse(curves), line_results(measure_curves(curves))))
-    assert "cannot be told" in text and "highest" not in text and "As checkpoints" in text
+    assert "cannot tell which line is better" in text and "highest" not in text and "As checkpoints" in text
 
 
 def test_lines_that_do_not_differ_are_said_to_be_that(tmp_path):

@@ -86,13 +86,13 @@ def _of_checkpoints(findings: Sequence[Finding], results: Sequence[LineResult]) 
     pairs = [f for f in findings if f.id == "A6" and f.p is not None and f.benchmark in panels and f.scope is Scope.CHECKPOINT]
     differ = sum(f.verdict is Conclusion.SUPPORTED for f in pairs)
     sentences = [
-        "Which line is better cannot be told: lines have one run, and another seed would end elsewhere.",
+        "One run per line cannot tell which line is better: another seed would end elsewhere.",
         _movement(results),
     ]
     if pairs:
         verb = "is" if differ == 1 or len(pairs) == 1 else "are"
         sentences.append(
-            f"As checkpoints, on items like these, {_of(differ, len(pairs))} of lines {verb} shown to differ at the end."
+            f"As checkpoints, {_of(differ, len(pairs))} of lines {verb} shown to differ at the end on items like these."
         )
     return sentences
 
@@ -118,7 +118,7 @@ def _of_configurations(findings: Sequence[Finding], results: Sequence[LineResult
     runs = f"{seeds[0]} runs" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} runs"
     tests = sum(f.q is not None for f in findings)
     sure = (
-        f"Tested over runs, not items ({runs} per line), after correction for {tests} tests; brackets are 95 % CIs without it."
+        f"The unit is the run ({runs} per line), and verdicts are corrected for {tests} tests; the 95 % CIs in brackets are not."
     )
     return [*sentences[: 2 - len(left_out)], *left_out, sure]
 

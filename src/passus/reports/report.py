@@ -180,7 +180,8 @@ def _benchmarks(data: ReportData) -> str:
         return "; ".join(named) + "." * bool(named)
     items = sorted(n for n, _ in sizes.values())
     at = f" at {temperatures} temperatures" if temperatures > 1 else ""
-    return f"{len(named) // temperatures} benchmarks of {items[0]} to {items[-1]} items{at}."
+    size = " to ".join(map(str, dict.fromkeys((items[0], items[-1]))))
+    return f"{len(named) // temperatures} benchmarks of {size} items{at}."
 
 
 def _answer_text(data: ReportData) -> str:
