@@ -17,7 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import passus
-from passus.grading.grade import MATH, grade_all
+from passus.grading.grade import grade_all
+from passus.grading.verdict import MATH
 
 RECORD = Path(__file__).parent.parent / "bench" / "cpu-2-cores" / "grading.json"
 OUTPUTS = 10_000

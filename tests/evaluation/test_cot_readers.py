@@ -15,7 +15,8 @@ from passus.errors import Stop, UsageError
 from passus.evaluation import cot_readers
 from passus.evaluation.cot_readers import ANSWER_TOKENS, Reader, first_box, reasoning
 from passus.figures import kinds
-from passus.grading.grade import BOX, Verdict
+from passus.grading.boxes import BOX
+from passus.grading.verdict import Verdict
 from passus.metric_names import METRICS
 from passus.models.loader import load
 from passus.runs.curve import Curves

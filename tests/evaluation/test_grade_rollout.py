@@ -11,7 +11,7 @@ from passus.config.tables import EvalTable
 from passus.errors import UsageError
 from passus.evaluation.evaluate import eval_point, evaluate
 from passus.evaluation.grade_rollout import grade_rollout
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.tasks.item import Item
 
 TEXTS = [r"so \boxed{7}", "The answer is 7."]

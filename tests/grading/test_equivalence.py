@@ -2,8 +2,10 @@
 
 import pytest
 
-from passus.grading.grade import MATH, Rule, Verdict, canonical, grade
+from passus.grading.canonical import canonical
+from passus.grading.grade import grade
 from passus.grading.latex_normalize import infix_fractions
+from passus.grading.verdict import MATH, Rule, Verdict
 
 
 def is_correct(answer: str, gold: str) -> bool:

@@ -8,9 +8,10 @@ import pytest
 
 from passus.grading.closing_text import answer_turn, strip_courtesy
 from passus.grading.commitment import NoAnswer
-from passus.grading.extract import ANY, BOXED, extract_answer
-from passus.grading.grade import MATH, Rule, Verdict, grade, grade_all
+from passus.grading.extract import extract_answer
+from passus.grading.grade import grade, grade_all
 from passus.grading.multiple_choice import ChoiceReading
+from passus.grading.verdict import ANY, BOXED, MATH, Rule, Verdict
 
 HERE = Path(__file__).parent
 

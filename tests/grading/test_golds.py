@@ -8,8 +8,10 @@ import pytest
 from passus.grading.answer_parser import parse_answer
 from passus.grading.answer_types import BaseNumeral, ListOrSet, Matrix, SetUnion, TupleOrInterval, Unsupported, Value
 from passus.grading.brackets import balance_braces, split_outside_brackets
-from passus.grading.grade import MATH, Grade, Rule, Verdict, check_gold, grade_all, grade_by_rules
+from passus.grading.gold_check import check_gold
+from passus.grading.grade import grade_all, grade_by_rules
 from passus.grading.rational import rational_value
+from passus.grading.verdict import MATH, Grade, Rule, Verdict
 from passus.tasks import benchmarks, dataset
 from passus.tasks.benchmark_spec import Benchmark
 

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from passus.grading.grade import MATH, Rule, Verdict, canonical, check_gold, compare_answer, grade, grade_all, last_box
+from passus.grading.boxes import last_box
+from passus.grading.canonical import canonical
+from passus.grading.gold_check import check_gold
+from passus.grading.grade import compare_answer, grade, grade_all
+from passus.grading.verdict import MATH, Rule, Verdict
 
 
 def same_answer(extracted: str, gold: str) -> bool:

@@ -4,8 +4,9 @@ import resource
 
 import pytest
 
-from passus.grading.grade import MATH, Rule, Verdict, grade, grade_all
+from passus.grading.grade import grade, grade_all
 from passus.grading.math_verify_pool import shared_pool
+from passus.grading.verdict import MATH, Rule, Verdict
 
 SECONDS = 1.0
 """Time limit per formula. More time is not needed, because none of these may be accepted."""

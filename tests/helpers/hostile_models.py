@@ -28,7 +28,7 @@ from helpers.reward_models import random_reward_model
 from passus.config.tables import LoraTable, ModelTable
 from passus.engine.interface import SamplingParams
 from passus.errors import PassusError
-from passus.grading.grade import Rule, Verdict
+from passus.grading.verdict import Rule, Verdict
 from passus.models import loader, lora, reward_head
 from passus.models.chat_format import ChatFormat
 from passus.models.locate import portable_name

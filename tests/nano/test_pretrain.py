@@ -10,7 +10,9 @@ from passus.config.tables import EvalTable
 from passus.engine.eager import EagerEngine
 from passus.engine.interface import SamplingParams
 from passus.evaluation.evaluate import evaluate
-from passus.grading.grade import BOX, Verdict, grade
+from passus.grading.boxes import BOX
+from passus.grading.grade import grade
+from passus.grading.verdict import Verdict
 from passus.models import loader
 from passus.models.locate import locate_model, shipped_models
 from passus.nano import pretrain

@@ -14,7 +14,7 @@ from passus.config import resolve, tables
 from passus.errors import UsageError
 from passus.evaluation import suite
 from passus.evaluation.evaluate import evaluate
-from passus.grading.grade import Rule, Verdict
+from passus.grading.verdict import Rule, Verdict
 from passus.tasks import judge_client
 from passus.tasks.grade_items import grade_items
 from passus.tasks.item import Item

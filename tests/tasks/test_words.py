@@ -15,7 +15,8 @@ from passus.cli.run import run
 from passus.config.experiment import load_experiment
 from passus.engine.interface import SamplingParams
 from passus.evaluation import suite
-from passus.grading.grade import Verdict, grade
+from passus.grading.grade import grade
+from passus.grading.verdict import Verdict
 from passus.models import loader
 from passus.tasks import words
 from passus.tasks.lookup import benchmark_items, benchmark_size, check_task, training_items, worked_solution

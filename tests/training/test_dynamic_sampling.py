@@ -5,7 +5,7 @@ import torch
 
 from helpers.small_run import run_small, small_config
 from passus.engine.interface import Rollout
-from passus.grading.grade import Grade, Verdict
+from passus.grading.verdict import Grade, Verdict
 from passus.methods.advantages import group_std
 from passus.training.dynamic_sampling import groups_with_signal
 from passus.training.rewards import Scored

@@ -6,7 +6,7 @@ import pytest
 
 from helpers.small_run import run_small, small_config
 from passus.evaluation import cot_readers, grade_rollout
-from passus.grading.grade import Grade, Verdict
+from passus.grading.verdict import Grade, Verdict
 from passus.runs.run_folder import RunFolder
 from passus.training.difficulty import UNKNOWN_RATE, base_success_rates
 from passus.training.setup import prepare

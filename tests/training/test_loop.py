@@ -9,7 +9,7 @@ from helpers.small_run import assert_same, record, run_small, small_config, stop
 from helpers.tiers import slow_cases
 from passus.errors import Stop, UsageError
 from passus.evaluation import grade_rollout
-from passus.grading.grade import Grade, Verdict
+from passus.grading.verdict import Grade, Verdict
 from passus.metric_names import METRICS
 from passus.runs.run_folder import RunFolder
 from passus.training.setup import check_old_logprobs, prepare

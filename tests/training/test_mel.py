@@ -9,7 +9,7 @@ from helpers.small_run import assert_same, record, run_small, small_config, stop
 from helpers.tiers import slow_cases
 from passus.engine.interface import Prompt, Rollout, SamplingParams
 from passus.errors import Stop, UsageError
-from passus.grading.grade import Grade, Verdict
+from passus.grading.verdict import Grade, Verdict
 from passus.methods.presets import PRESETS
 from passus.metric_names import METRICS
 from passus.models.loader import load

@@ -22,7 +22,7 @@ from passus.config.experiment import load_experiment
 from passus.errors import Stop, UsageError
 from passus.evaluation import candidate_files, candidate_generation, candidate_sets
 from passus.figures import export, kinds
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.metric_names import METRICS
 from passus.models import reward_head
 from passus.models.loader import load

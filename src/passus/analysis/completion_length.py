@@ -12,7 +12,7 @@ from passus.analysis.finding import Conclusion, Finding
 from passus.analysis.measured_curve import MIN_POINTS, MeasuredCurve
 from passus.analysis.wording import supported_if
 from passus.formatting import p_value, share
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.runs.run_folder import RunFolder
 from passus.stats import coupling, intervals, paired_tests
 from passus.stats.clusters import count_units, unit_values

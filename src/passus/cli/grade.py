@@ -20,7 +20,7 @@ from passus.cli.options import check_jobs
 from passus.errors import UsageError, nearest, shown
 
 if TYPE_CHECKING:
-    from passus.grading.grade import Extract, Grade, Rule
+    from passus.grading.verdict import Extract, Grade, Rule
 
 CHUNK_LINES = 2000
 """Lines that are graded together. Bounds the memory and does not change the result."""
@@ -169,7 +169,7 @@ class Case:
 
     @property
     def rule(self) -> "Rule":
-        from passus.grading.grade import Rule
+        from passus.grading.verdict import Rule
 
         choices = self.row.get("choices")
         texts = tuple(map(str, choices)) if isinstance(choices, list) else ()
@@ -210,7 +210,8 @@ def _check_not_empty(source: Path) -> None:
 
 def grade_lines(lines: Iterable[str], graded: GradedFile, *, explain: bool, against: bool) -> Iterator[dict[str, Any]]:
     """Yields the object of each line with its verdict, the extracted answer, the reason and the mode of extraction."""
-    from passus.grading.grade import Grade, Verdict, grade_all
+    from passus.grading.grade import grade_all
+    from passus.grading.verdict import Grade, Verdict
 
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
     while chunk := list(islice(numbered, CHUNK_LINES)):

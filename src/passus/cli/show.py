@@ -92,7 +92,7 @@ def show_samples(run: Path, step: int | None, samples: int, verdict: str | None)
     """Prints samples of a run: training samples, eval items, scored candidates or drawn candidates, by the kind of run."""
     from passus.atomic_io import last_line
     from passus.console import print_next_commands
-    from passus.grading.grade import Verdict
+    from passus.grading.verdict import Verdict
     from passus.runs.run_folder import RunFolder
 
     folder = RunFolder(run)

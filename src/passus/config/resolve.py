@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import tomli_w
@@ -13,7 +14,7 @@ from pydantic_core import ErrorDetails
 from passus.config.tables import Config
 from passus.config.toml_text import parse_toml
 from passus.errors import UsageError, nearest, shown
-from passus.grading.grade import ANY, BOXED, Extract
+from passus.grading.verdict import ANY, BOXED, Extract
 from passus.methods.presets import PRESETS
 from passus.schema import Section
 from passus.tasks.prompt import AUTO
@@ -185,6 +186,7 @@ def to_toml(config: Config) -> str:
     return tomli_w.dumps(config.model_dump())
 
 
+@lru_cache(maxsize=256)  # a report asks for the settings of a run a dozen times
 def from_toml(text: str, source: str) -> Config:
     """Reads a recorded config. One that does not say which answers counted is older than the choice: read as `boxed`."""
     tables = parse_toml(text, source)

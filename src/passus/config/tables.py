@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from passus.config import checks
-from passus.grading.grade import Extract
+from passus.grading.verdict import Extract
 from passus.methods.presets import PRESETS, Method
 from passus.schema import Section
 from passus.tasks.item import Item

@@ -15,7 +15,8 @@ import numpy as np
 
 from passus.evaluation.candidate_sets import CandidatePool
 from passus.evaluation.item_columns import Columns, cluster_Q, correct_QK, row_indices
-from passus.grading.grade import Verdict, canonical
+from passus.grading.canonical import canonical
+from passus.grading.verdict import Verdict
 from passus.runs.eval_point import BEST_OF, FIELD_BY_KEY, EvalPoint
 from passus.stats import at_k, intervals, resampling
 from passus.stats.clusters import unit_values

@@ -10,7 +10,7 @@ from typing import Any
 from passus.atomic_io import write_atomic
 from passus.errors import UsageError
 from passus.evaluation.contamination import question_fingerprint
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.runs.row_files import check_table_size
 from passus.tasks.item import Item
 from passus.tasks.lookup import is_private

@@ -20,7 +20,7 @@ from passus.engine.interface import Sampler, SamplingParams
 from passus.errors import UsageError
 from passus.evaluation.candidate_files import COLUMNS, EVAL, TRAIN, candidate_file, recorded_question, write_candidates
 from passus.evaluation.suite import LoadedSuite, check_prompt_lengths, load_suite
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.runs.run_folder import RunFolder
 from passus.tasks.item import Item
 from passus.tasks.lookup import is_private, training_items

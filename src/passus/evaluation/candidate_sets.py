@@ -30,7 +30,7 @@ from passus.evaluation.candidate_files import (
     recorded_fingerprint,
 )
 from passus.evaluation.contamination import question_fingerprint
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.tasks.item import Item
 from passus.tasks.lookup import is_private
 

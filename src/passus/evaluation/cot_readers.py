@@ -22,7 +22,8 @@ from passus.errors import UsageError
 from passus.evaluation.evaluate import eval_point
 from passus.evaluation.item_columns import Columns, row_indices
 from passus.evaluation.suite import LoadedSuite, eval_tokens_key, first_training_items
-from passus.grading.grade import BOX, Grade
+from passus.grading.boxes import BOX
+from passus.grading.verdict import Grade
 from passus.models import loader, outline
 from passus.models.policy import Policy
 from passus.runs.eval_point import NO_TEXT, OTHER_TEXT, ReaderPoint

@@ -18,7 +18,8 @@ from passus.engine.interface import Sampler, SamplingParams
 from passus.evaluation.grade_rollout import grade_rollout
 from passus.evaluation.item_columns import Columns
 from passus.evaluation.suite import LoadedSuite, load_suite
-from passus.grading.grade import BOXED, Extract, Verdict, canonical
+from passus.grading.canonical import canonical
+from passus.grading.verdict import BOXED, Extract, Verdict
 from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint
 from passus.runs.row_files import ROWS

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from passus.engine.interface import Rollout
-from passus.grading.grade import BOXED, Extract, Grade
+from passus.grading.verdict import BOXED, Extract, Grade
 from passus.models.policy import Policy
 from passus.tasks.grade_items import grade_items
 from passus.tasks.item import Item

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.runs.eval_point import EvalPoint
 
 Columns = dict[str, list[Any]]

@@ -49,7 +49,7 @@ def draw_curves(figure: Figure, sheet: Sheet) -> Any:
     tiles = tiling(figure, most, sheet)
     beside = LETTER * sheet.small * min(longest, LABEL) - 0.5 if at_ends else 0
     wide = 0.4 + 2.6 * tiles.columns if panel_width < 3 else 1.5 + panel_width * min(tiles.columns, 3) + beside
-    width = sheet.width or (wide if tiles.columns <= 3 or panel_width < 3 else 1.2 + 3.4 * tiles.columns)
+    width = sheet.width or (wide if tiles.columns <= 3 or panel_width < 3 else 1.0 + 2.7 * tiles.columns)
     longest_line = min(longest, LEGEND_LETTERS) if sheet.narrow else longest
     legend_columns = balanced(
         len(names), int(width / ((0.35 if sheet.narrow else 0.6) + LETTER * (sheet.type - 1) * longest_line))
@@ -77,7 +77,7 @@ def _panel_size(figure: Figure) -> tuple[float, float, int]:
     """Returns width and height of a panel on a page, in inches, and the most columns."""
     if figure.kind == "signals":
         return 2.6, 1.9, 3 if len(figure.panels) == 6 else 4
-    return 4.8, 3.1, 3
+    return (4.8, 3.1, 3) if len(figure.panels) <= 2 else (3.2, 2.4, 3)  # three beside each other are read at half their size
 
 
 def _names_at_ends(figure: Figure, names: list[str], sheet: Sheet) -> bool:

@@ -10,11 +10,11 @@ from passus.grading.canonical import plain_number
 from passus.grading.commitment import NoAnswer
 from passus.grading.equivalence import gold_alternatives
 from passus.grading.expression import ExpressionError, Node, symbols
-from passus.grading.extract import Extract, ExtractedAnswer, extract_answer
-from passus.grading.grade import Grade, compare_answer
+from passus.grading.extract import ExtractedAnswer, extract_answer
+from passus.grading.grade import compare_answer
 from passus.grading.multiple_choice import ChoiceReading, parse_choice
 from passus.grading.numeric import constant_value
-from passus.grading.verdict import Rule
+from passus.grading.verdict import Extract, Grade, Rule
 
 MAX_SHOWN = 200
 """Characters of a text that are shown."""

@@ -6,7 +6,6 @@ uses `boxed`, so that a policy is paid for the format that it is asked for. Both
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from passus.grading import announcement_patterns as patterns
 from passus.grading.announcements import MARKS, MAX_UNBOXED, Announcement, Source, is_mathematics
@@ -16,10 +15,8 @@ from passus.grading.closing_text import answer_turn, collapse_spaces, strip_cour
 from passus.grading.commitment import NOTHING_ANNOUNCED, AnswerReading, MathReading, NoAnswer, committed_answer, is_about_option
 from passus.grading.equivalence import equivalent
 from passus.grading.retraction import last_doubt, last_retraction
+from passus.grading.verdict import ANY, BOXED, Extract
 
-Extract = Literal["boxed", "any"]
-BOXED: Extract = "boxed"
-ANY: Extract = "any"
 MATH_READING = MathReading()
 PLACEHOLDER = re.compile(
     r"[\s.…]*|\\[lc]?dots|(?:\\text\{)?(?:your |the )?(?:final )?(?:answer|letter|result)(?: here)?\}?", re.I

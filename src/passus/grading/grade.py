@@ -16,11 +16,11 @@ from passus.grading.boxes import BOX, last_box
 from passus.grading.canonical import canonical, plain_number
 from passus.grading.commitment import NoAnswer
 from passus.grading.equivalence import equivalent
-from passus.grading.extract import ANY, BOXED, Extract, ExtractedAnswer, extract_answer
+from passus.grading.extract import ExtractedAnswer, extract_answer
 from passus.grading.gold_check import check_gold
 from passus.grading.math_verify_acceptance import says_more_than
 from passus.grading.multiple_choice import ChoiceReading, parse_choice
-from passus.grading.verdict import MATH, Grade, Rule, Verdict
+from passus.grading.verdict import ANY, BOXED, MATH, Extract, Grade, Rule, Verdict
 
 __all__ = [
     "ANY", "BOX", "BOXED", "MATH", "Extract", "Grade", "Rule", "Verdict", "canonical", "check_gold", "grade", "grade_all",

@@ -4,6 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+Extract = Literal["boxed", "any"]
+"""Where an answer is looked for: in the last box, or anywhere."""
+BOXED: Extract = "boxed"
+ANY: Extract = "any"
+
 
 class Verdict(StrEnum):
     CORRECT = "correct"

@@ -21,7 +21,7 @@ import passus
 from passus.atomic_io import to_json, write_text
 from passus.config.tables import Config
 from passus.evaluation.suite import LoadedSuite
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.interop import lm_eval_gsm8k
 from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from passus.config.tables import RewardValues
-from passus.grading.grade import BOXED, Rule, Verdict, grade_all
+from passus.grading.grade import grade_all
+from passus.grading.verdict import BOXED, Rule, Verdict
 from passus.tasks.lookup import training_items
 from passus.tasks.prompt import AUTO, chat_messages
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from passus.grading.grade import BOX
+from passus.grading.boxes import BOX
 from passus.models.model_files import refusing_bad_files
 from passus.models.template_process import Messages, TemplateFailedError, shared_renderer
 from passus.tasks import prompt

@@ -7,7 +7,8 @@ import torch
 
 from passus.engine.eager import EagerEngine
 from passus.engine.interface import Prompt, SamplingParams
-from passus.grading.grade import Verdict, grade
+from passus.grading.grade import grade
+from passus.grading.verdict import Verdict
 from passus.tasks import abacus, misconceptions
 
 MAX_TOKENS = 320  # length of the longest checked solution of `hard`

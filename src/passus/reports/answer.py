@@ -117,9 +117,8 @@ def _of_configurations(findings: Sequence[Finding], results: Sequence[LineResult
     seeds = sorted({result.runs for result in results})
     runs = f"{seeds[0]} runs" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} runs"
     tests = sum(f.q is not None for f in findings)
-    sure = (
-        f"The unit is the run ({runs} per line), and verdicts are corrected for {tests} tests; the 95 % CIs in brackets are not."
-    )
+    corrected = f"verdicts are corrected for {tests} tests; the 95 % CIs in brackets are not"
+    sure = f"The unit is the run ({runs} per line), and {corrected}."
     return [*sentences[: 2 - len(left_out)], *left_out, sure]
 
 

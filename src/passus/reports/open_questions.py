@@ -56,10 +56,12 @@ def _power(runs: Sequence[RunFolder], curves: Sequence[MeasuredCurve]) -> list[s
 
 def _seeds_sentence(plan: PlannedExperiment, benchmark: PlannedBenchmark, test: PlannedTest, several: bool) -> str:
     smallest, needed, where = test.detectable(), least_seeds(test, DIFFERENCE), f" on {benchmark.name}" if several else ""
-    if not smallest <= 1:  # NaN where nothing varies
-        return f"Differences between lines: so few seeds per line would show none{where} in 80 % of cases."
     shown = f"{100 * smallest:.1f} points"
     seeds = "more than 1,000 seeds per line" if needed is None else f"{needed} seeds per line"
+    if not smallest <= 1:  # NaN where nothing varies
+        count = "two" if plan.seeds < MIN_RUNS else f"{plan.seeds}"
+        none = f"{count} seeds per line would show no difference{where} in 80 % of cases"
+        return f"Which line is better: {none}; one of 2 points takes {seeds}."
     if plan.seeds < MIN_RUNS:
         return (
             f"Which line is better: this needs two seeds or more per line. With two, a true difference of {shown}{where} would "

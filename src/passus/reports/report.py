@@ -21,6 +21,7 @@ from passus.analysis.finding import Conclusion, Finding
 from passus.analysis.measured_curve import MeasuredCurve
 from passus.config.resolve import flatten
 from passus.errors import PassusError
+from passus.figures.labels import shared_parts, short_names
 from passus.figures.spec import Mark
 from passus.reports.answer import answer, main_results
 from passus.reports.appendix import appendix_blocks, commands_blocks
@@ -48,7 +49,7 @@ MAX_VARIED, MAX_BENCHMARKS = 4, 4
 RESULTS_NOTE = (
     "In brackets: 95 % CI, over other runs on the same items (with the spread of all lines, or of each where they differ in "
     "spread); with one run, over other items. End: mean of the last three eval points that all lines have (of fewer than six, "
-    "the last). Best: a maximum, so biased upwards."
+    "the last). Best: a maximum, so biased upwards. Tokens trained on and time: per run."
 )
 
 
@@ -84,7 +85,7 @@ def document_of(
 
 def report_data(sources: Sequence[Path]) -> ReportData:
     """Reads and analyses the sources."""
-    curves = load_curves(sources)
+    curves = with_short_names(load_curves(sources))
     if all(parameters_in(curve.name) for curve in curves.series):
         curves.series.sort(key=lambda curve: parameters_in(curve.name) or 0)
     measured = analyse.measure_curves(curves)
@@ -92,6 +93,17 @@ def report_data(sources: Sequence[Path]) -> ReportData:
     runs = [RunFolder(path) for path in dict.fromkeys(curve.origin.path for curve in curves.series if curve.origin)]
     arms = [read_arm_status(run.path) for run in runs]
     return ReportData(list(sources), curves, runs, arms, findings, are_finished(arms), measured, line_results(measured))
+
+
+def with_short_names(curves: Curves) -> Curves:
+    """Leaves out of the names of lines what all models have in common; the first line of the report says it."""
+    runs = [curve for curve in curves.series if curve.origin]
+    if len(runs) < len(curves.series):
+        return curves
+    names = short_names([[curve.origin] for curve in runs if curve.origin], [curve.name for curve in runs])
+    for curve, name in zip(runs, names, strict=True):
+        curve.name = name
+    return curves
 
 
 def build_running_report(
@@ -116,9 +128,9 @@ def build_running_report(
 def _curves_so_far(folders: Sequence[Path]) -> Curves:
     """Reads the curves of arms that run. Items that are torn or missing leave the points as they were recorded."""
     try:
-        return load_curves(folders)
+        return with_short_names(load_curves(folders))
     except UNREADABLE:
-        return run_curves([RunFolder(folder) for folder in folders], with_items=False)
+        return with_short_names(run_curves([RunFolder(folder) for folder in folders], with_items=False))
 
 
 def _sections(data: ReportData, made_with: Sequence[str], next_commands: Sequence[str]) -> list[DocumentSection]:
@@ -150,6 +162,8 @@ def _compared(data: ReportData) -> str:
         parts.append(f"{' to '.join(map(str, dict.fromkeys((steps[0], steps[-1]))))} steps")
         if len(lines) > 1:
             parts += _varied(data.runs)
+            shared = shared_parts([curve.origin.model for curve in data.curves.series if curve.origin] if data.curves else [])
+            parts += [f"all {', '.join(shared)}"] if shared else []
     return " ".join(filter(None, [f"{', '.join(parts)}.", _benchmarks(data), _total_cost(data.runs)]))
 
 
@@ -166,7 +180,8 @@ def _total_cost(runs: Sequence[RunFolder]) -> str:
     """Says what all runs took together, one after another."""
     last = [(run.metrics() or [{}])[-1] for run in runs]
     seconds, tokens = (sum(row.get(key) or 0 for row in last) for key in ("time/elapsed", "train/num_tokens"))
-    return f"All {len(runs)} runs: {duration(seconds)}, {count(tokens)} tokens trained on." if len(runs) > 1 and seconds else ""
+    runs_words = "Both runs" if len(runs) == 2 else f"All {len(runs)} runs"
+    return f"{runs_words}: {duration(seconds)}, {count(tokens)} tokens trained on." if len(runs) > 1 and seconds else ""
 
 
 def _benchmarks(data: ReportData) -> str:
@@ -194,7 +209,7 @@ def _answer_text(data: ReportData) -> str:
 def _results(data: ReportData) -> list[Block]:
     """Returns the table, the figure, and what belongs to some kinds of runs only."""
     blocks: list[Block] = []
-    shown = main_results(data.results)
+    shown = best_first(main_results(data.results))
     if shown:
         note = RESULTS_NOTE if data.is_final else RESULTS_NOTE.replace(" that all lines have", "")
         blocks += [results_table(shown), Note(note if data.runs else "As the curve file gives them.")]
@@ -202,12 +217,20 @@ def _results(data: ReportData) -> list[Block]:
         if missing:
             blocks.append(f"Not in these means, because a benchmark or a run is missing: {', '.join(missing)}.")
         if len(shown) < len(data.results):
-            single = [result for result in data.results if not result.is_mean]
+            single = best_first([result for result in data.results if not result.is_mean])
             blocks.append(Details("Each benchmark", [results_table(single)]))
     blocks += arm_blocks(data.arms)
     if data.curves is not None:
         blocks += best_of_n(data.curves)
     return blocks + _figures(data) + observation_blocks(data.findings)
+
+
+def best_first(results: Sequence[LineResult]) -> list[LineResult]:
+    """Returns results in the order of their ends, within each benchmark. Sizes of a model stay in order."""
+    if all(parameters_in(result.line) for result in results):
+        return list(results)
+    benchmarks = list(dict.fromkeys(result.benchmark for result in results))
+    return sorted(results, key=lambda result: (benchmarks.index(result.benchmark), -result.end.mean))
 
 
 def _figures(data: ReportData) -> list[Block]:

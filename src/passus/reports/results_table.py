@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from passus.analysis.finding import OVERALL
 from passus.atomic_io import write_atomic
 from passus.errors import UsageError
 from passus.formatting import printable_line, share, spreadsheet_cell, step
@@ -26,17 +27,22 @@ def results_table(results: Sequence[LineResult]) -> Table:
     """Returns one row per line and benchmark. Columns that no row fills are left out."""
     columns: list[tuple[str, list[Cell]]] = [
         ("line", [result.line for result in results]),
-        ("benchmark", [result.benchmark for result in results] if _has_several(results) else []),
+        ("benchmark", [_benchmark(result, results) for result in results] if _has_several(results) else []),
         ("seeds", [str(result.runs) if result.runs else "" for result in results]),
         ("start", [_cell(result.start) for result in results]),
         ("end", [_cell(result.end) for result in results]),
         ("best (at)", [_best(result) for result in results]),
         ("tokens per answer", [_length(result.length) for result in results]),
-        ("tokens trained on, per run", [count(result.cost.tokens) if result.cost else "" for result in results]),
-        ("time per run", [duration(result.cost.seconds) if result.cost else "" for result in results]),
+        ("tokens trained on", [count(result.cost.tokens) if result.cost else "" for result in results]),
+        ("time", [duration(result.cost.seconds) if result.cost else "" for result in results]),
     ]
     shown = [(name, cells) for name, cells in columns if any(cells)]
     return Table([name for name, _ in shown], list(zip(*(cells for _, cells in shown), strict=True)))
+
+
+def _benchmark(result: LineResult, results: Sequence[LineResult]) -> str:
+    """Names the benchmark; where all rows are means over the same ones, only what distinguishes them."""
+    return result.benchmark.removeprefix(f"{OVERALL}, ") if all(other.is_mean for other in results) else result.benchmark
 
 
 def _has_several(results: Sequence[LineResult]) -> bool:

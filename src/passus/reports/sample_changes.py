@@ -6,7 +6,8 @@ from typing import Any
 
 from passus import formatting
 from passus.errors import PassusError
-from passus.grading.grade import BOX, Verdict, grade
+from passus.grading.boxes import BOX
+from passus.grading.verdict import Verdict
 from passus.reports.arm_status import UNREADABLE, ArmStatus
 from passus.reports.document import Block, Details, Note, Sample, SamplePair, Table
 from passus.runs.run_folder import RunFolder
@@ -128,13 +129,21 @@ def _find_items(examples: list[RowPair]) -> dict[tuple[str, int], Item]:
         correct_rows = [now if _is_correct(now) else was for was, now in examples if now["benchmark"] == benchmark]
         try:
             items = {item.index: item for item in benchmark_items(benchmark)}
-            answers = [(f"{BOX}{row['extracted']}}}", items[row["item"]]) for row in correct_rows]
-            grades = [grade(text, item.gold, truncated=False, rule=item.rule) for text, item in answers]
+            are_correct = [_is_answer(row["extracted"], items[row["item"]]) for row in correct_rows]
         except (PassusError, KeyError):
             continue
-        if all(g.verdict == Verdict.CORRECT for g in grades):
+        if all(are_correct):
             known |= {(benchmark, index): item for index, item in items.items()}
     return known
+
+
+def _is_answer(extracted: str, item: Item) -> bool:
+    """Whether an answer that a run recorded as correct is correct for this item."""
+    if extracted == item.gold:
+        return True
+    from passus.grading.grade import grade  # whose patterns take a while to compile
+
+    return grade(f"{BOX}{extracted}}}", item.gold, truncated=False, rule=item.rule).verdict == Verdict.CORRECT
 
 
 def _is_here(benchmark: str) -> bool:

@@ -11,7 +11,7 @@ from passus.analysis.run_comparison import EXAMPLES, BenchmarkComparison
 from passus.analysis.run_groups import ComparedRuns, describe
 from passus.console import rich_console
 from passus.formatting import printable
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.runs.run_folder import RunFolder, find_runs
 
 STYLES = {

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from passus.grading.grade import BOXED
+from passus.grading.verdict import BOXED
 from passus.runs.row_checks import check_eval_row
 
 BEST_OF = 8

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.runs.curve import ItemOutcomes
 from passus.runs.eval_point import BEST_OF
 from passus.runs.row_files import OPTIONAL, read_table
@@ -52,7 +52,7 @@ class ItemReader:
 
     def __init__(self, run: RunFolder, kind: str = "items"):
         self.run, self.kind = run, kind
-        self._tables: dict[int, Any] = {}
+        self._tables: dict[int, dict[str, np.ndarray] | None] = {}
         self._clusters: dict[tuple[str, int], str] = {}
 
     def outcomes(self, benchmark: str, temperature: float, steps: Sequence[int], reader: str = "") -> ItemOutcomes | None:
@@ -76,38 +76,60 @@ class ItemReader:
 
     def _of_step(self, step: int, benchmark: str, temperature: float, reader: str) -> SortedRows | None:
         """Returns the rows of one eval point; None where there are none."""
-        import pyarrow.compute as pc
-
-        table = self._table(step)
-        if table is None:
+        columns = self._columns(step)
+        if columns is None:
             return None
-        mask = pc.and_(pc.equal(table["benchmark"], benchmark), pc.equal(table["temperature"], float(temperature)))
-        mask = pc.and_(mask, pc.and_(pc.is_valid(table["item"]), pc.is_valid(table["sample"])))
+        is_known_N = _valid(columns["item"]) & _valid(columns["sample"])
+        is_own_N = (columns["benchmark"] == benchmark) & (columns["temperature"] == float(temperature)) & is_known_N
         if reader:
-            mask = pc.and_(mask, pc.equal(table["reader"], reader))
-        rows = table.filter(mask)
-        if not len(rows):
+            is_own_N &= columns["reader"] == reader
+        if not is_own_N.any():
             return None
-        if "cluster" in rows.column_names and rows["cluster"].null_count < len(rows):
-            names = zip(rows["item"].to_pylist(), rows["cluster"].to_pylist(), strict=True)
-            self._clusters |= {(benchmark, item): name for item, name in names if name}
-        correct, truncated = (
-            pc.fill_null(pc.equal(rows["verdict"], verdict), False).cast("float64")
-            for verdict in (Verdict.CORRECT, Verdict.TRUNCATED)
+        rows = {name: column[is_own_N] for name, column in columns.items()}
+        if "cluster" in rows:
+            names = zip(rows["item"].tolist(), rows["cluster"].tolist(), strict=True)
+            self._clusters |= {(benchmark, int(item)): name for item, name in names if name}
+        correct_N, truncated_N = (
+            (rows["verdict"] == verdict).astype(float) for verdict in (Verdict.CORRECT, Verdict.TRUNCATED)
         )
-        value = pc.coalesce(rows["value"], correct) if "value" in rows.column_names else correct
-        values = [np.asarray(column, dtype=float) for column in (value, rows["tokens"], truncated)]
-        return SortedRows.of(np.array([rows["item"], rows["sample"]]), np.array(values))
+        value_N = np.where(_valid(rows["value"]), rows["value"], correct_N) if "value" in rows else correct_N
+        values = [np.asarray(column, dtype=float) for column in (value_N, rows["tokens"], truncated_N)]
+        return SortedRows.of(np.array([rows["item"], rows["sample"]]).astype(int), np.array(values))
 
-    def _table(self, step: int) -> Any:
-        """Returns the rows of a step as a pyarrow table, or None where no file was written."""
+    def _columns(self, step: int) -> dict[str, np.ndarray] | None:
+        """Returns the rows of a step by column, or None where no file was written."""
         path = self.run.path / self.kind / f"step-{step:06d}.parquet"
         if step not in self._tables:
             self._tables[step] = None
             if path.exists():
                 more = ["reader"] if self.kind == "readings" else []
-                self._tables[step] = read_table(path, [*COLUMNS, *more, *OPTIONAL])
+                table = read_table(path, [*COLUMNS, *more, *OPTIONAL])
+                self._tables[step] = {name: _to_numpy(table[name]) for name in table.column_names}
         return self._tables[step]
+
+
+def _to_numpy(column: Any) -> np.ndarray:
+    """Returns a column of a pyarrow table; missing numbers are NaN, missing texts None.
+
+    pyarrow's own conversion imports pandas, where it is installed, which takes half a second.
+    """
+    import pyarrow
+
+    array = pyarrow.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
+    is_text = pyarrow.types.is_string(array.type)
+    if array.null_count:
+        return np.array(array.to_pylist(), dtype=object if is_text else float)
+    if is_text:
+        encoded = array.dictionary_encode()
+        return np.array(encoded.dictionary.to_pylist(), dtype=object)[np.from_dlpack(encoded.indices)]
+    return np.from_dlpack(array)
+
+
+def _valid(column_N: np.ndarray) -> np.ndarray:
+    """Returns which rows have a value: missing numbers are NaN, missing texts None."""
+    if column_N.dtype == object:
+        return np.array([value is not None for value in column_N], dtype=bool)
+    return ~np.isnan(column_N)
 
 
 def _choices(run: RunFolder) -> float:

@@ -15,7 +15,6 @@ from typing import Any
 
 from passus.bounded_json import parse_json, read_lines
 from passus.errors import UsageError
-from passus.grading.grade import check_gold
 from passus.tasks.benchmark_spec import Benchmark, Fields, HubDataset
 from passus.tasks.dataset_row import make_item
 from passus.tasks.item import Item
@@ -151,5 +150,7 @@ def fingerprint(items: Sequence[Item]) -> str:
 
 def incomparable_golds(items: tuple[Item, ...]) -> list[str]:
     """Returns the items whose gold the verifier cannot compare, each with the reason."""
+    from passus.grading.gold_check import check_gold  # whose patterns take a while to compile
+
     by_rule = [item for item in items if item.rule.kind != "judge"]
     return [f"item {item.index} ({item.id}): {why}" for item in by_rule if (why := check_gold(item.gold, item.rule))]

@@ -8,7 +8,8 @@ from itertools import islice
 from typing import Any
 
 from passus.errors import UsageError
-from passus.grading.grade import BOX, Rule
+from passus.grading.boxes import BOX
+from passus.grading.verdict import Rule
 from passus.tasks.benchmark_spec import Benchmark, Fields, Kind
 from passus.tasks.few_shot import boxed_style
 from passus.tasks.item import Item

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from passus.grading.grade import BOXED, Extract, Grade, grade_all
+from passus.grading.grade import grade_all
+from passus.grading.verdict import BOXED, Extract, Grade
 from passus.tasks.item import Item
 from passus.tasks.llm_judge import Judge, judge_answers
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from passus.grading.grade import MATH, Rule
+from passus.grading.verdict import MATH, Rule
 from passus.tasks.prompt import BARE, PromptStyle
 
 

@@ -14,7 +14,8 @@ from functools import partial
 from typing import Any
 
 from passus.errors import UsageError
-from passus.grading.grade import Grade, Verdict, last_box
+from passus.grading.boxes import last_box
+from passus.grading.verdict import Grade, Verdict
 from passus.tasks import judge_client
 from passus.tasks.item import Item
 from passus.tasks.judge_client import JudgeError

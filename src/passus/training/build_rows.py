@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from passus.engine.device import to_device
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.methods.advantages import advantages
 from passus.training.mel import LessonBatch
 from passus.training.rollout_batch import RolloutBatch

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from passus.config.tables import Config
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.methods.advantages import has_signal
 from passus.training.rewards import Scored
 from passus.training.rollout_batch import RolloutBatch

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 
 from passus.engine.interface import Prompt, Sampler, SamplingParams
 from passus.evaluation.grade_rollout import grade_rollout
-from passus.grading.grade import BOX, Verdict
+from passus.grading.boxes import BOX
+from passus.grading.verdict import Verdict
 from passus.methods.presets import Method
 from passus.models.policy import Policy
 from passus.tasks.prompt import LESSON_TOKEN

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from passus.config.tables import TaskTable
-from passus.grading.grade import Grade, Verdict
+from passus.grading.verdict import Grade, Verdict
 from passus.tasks.item import Item
 from passus.training.checkpoint import Progress
 from passus.training.rollout_batch import RolloutBatch

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from passus.config.tables import Config
 from passus.errors import PassusError, UsageError, nearest
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.methods.length_rewards import length_reward, overlong_penalty
 from passus.models import reward_head
 from passus.models.policy import Policy

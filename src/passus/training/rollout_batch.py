@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from passus.engine.interface import Prompt, Rollout
-from passus.grading.grade import Grade
+from passus.grading.verdict import Grade
 from passus.tasks.item import Item
 
 

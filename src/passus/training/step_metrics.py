@@ -12,7 +12,7 @@ from torch import Tensor
 
 from passus.engine.interface import ends_in_repetition
 from passus.evaluation.cot_readers import reasoning
-from passus.grading.grade import Verdict
+from passus.grading.verdict import Verdict
 from passus.methods.advantages import group_std, has_signal
 from passus.models.policy import Policy
 from passus.training.rewards import Scored

@@ -15,7 +15,7 @@ import torch
 from passus.config.tables import Config
 from passus.evaluation import best_of_n
 from passus.formatting import score
-from passus.grading.grade import BOXED
+from passus.grading.verdict import BOXED
 from passus.models import reward_head
 from passus.runs.eval_point import EvalPoint
 from passus.runs.row_files import ROWS
