@@ -190,13 +190,16 @@ def _benchmarks(data: ReportData) -> str:
     temperatures = len({c.temperature for c in curves if not c.reader})
     is_best_of = any(curve.items is not None and curve.items.choices for curve in curves)
     sampled = "{} items, best of {}" if is_best_of else "{} items x {} samples"
-    named = [f"{name or 'The benchmark'}: {sampled.format(n, k)}" for name, (n, k) in sizes.items()]
-    if len(named) <= MAX_BENCHMARKS:
+    if len(sizes) <= MAX_BENCHMARKS:
+        by_size: dict[tuple[int, int], list[str]] = {}
+        for name, size in sizes.items():
+            by_size.setdefault(size, []).append(name or "The benchmark")
+        named = [f"{', '.join(names)}: {sampled.format(*size)}{' each' * (len(names) > 1)}" for size, names in by_size.items()]
         return "; ".join(named) + "." * bool(named)
     items = sorted(n for n, _ in sizes.values())
     at = f" at {temperatures} temperatures" if temperatures > 1 else ""
-    size = " to ".join(map(str, dict.fromkeys((items[0], items[-1]))))
-    return f"{len(named) // temperatures} benchmarks of {size} items{at}."
+    span = " to ".join(map(str, dict.fromkeys((items[0], items[-1]))))
+    return f"{len(sizes) // temperatures} benchmarks of {span} items{at}."
 
 
 def _answer_text(data: ReportData) -> str:
