@@ -80,7 +80,7 @@ def test_the_answer_ranks_nothing_without_seeds(tmp_path):
         make_run(tmp_path / f"arm-{arm}", {"x": shift}, arm)
     curves = load_curves([tmp_path])
     text = " ".join(answer(curves, analyse(curves), line_results(measure_curves(curves))))
-    assert "cannot tell which line is better" in text and "highest" not in text and "As checkpoints" in text
+    assert "No line can be called better" in text and "highest" not in text and "As checkpoints" in text
 
 
 def test_lines_that_do_not_differ_are_said_to_be_that(tmp_path):

@@ -84,7 +84,7 @@ def _names_at_ends(figure: Figure, names: list[str], sheet: Sheet) -> bool:
     """Returns whether names stand at the ends of lines: in one panel, where they fit and all lines end near the right."""
     if len(figure.panels) > 1 or figure.kind not in ("curves", "difference") or any(s.fit for s in figure.series):
         return False
-    many = len(names) > LEGEND_INSIDE or (sheet.narrow and len(names) > 1)
+    many = len(names) > LEGEND_INSIDE and not sheet.narrow  # in a column they would take a third of the width
     return many and labels_fit(names, sheet) and _end_together(figure.series)
 
 

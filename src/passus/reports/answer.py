@@ -17,6 +17,8 @@ from passus.stats.run_spread import MIN_RUNS
 
 NAMED = 4
 """Lines that a sentence names; more are counted."""
+UNLIKE_LENGTHS = 1.1
+"""Ratio of lengths from which the answer names them."""
 LINE_WORDS = {1: "The line", 2: "Both lines"}
 
 
@@ -86,13 +88,13 @@ def _of_checkpoints(findings: Sequence[Finding], results: Sequence[LineResult]) 
     pairs = [f for f in findings if f.id == "A6" and f.p is not None and f.benchmark in panels and f.scope is Scope.CHECKPOINT]
     differ = sum(f.verdict is Conclusion.SUPPORTED for f in pairs)
     sentences = [
-        "One run per line cannot tell which line is better: another seed would end elsewhere.",
+        "No line can be called better: there is one run per line, and another seed would end elsewhere.",
         _movement(results),
     ]
     if pairs:
         verb = "is" if differ == 1 or len(pairs) == 1 else "are"
         sentences.append(
-            f"As checkpoints, {_of(differ, len(pairs))} of lines {verb} shown to differ at the end on items like these."
+            f"As checkpoints, on items like these, {_of(differ, len(pairs))} of lines {verb} shown to differ at the end."
         )
     return sentences
 
@@ -155,10 +157,10 @@ def _not_shown(pairs: dict[str, Finding], best: LineResult, others: Sequence[Lin
     rest = [other for other in others if other not in few]
     parts = []
     if few and len(few) <= NAMED:
-        listed = _listed([f"{other.line}, {_gap(pairs, best, other)}" for other in few])
-        parts.append(f"that it is above {listed}, is not shown with so few runs and so many tests")
+        listed = _listed([f"{other.line} ({_gap(pairs, best, other)})" for other in few])
+        parts.append(f"its lead over {listed} does not survive the correction")
     elif few:
-        parts.append(f"that it is above {len(few)} others is not shown with so few runs and so many tests")
+        parts.append(f"its lead over {len(few)} others does not survive the correction")
     if rest:
         parts.append(f"it is not distinguishable from {_names(rest)}")
     return "".join(f"; {part}" for part in parts)
@@ -223,10 +225,20 @@ def _movement(results: Sequence[LineResult]) -> str:
     first = f"at {share(starts[0])}" if min(starts) == max(starts) else f"between {share(min(starts))} and {share(max(starts))}"
     last = f"between {share(_end(lowest))} ({lowest.line}) and {share(_end(highest))} ({highest.line})"
     last = f"at {share(_end(lowest))}" if share(_end(lowest)) == share(_end(highest)) else last
-    they = "it starts {} and ends {}" if count == 1 else "they start {} and end {}"
+    they = "it starts {} and ends {}{}" if count == 1 else "they start {} and end {}{}"
+    lengths = _lengths_at_end(shown)
     if all(end > start for start, end in zip(starts, ends, strict=True)):
-        return f"{subject} rise{'s' * (count == 1)}: {they.format(first, last)}."
-    return f"{they[:1].upper()}{they[1:]}.".format(first, last)
+        return f"{subject} rise{'s' * (count == 1)}: {they.format(first, last, lengths)}."
+    return f"{they[:1].upper()}{they[1:]}.".format(first, last, lengths)
+
+
+def _lengths_at_end(results: Sequence[LineResult]) -> str:
+    """Says which lines write the shortest and the longest answers, where the means differ by a tenth or more."""
+    known = [(result.length.mean, result.line) for result in results if result.length is not None]
+    if len(known) < 2 or len(known) < len(results) or max(known)[0] < UNLIKE_LENGTHS * min(known)[0]:
+        return ""
+    (shortest, short), (longest, long) = min(known), max(known)
+    return f", with {shortest:.0f} ({short}) to {longest:.0f} ({long}) tokens per answer"
 
 
 def _end(result: LineResult) -> float:

@@ -89,6 +89,11 @@ class DocumentSection:
     blocks: list[Block] = field(default_factory=list)
     level: int = 2
 
+    @property
+    def is_folded(self) -> bool:
+        """Whether all of it is folded: such a section is left out of print."""
+        return all(isinstance(block, Details) for block in self.blocks)
+
 
 def _footer() -> str:
     return f"passus {passus.__version__}, written {time.strftime('%Y-%m-%d %H:%M:%S UTC', time.gmtime())}"

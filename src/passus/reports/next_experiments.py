@@ -9,6 +9,9 @@ from passus.analysis.finding import Conclusion, Finding
 from passus.config import resolve
 from passus.runs.run_folder import RunFolder
 
+MAX_SEEDS = 20
+"""Seeds per line up to which more of them are proposed."""
+
 
 @dataclass(frozen=True)
 class Proposal:
@@ -18,20 +21,24 @@ class Proposal:
     """Values by dotted key. A list is swept."""
 
 
-def proposals(runs: list[RunFolder], findings: list[Finding]) -> list[Proposal]:
-    """Returns one experiment per question that is open."""
+def proposals(runs: list[RunFolder], findings: list[Finding], seeds: int | None = None) -> list[Proposal]:
+    """Returns one experiment per question that is open. `seeds` would show a difference that these runs leave open."""
     config = runs[0].config()
     proposals = []
-    if len({run.config().seed for run in runs}) < 3 and not any(run.config().candidates.generators for run in runs):
+    from_policies = not any(run.config().candidates.generators for run in runs)
+    if len({run.config().seed for run in runs}) < 3 and from_policies:
         proposals.append(
-            Proposal("seeds", "Three seeds per line tell what was varied from the luck of a run.", {"seed": [0, 1, 2]})
+            Proposal("seeds", "Three seeds per line separate what was varied from the luck of a run.", {"seed": [0, 1, 2]})
         )
+    elif seeds is not None and seeds <= MAX_SEEDS and from_policies:
+        reason = f"{seeds} seeds per line would show the difference that these runs leave open."
+        proposals.append(Proposal("more-seeds", reason, {"seed": list(range(seeds))}))
     if any(f.id == "A2" and f.verdict is Conclusion.NOT_SUPPORTED for f in findings):
         reason = "Some curves have not reached a plateau at the end."
         proposals.append(Proposal("longer", reason, {"train.steps": 2 * config.train.steps}))
     # Greedy decoding gives every item one sample, whatever eval.samples says.
     if any(config.eval.temperatures) and any(f.id == "A3" and f.verdict is Conclusion.UNDERPOWERED for f in findings):
-        reason = "More samples per item would make a late fall visible."
+        reason = "More samples per item would tell whether accuracy falls late."
         proposals.append(Proposal("samples", reason, {"eval.samples": 4 * config.eval.samples}))
     if any(f.id == "A16" and "instability" in f.sentence for f in findings):
         rates = [config.train.learning_rate * factor for factor in (0.25, 0.5, 1.0)]

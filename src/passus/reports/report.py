@@ -152,36 +152,43 @@ def _answer(data: ReportData) -> list[Block]:
 
 
 def _compared(data: ReportData) -> str:
-    """Says what was compared: 5 lines x 3 seeds, 120 steps; abacus/add2, 200 items x 4 samples."""
+    """Says what was compared: 5 lines that differ in model.base, 3 seeds each, 120 steps. abacus/add2: 200 items."""
     lines = {result.line for result in data.results}
     seeds = sorted({result.runs for result in data.results})
     parts = [f"{len(lines)} line{'s' * (len(lines) > 1)}"]
     if any(seeds):
-        parts[0] += f" x {' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))} seed{'s' * (seeds != [1])}"
+        if len(lines) > 1:
+            parts[0] += _varied(data.runs)
+        each = " each" * (len(lines) > 1)
+        parts.append(f"{' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))} seed{'s' * (seeds != [1])}{each}")
         steps = sorted({run.config().train.steps for run in data.runs})
         parts.append(f"{' to '.join(map(str, dict.fromkeys((steps[0], steps[-1]))))} steps")
         if len(lines) > 1:
-            parts += _varied(data.runs)
             shared = shared_parts([curve.origin.model for curve in data.curves.series if curve.origin] if data.curves else [])
             parts += [f"all {', '.join(shared)}"] if shared else []
     return " ".join(filter(None, [f"{', '.join(parts)}.", _benchmarks(data), _total_cost(data.runs)]))
 
 
-def _varied(runs: Sequence[RunFolder]) -> list[str]:
+def _varied(runs: Sequence[RunFolder]) -> str:
     """Names the settings in which the lines differ. What a method's preset sets is in the method's name."""
     keys = [key for key in varying_keys([flatten(run.config()) for run in runs]) if key not in UNNAMED]
     if "method.name" in keys:
         keys = [key for key in keys if key == "method.name" or not key.startswith("method.")]
     more = f" and {len(keys) - MAX_VARIED} more" if len(keys) > MAX_VARIED else ""
-    return [f"which differ in {', '.join(keys[:MAX_VARIED])}{more}"] if keys else []
+    return f" that differ in {', '.join(keys[:MAX_VARIED])}{more}" if keys else ""
 
 
 def _total_cost(runs: Sequence[RunFolder]) -> str:
     """Says what all runs took together, one after another."""
     last = [(run.metrics() or [{}])[-1] for run in runs]
     seconds, tokens = (sum(row.get(key) or 0 for row in last) for key in ("time/elapsed", "train/num_tokens"))
-    runs_words = "Both runs" if len(runs) == 2 else f"All {len(runs)} runs"
-    return f"{runs_words}: {duration(seconds)}, {count(tokens)} tokens trained on." if len(runs) > 1 and seconds else ""
+    devices = {run.config().run.device.partition(":")[0] for run in runs}
+    where = {"cpu": " on CPU", "cuda": " on GPU"}.get(devices.pop(), "") if len(devices) == 1 else ""
+    return (
+        f"Cost of all {len(runs)} runs: {duration(seconds)}{where}, {count(tokens)} tokens trained on."
+        if len(runs) > 1 and seconds
+        else ""
+    )
 
 
 def _benchmarks(data: ReportData) -> str:

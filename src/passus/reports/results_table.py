@@ -25,9 +25,10 @@ LATEX = {
 
 def results_table(results: Sequence[LineResult]) -> Table:
     """Returns one row per line and benchmark. Columns that no row fills are left out."""
+    where = "temperature" if all(result.is_mean for result in results) else "benchmark"
     columns: list[tuple[str, list[Cell]]] = [
         ("line", [result.line for result in results]),
-        ("benchmark", [_benchmark(result, results) for result in results] if _has_several(results) else []),
+        (where, [_benchmark(result, results) for result in results] if _has_several(results) else []),
         ("seeds", [str(result.runs) if result.runs else "" for result in results]),
         ("start", [_cell(result.start) for result in results]),
         ("end", [_cell(result.end) for result in results]),
@@ -42,7 +43,8 @@ def results_table(results: Sequence[LineResult]) -> Table:
 
 def _benchmark(result: LineResult, results: Sequence[LineResult]) -> str:
     """Names the benchmark; where all rows are means over the same ones, only what distinguishes them."""
-    return result.benchmark.removeprefix(f"{OVERALL}, ") if all(other.is_mean for other in results) else result.benchmark
+    are_means = all(other.is_mean for other in results)
+    return result.benchmark.removeprefix(f"{OVERALL}, temperature ") if are_means else result.benchmark
 
 
 def _has_several(results: Sequence[LineResult]) -> bool:
@@ -123,7 +125,7 @@ def _numbers(interval: Interval | None) -> list[float | None]:
 
 def _to_latex(table: Table) -> str:
     """Returns a tabular of the booktabs package, with names left and numbers right."""
-    texts = sum(name in ("line", "benchmark") for name in table.head)
+    texts = sum(name in ("line", "benchmark", "temperature") for name in table.head)
     lines = [f"\\begin{{tabular}}{{{'l' * texts}{'r' * (len(table.head) - texts)}}}", r"\toprule", _latex_row(table.head)]
     lines += [r"\midrule", *map(_latex_row, table.rows), r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"

@@ -54,7 +54,7 @@ def samples_blocks(arms: Sequence[ArmStatus], names: Sequence[str]) -> list[Bloc
     shown = next((arm for arm in counted if arm.example), None)
     if shown is not None and shown.example is not None:
         blocks += [f"{shown.name}, the first sample that went from wrong to correct:", shown.example]
-    return [*blocks, "Items and examples of every line:", *(Details(arm.name, arm.blocks) for arm in changes)]
+    return [*blocks, Details("Items and examples of every line", [Details(arm.name, arm.blocks) for arm in changes])]
 
 
 def _arm_changes(arm: ArmStatus, name: str) -> ArmChanges:
