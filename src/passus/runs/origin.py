@@ -16,6 +16,8 @@ SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([KMB])(?![A-Za-z])(?! tokens)", re
 """A model size in a name: 0.8M, 32b."""
 
 
+VAGUE = ("model", "name", "base")
+"""Names of settings that say little without their table."""
 MAX_SUFFIX = 60
 """Characters of a suffix that are preferred."""
 
@@ -119,9 +121,15 @@ def _suffixes(lines: Sequence[Sequence[Origin]]) -> list[str]:
     vary = [key for key in settings[0] if len({s.get(key) for s in settings}) > 1]
     candidates = [["/".join(line[0].path.resolve().parts[-n:]) for line in lines] for n in (1, 2, 99)]
     if len(vary) == 1 or any(len(line) > 1 for line in lines):
-        candidates.insert(0, [", ".join(f"{key.rpartition('.')[2]} {s.get(key)}" for key in vary) for s in settings])
+        candidates.insert(0, [", ".join(_setting(key, s.get(key)) for key in vary) for s in settings])
     fitting = [suffixes for suffixes in candidates if len(set(suffixes)) == len(lines)]
     return next((suffixes for suffixes in fitting if max(map(len, suffixes)) <= MAX_SUFFIX), fitting[0])
+
+
+def _setting(key: str, value: str | None) -> str:
+    """Returns a setting in words: length_reward 0.2; of a path its last part: reward model qwen3-26k."""
+    name = key.rpartition(".")[2]
+    return f"{key.replace('.', ' ') if name in VAGUE else name} {str(value).rpartition('/')[2]}"
 
 
 def names_by_origin(origins: Sequence[Origin]) -> dict[Origin, str]:
