@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import tomli_w
 
@@ -26,6 +27,7 @@ from helpers.command import passus_in_process
 from passus.config.experiment import shipped_experiments
 from passus.config.resolve import fields, inner_fields
 from passus.formatting import FORMULA, NUMBER, printable
+from passus.reports import renderer
 from passus.tasks import dataset
 
 ROOT = Path(__file__).parents[2]
@@ -222,7 +224,8 @@ def watched(folder: Path) -> Iterator[list[str]]:
     _install_audit()
     _watched["folder"], _watched["seen"] = folder, []
     try:
-        yield _watched["seen"]
+        with patch.object(renderer, "DRAWING", 1):  # figures are drawn in this process, where they are watched
+            yield _watched["seen"]
     finally:
         _watched["folder"] = None
 

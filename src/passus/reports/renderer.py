@@ -69,7 +69,7 @@ def to_html(document: Document) -> str:
 def draw_inline(figures: Sequence[Figure]) -> Callable[[Figure, bool], Markup]:
     """Draws all figures for a page and for a phone, on two cores. Returns a function from figure and width to SVG."""
     wanted = [(figure, column) for figure in figures for column in (False, True)]
-    if len(wanted) < 2 or "fork" not in multiprocessing.get_all_start_methods() or (os.cpu_count() or 1) < 2:
+    if min(len(wanted), DRAWING, os.cpu_count() or 1) < 2 or "fork" not in multiprocessing.get_all_start_methods():
         drawn = [inline_svg(*one) for one in wanted]
     else:
         importlib.import_module("matplotlib.figure")  # once, before the processes that need it
