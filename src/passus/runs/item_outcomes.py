@@ -121,7 +121,8 @@ def _to_numpy(column: Any) -> np.ndarray:
         return np.array(array.to_pylist(), dtype=object if is_text else float)
     if is_text:
         encoded = array.dictionary_encode()
-        return np.array(encoded.dictionary.to_pylist(), dtype=object)[np.from_dlpack(encoded.indices)]
+        texts: np.ndarray = np.array(encoded.dictionary.to_pylist(), dtype=object)
+        return np.asarray(texts[np.from_dlpack(encoded.indices)])
     return np.from_dlpack(array)
 
 
@@ -129,7 +130,7 @@ def _valid(column_N: np.ndarray) -> np.ndarray:
     """Returns which rows have a value: missing numbers are NaN, missing texts None."""
     if column_N.dtype == object:
         return np.array([value is not None for value in column_N], dtype=bool)
-    return ~np.isnan(column_N)
+    return np.asarray(~np.isnan(column_N))
 
 
 def _choices(run: RunFolder) -> float:
