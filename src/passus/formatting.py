@@ -48,6 +48,16 @@ def spreadsheet_cell(text: str) -> str:
     return printable_line(f"'{text}" if is_formula else text)
 
 
+def duration(seconds: float) -> str:
+    """Formats a time in at most two units: 47 s, 3 min 20 s, 5 h 3 min, 2 days 4 h."""
+    whole = round(seconds)
+    for unit, part, size, least in (("day", "h", 86400, 3600), ("h", "min", 3600, 60), ("min", "s", 60, 1)):
+        if whole >= size:
+            count, rest = whole // size, whole % size // least
+            return f"{count} {unit}{'s' * (unit == 'day' and count > 1)}" + (f" {rest} {part}" if rest else "")
+    return f"{whole} s"
+
+
 def points(value: float) -> str:
     """Formats a difference of accuracies in points: +1.3 points."""
     return f"{round(100 * value, 1) + 0.0:+.1f} points"  # + 0.0: no "-0.0"

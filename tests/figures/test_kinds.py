@@ -70,7 +70,7 @@ def test_a_grid_shows_one_run(tmp_path):
     two = curve_file(tmp_path / "c.json", {("A", "b"): [0.1], ("B", "b"): [0.2]})
     with pytest.raises(UsageError, match="expected: one run"):
         kinds.grid([two])
-    with pytest.raises(UsageError, match="accuracy"):
+    with pytest.raises(UsageError, match="expected: no --y"):
         kinds.figure([tmp_path / "r/a"], "grid", y="train/reward")
 
 

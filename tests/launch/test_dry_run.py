@@ -9,7 +9,7 @@ import pytest
 from helpers.small_run import small_config
 from passus.config.experiment import Arm, load_experiment
 from passus.launch.arm_table import arm_table, differing_fields
-from passus.launch.dry_run import describe_experiment, duration
+from passus.launch.dry_run import describe_experiment
 from passus.launch.reward_formula import reward_formula
 from passus.launch.step_time import START_SECONDS, MeasuredTime, measure_arms, smaller_copy
 
@@ -86,26 +86,9 @@ def test_the_reward_is_a_formula(tables, formula):
 
 def test_words_of_the_formula():
     text = reward_formula(small_config(reward={"reader": "frozen"}, method={"length_reward": 1.0, "length_reward_from": 5}))
-    assert text.startswith("1 [correct] + length rank; the verdict is that of reader frozen") and text.endswith(
+    assert text.startswith("1 [correct] + length term; the verdict is that of reader frozen") and text.endswith(
         "from step 5 on"
     )
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (5.4, "5 s"),
-        (89, "89 s"),
-        (90, "2 min"),
-        (3600, "60 min"),
-        (5400, "1.5 h"),
-        (86400, "24 h"),
-        (172800, "2 days"),
-        ("?", "unknown"),
-    ],
-)
-def test_durations(seconds, text):
-    assert duration(seconds) == text
 
 
 def test_the_time_of_a_run_is_the_sum_of_its_parts():
@@ -127,7 +110,7 @@ def test_arms_are_measured_and_others_say_why_not(tmp_path):
     text = describe_experiment(
         load_experiment("families"), Path("runs"), {"qwen3": 65.0, "llama3.2": 3600.0, "smollm3": "unknown: a"}
     )
-    assert "time: about 61 min for 2 arms one after another" in text and "time: unknown: a   (smollm3)" in text
+    assert "time: about 1 h 1 min for 2 arms one after another" in text and "time: unknown: a   (smollm3)" in text
     arms = load_experiment("families", ["train.prompts=2", "train.samples=2", "train.max_tokens=4"]).arms[:1]
     times = measure_arms(arms, lambda config: 1)
     assert isinstance(times["qwen3"], float) and times["qwen3"] > START_SECONDS

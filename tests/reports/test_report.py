@@ -197,3 +197,69 @@ def test_more_samples_are_proposed_only_where_evaluation_samples(temperature, ex
     runs = [SimpleNamespace(config=lambda config=config: config) for config in configs]
     found = [Finding("A3", "a", "x", "", Conclusion.UNDERPOWERED, "L2", "", {})]
     assert [proposal.name for proposal in next_experiments.proposals(runs, found)] == expected
+
+
+def text_of(*sources):
+    return to_markdown(build_report(sources), "r")
+
+
+def make_line(folder, name, seed=0, shift=0.0):
+    config = small_config(seed=seed)
+    return make_run(folder / f"{name}{seed}", {"x": shift}, seed=10 * seed + len(name), label=name, config=config)
+
+
+def test_a_failed_arm_is_left_out_and_the_others_are_compared(tmp_path):
+    """An arm that failed at step 20 must not move the end of the others there."""
+    runs = tmp_path / "runs"
+    for seed in (0, 1):
+        make_line(runs, "better", seed, 0.15)
+        make_line(runs, "worse", seed)
+    whole = text_of(runs)
+    run = make_line(runs, "broken")
+    rows = (run.path / "evals.jsonl").read_text().splitlines()
+    (run.path / "evals.jsonl").write_text("\n".join(rows[:3]) + "\n")
+    run.write_status(state="failed", error="out of memory")
+    text = text_of(runs)
+    assert "Left out, because it failed: broken0." in text
+    for line in ("better", "worse"):
+        assert re.findall(rf"^\| {line} .*$", text, re.M)[0] == re.findall(rf"^\| {line} .*$", whole, re.M)[0]
+
+
+def test_while_an_arm_runs_each_line_has_its_own_end_and_nothing_is_claimed(tmp_path):
+    runs = tmp_path / "runs"
+    rows = [make_line(runs, name).path / "evals.jsonl" for name in ("done", "slow")]
+    done = text_of(runs / "done0")
+    rows[1].write_text("\n".join(rows[1].read_text().splitlines()[:3]) + "\n")
+    RunFolder(runs / "slow0").write_status(state="killed", error=None)
+    text = text_of(runs)
+    assert "Claims are made when all arms have ended" in text and "What cannot be told" not in text
+    alone, beside = (re.findall(r"^\| done .*$", page, re.M)[0] for page in (done, text))
+    assert alone == beside
+
+
+def test_a_missing_file_of_items_leaves_its_eval_point_out(tmp_path):
+    run = make_run(tmp_path / "runs" / "a", {"x": 0.0}, seed=0)
+    sorted((run.path / "items").glob("*.parquet"))[2].unlink()
+    assert "## Results" in text_of(tmp_path / "runs")
+
+
+def test_lines_of_one_run_are_named_where_others_have_several(tmp_path):
+    runs = tmp_path / "runs"
+    for name, seed in (("many", 0), ("many", 1), ("single", 0)):
+        make_line(runs, name, seed, 0.1 * (name == "many"))
+    text = text_of(runs)
+    assert "No line can be called better: single has one run, and another seed would end elsewhere." in text
+    assert "-seeds.toml" in text
+
+
+def test_more_seeds_are_proposed_where_three_would_not_tell():
+    run = SimpleNamespace(config=lambda: small_config(), path=SimpleNamespace(name="a_seed-0"))
+    (proposal, *_) = next_experiments.proposals([run], [], seeds=10)
+    assert proposal.changes == {"seed": list(range(10))}
+    (proposal, *_) = next_experiments.proposals([run], [], seeds=2)
+    assert proposal.changes == {"seed": [0, 1, 2]}
+
+
+def test_two_files_are_refused_under_one_name(runs, tmp_path):
+    with pytest.raises(UsageError, match="both"):
+        passus_report(runs, out=tmp_path / "r.md", table=tmp_path / "r.md")

@@ -14,10 +14,11 @@ from helpers.synthetic_runs import make_run
 from passus.analysis.analyse import analyse, measure_curves
 from passus.cli.report import report as passus_report
 from passus.errors import UsageError
+from passus.formatting import duration
 from passus.reports.answer import answer
 from passus.reports.line_results import line_results
 from passus.reports.report import build_report
-from passus.reports.results_table import duration, results_table, write_results
+from passus.reports.results_table import results_table, write_results
 from passus.runs.read_curves import load_curves
 from passus.runs.run_folder import RunFolder
 
@@ -137,7 +138,9 @@ def test_curves_of_a_file_have_neither_seeds_nor_cost(tmp_path):
     assert list(table.head) == ["line", "start", "end", "best (at)"] and table.rows[0][1] == (".200", "")
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(47.4, "47 s"), (200, "3 min 20 s"), (18190, "5 h 3 min"), (59.7, "1 min 0 s")])
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(47.4, "47 s"), (200, "3 min 20 s"), (18190, "5 h 3 min"), (59.7, "1 min"), (187300, "2 days 4 h")]
+)
 def test_durations(seconds, text):
     assert duration(seconds) == text
 

@@ -22,7 +22,8 @@ MIN_COUPLING_POINTS = 8
 
 def length_and_accuracy(m: MeasuredCurve) -> Finding | None:
     """Tests whether length and accuracy move together beyond a shared trend, which any two rising curves have (A10)."""
-    tokens = [p.tokens for p in m.curve.points if p.y == p.y]
+    by_x = {point.x: point.tokens for point in m.curve.points}
+    tokens = [by_x[x] for x in m.x_T]  # a point whose items are missing is not measured
     if any(t is None for t in tokens) or len(m.x_T) < MIN_COUPLING_POINTS:
         return None
     tokens_T = np.array(tokens, dtype=float)

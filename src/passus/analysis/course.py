@@ -112,7 +112,11 @@ def _cost_until(m: MeasuredCurve, until: float) -> tuple[float, float] | None:
     """Returns training tokens and seconds up to a step, where the run recorded them."""
     if m.curve.origin is None:
         return None
-    rows = [row for row in RunFolder(m.curve.origin.path).metrics() if "train/num_tokens" in row and "time/elapsed" in row]
+    rows = [
+        row
+        for row in RunFolder(m.curve.origin.path).metrics()
+        if None not in (row.get("train/num_tokens"), row.get("time/elapsed"))
+    ]
     if not rows:
         return None
     steps = [0, *(row["step"] for row in rows)]

@@ -29,6 +29,8 @@ def report(*sources: Path, out: Path | None = None, title: str | None = None, ta
         check_table_path(table)
     if out is not None:
         renderer.check_path(out)
+    if out is not None and out == table:
+        raise UsageError(f"--out and --table are both {out}", expected="two files", write=f"--table {out.with_suffix('.csv')}")
     data = report_data(sources)
     if table is not None:
         write_results(data.results, table)

@@ -90,6 +90,8 @@ def show_item(name: str, index: int, model: str, template: str, system: str, thi
 
 def show_samples(run: Path, step: int | None, samples: int, verdict: str | None) -> None:
     """Prints samples of a run: training samples, eval items, scored candidates or drawn candidates, by the kind of run."""
+    if samples < 1:
+        raise UsageError(f"--samples {samples}", expected="1 or more", write="--samples 4")
     from passus.atomic_io import last_line
     from passus.console import print_next_commands
     from passus.grading.verdict import Verdict

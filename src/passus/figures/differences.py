@@ -36,9 +36,11 @@ def difference_to(made: Figure, sources: Sequence[Path], baseline: str, lines: L
     """Returns every other line of a figure of curves minus the baseline, one panel per benchmark, and their average."""
     members = [s for s in made.series if not s.seeds and not s.reference and not TOTAL_PANEL.match(s.panel)]
     names = list(dict.fromkeys(_line(s) for s in members))
-    if baseline not in names or len(names) < 2:
+    if len(names) < 2:
+        raise UsageError(f"--diff {shown(baseline)} with one line", expected="two lines or more")
+    if baseline not in names:
         raise UsageError(
-            f"--diff {shown(baseline)}", expected=f"one of several lines: {'; '.join(names)}", write=nearest(baseline, names)
+            f"--diff {shown(baseline)}", expected=f"one of the lines: {'; '.join(names)}", write=nearest(baseline, names)
         )
     outcomes = _outcomes(sources) if made.y == Y_AXES["accuracy"] else {}
     planned = _planned_looks(members)
@@ -214,7 +216,7 @@ def _over_items(sides: "Sequence[tuple[np.ndarray, np.ndarray]]", mean: float) -
 def _notes(used: set[str], planned: int | None) -> list[str]:
     each = "at each eval point by itself"
     if planned:
-        each = f"that holds at all {planned} planned eval points together, because runs still train"
+        each = f"that holds at all {planned} planned eval points together, because a run has not reached its last step"
     words = {
         RUNS: "runs are the unit",
         ITEMS: "paired over items, so it tells checkpoints apart and not configurations",

@@ -98,7 +98,7 @@ def _check_request(
     if references and kind != "curves":
         raise UsageError(f"references in a {kind}", expected="kind = 'curves'")
     if kind not in OWN_Y and y not in (None, "accuracy"):
-        raise UsageError(f"y = {y!r} in a {kind}", expected="accuracy", write="kind = 'curves'")
+        raise UsageError(f"--y {y} with --kind {kind}, which has its own", expected="no --y", write="--kind curves")
     if kind in ("profile", "path", "rm-at-k") and x is not None:
         has = {"profile": "the accuracy that scores are above", "path": "the mean length", "rm-at-k": "k"}[kind]
         raise UsageError(f"x = {x!r} in a {kind}", expected=f"no x: it is {has}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from passus.config.experiment import Arm, Experiment
 from passus.config.tables import BASE_RATE_SAMPLES, Config
 from passus.errors import UsageError
+from passus.formatting import duration
 from passus.launch.arm_table import arm_table
 from passus.launch.reward_formula import reward_formula
 from passus.methods.presets import PRESETS
@@ -48,8 +49,13 @@ def _describe_arms(arms: Sequence[Arm], kind: str, times: Mapping[str, float | s
     lines = [title, *_shared_rows(arms)]
     if len(arms) == 1:
         return lines
-    known = {arm.name: duration(times[arm.name]) if arm.name in times else "finished" for arm in arms}
+    known = {arm.name: _time(times[arm.name]) if arm.name in times else "finished" for arm in arms}
     return [*lines, "", *arm_table(arms, {"time": known} if times else {})]
+
+
+def _time(seconds: float | str) -> str:
+    """Formats the time of an arm, which is a text where it is not known."""
+    return "unknown" if isinstance(seconds, str) else duration(seconds)
 
 
 def _time_lines(times: Mapping[str, float | str]) -> list[str]:
@@ -65,16 +71,6 @@ def _time_lines(times: Mapping[str, float | str]) -> list[str]:
         lines.insert(0, f"time: about {duration(sum(known))} for {arms}: an estimate from a step that was run on this machine "
             "just now. Completions that grow take longer")  # fmt: skip
     return lines
-
-
-def duration(seconds: float | str) -> str:
-    """Formats a time: `40 s`, `12 min`, `3.5 h`, `2.1 days`; `unknown` for a reason why there is none."""
-    if isinstance(seconds, str):
-        return "unknown"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    hours = seconds / 3600
-    return f"{seconds / 60:.0f} min" if hours < 1.5 else f"{hours:.2g} h" if hours < 48 else f"{hours / 24:.2g} days"
 
 
 def _shared_rows(arms: Sequence[Arm]) -> list[str]:

@@ -11,7 +11,7 @@ def reward_formula(config: Config) -> str:
         (values.truncated, "[truncated]"), (values.format, "[ends with one box]"),
         (values.model if reward.model else 0.0, f"x score of {reward.model}"),
         (values.function if reward.function else 0.0, f"x {reward.function}"),
-        (method.length_reward, "x length rank"),
+        (method.length_reward, "x length term"),
         (-1.0 if method.soft_overlong else 0.0, "x overlong(length)"),
         (-method.kl_coef if method.kl_estimator == "k1" else 0.0, "x KL to the reference"),
     ]  # fmt: skip
@@ -36,7 +36,7 @@ def _meanings(config: Config) -> list[str]:
         meanings.append(f"the verdict is that of reader {config.reward.reader}, which answers from the reasoning")
     if method.length_reward:
         start = f", from step {method.length_reward_from} on" if method.length_reward_from > 1 else ""
-        meanings.append(f"length rank: .5 for the shortest of a group to -.5 for the longest{start}")
+        meanings.append(f"length term: .5 for the shortest of its group to -.5 for the longest, at most 0 if wrong{start}")
     if method.soft_overlong:
         tokens = round(method.soft_overlong * config.train.max_tokens)
         meanings.append(f"overlong rises from 0 to 1 over the last {tokens} of {config.train.max_tokens} tokens")

@@ -83,20 +83,25 @@ def _value(result: LineResult) -> str:
 
 
 def _of_checkpoints(findings: Sequence[Finding], results: Sequence[LineResult]) -> list[str]:
-    """Answers for lines of which one has a single run."""
+    """Answers for lines of which at most one has several runs."""
     panels = {result.benchmark for result in results}
     pairs = [f for f in findings if f.id == "A6" and f.p is not None and f.benchmark in panels and f.scope is Scope.CHECKPOINT]
     differ = sum(f.verdict is Conclusion.SUPPORTED for f in pairs)
-    sentences = [
-        "No line can be called better: there is one run per line, and another seed would end elsewhere.",
-        _movement(results),
-    ]
+    sentences = [f"No line can be called better: {_single_runs(results)}.", _movement(results)]
     if pairs:
         verb = "is" if differ == 1 or len(pairs) == 1 else "are"
         sentences.append(
             f"As checkpoints, on items like these, {_of(differ, len(pairs))} of lines {verb} shown to differ at the end."
         )
     return sentences
+
+
+def _single_runs(results: Sequence[LineResult]) -> str:
+    single = sorted({result.line for result in results if result.runs < MIN_RUNS})
+    if len(single) == len({result.line for result in results}):
+        return "there is one run per line, and another seed would end elsewhere"
+    named = _listed(single) if len(single) <= NAMED else f"{len(single)} lines"
+    return f"{named} {'have' if single[1:] else 'has'} one run, and another seed would end elsewhere"
 
 
 def _of(count: int, total: int) -> str:
@@ -142,9 +147,11 @@ def _ranking(findings: Sequence[Finding], results: Sequence[LineResult], panels:
         separated = [(a, b) for a, b in combinations(ordered, 2) if _is_shown(pairs, a, b)]
         if separated:
             a, b = max(separated, key=lambda pair: pair[0].end.mean - pair[1].end.mean)
-            return (
-                f"{where}{best.line} has the highest mean, but only {a.line} above {b.line} is shown, by {_gap(pairs, a, b)}."
-            )
+            largest = f"{a.line} above {b.line}"
+            is_shown = f"only {largest} is shown" if len(separated) == 1 else (
+                f"it is shown above no other; of {len(separated)} pairs that are shown, the largest is {largest}"
+            )  # fmt: skip
+            return f"{where}{best.line} has the highest mean, but {is_shown}, by {_gap(pairs, a, b)}."
         return f"{where}No line is shown to end above another: the ends lie between {share(ordered[-1].end.mean)} and " + (
             f"{share(best.end.mean)}."
         )
@@ -218,7 +225,7 @@ def _named_end(result: LineResult) -> str:
 def _movement(results: Sequence[LineResult]) -> str:
     """Says what the lines did from start to end, as a range over them; over the first panel where there are several."""
     shown = [result for result in results if result.benchmark == results[0].benchmark]
-    starts, ends = ([getattr(r, name).mean for r in shown] for name in ("start", "end"))
+    starts = [result.start.mean for result in shown]
     count = len(shown)
     subject = LINE_WORDS.get(count, f"All {count} lines")
     lowest, highest = min(shown, key=_end), max(shown, key=_end)
@@ -227,7 +234,7 @@ def _movement(results: Sequence[LineResult]) -> str:
     last = f"at {share(_end(lowest))}" if share(_end(lowest)) == share(_end(highest)) else last
     they = "it starts {} and ends {}{}" if count == 1 else "they start {} and end {}{}"
     lengths = _lengths_at_end(shown)
-    if all(end > start for start, end in zip(starts, ends, strict=True)):
+    if all(result.end.low > result.start.high for result in shown):  # not so where an interval is unknown
         return f"{subject} rise{'s' * (count == 1)}: {they.format(first, last, lengths)}."
     return f"{they[:1].upper()}{they[1:]}.".format(first, last, lengths)
 

@@ -106,5 +106,12 @@ def are_finished(arms: Sequence[ArmStatus]) -> bool:
     return all(arm.state in ("finished", "unknown") for arm in arms)  # unknown: a run that was copied without its status
 
 
+def failed_arms(arms: Sequence[ArmStatus]) -> list[Path]:
+    """Returns the arms that failed, where all others are finished: they are left out, so that the others can be compared."""
+    failed = [arm.path for arm in arms if arm.state == "failed"]
+    others = [arm for arm in arms if arm.state != "failed"]
+    return failed if others and are_finished(others) else []
+
+
 def _progress(arm: ArmStatus) -> str:
     return f"{arm.step}" + (f" of {arm.steps}" if arm.steps else "")

@@ -197,7 +197,7 @@ def _lengths(bundles: Sequence[Bundle]) -> list[Interval | None]:
     for bundle, interval in zip(bundles, mean_intervals(values, least), strict=True):
         if math.isnan(interval.low):
             interval = replace(macro_interval([_length_over_items(line) for line in bundle]), mean=interval.mean)
-        intervals.append(interval)
+        intervals.append(replace(interval, low=max(0.0, interval.low)) if interval.low == interval.low else interval)
     return intervals
 
 

@@ -1,5 +1,6 @@
 """Experiment files that would answer the questions a report leaves open."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,9 @@ from passus.analysis.finding import Conclusion, Finding
 from passus.config import resolve
 from passus.runs.run_folder import RunFolder
 
-MAX_SEEDS = 20
-"""Seeds per line up to which more of them are proposed."""
+ENOUGH_SEEDS, MAX_SEEDS = 3, 20
+"""Seeds per line that are proposed to all, and up to which more of them are proposed."""
+SEED_IN_NAME = re.compile(r"[-_]seed-\d+")
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,12 @@ def proposals(runs: list[RunFolder], findings: list[Finding], seeds: int | None 
     config = runs[0].config()
     proposals = []
     from_policies = not any(run.config().candidates.generators for run in runs)
-    if len({run.config().seed for run in runs}) < 3 and from_policies:
-        proposals.append(
-            Proposal("seeds", "Three seeds per line separate what was varied from the luck of a run.", {"seed": [0, 1, 2]})
-        )
-    elif seeds is not None and seeds <= MAX_SEEDS and from_policies:
+    if seeds is not None and ENOUGH_SEEDS < seeds <= MAX_SEEDS and from_policies:
         reason = f"{seeds} seeds per line would show the difference that these runs leave open."
         proposals.append(Proposal("more-seeds", reason, {"seed": list(range(seeds))}))
+    elif _fewest_seeds(runs) < ENOUGH_SEEDS and from_policies:
+        reason = "Three seeds per line separate what was varied from the luck of a run."
+        proposals.append(Proposal("seeds", reason, {"seed": list(range(ENOUGH_SEEDS))}))
     if any(f.id == "A2" and f.verdict is Conclusion.NOT_SUPPORTED for f in findings):
         reason = "Some curves have not reached a plateau at the end."
         proposals.append(Proposal("longer", reason, {"train.steps": 2 * config.train.steps}))
@@ -44,6 +45,16 @@ def proposals(runs: list[RunFolder], findings: list[Finding], seeds: int | None 
         rates = [config.train.learning_rate * factor for factor in (0.25, 0.5, 1.0)]
         proposals.append(Proposal("rates", "Does a lower learning rate prevent the fall?", {"train.learning_rate": rates}))
     return proposals
+
+
+def _fewest_seeds(runs: list[RunFolder]) -> int:
+    """Returns the seeds of the line that has fewest: runs that differ in nothing but the seed are one line."""
+    configs = [resolve.flatten(run.config()) for run in runs]
+    varying = [key for key in varying_keys(configs) if key not in ("name", "seed")]
+    seeds: dict[tuple[str, ...], set[int]] = {}
+    for config in configs:
+        seeds.setdefault(tuple(str(config.get(key)) for key in varying), set()).add(config["seed"])
+    return min(map(len, seeds.values()))
 
 
 def varying_keys(configs: list[dict[str, Any]]) -> list[str]:
@@ -66,7 +77,11 @@ def experiment_file(runs: list[RunFolder], proposal: Proposal) -> str:
         arms = {
             tuple(str(config.get(key)) for key in varying): (run, config) for run, config in zip(runs, configs, strict=True)
         }
-        tables["arm"] = [{"name": run.path.name} | {key: config[key] for key in varying} for run, config in arms.values()]
+        names = [SEED_IN_NAME.sub("", run.path.name) if "seed" in swept else run.path.name for run, _ in arms.values()]
+        tables["arm"] = [
+            {"name": name} | {key: config[key] for key in varying}
+            for name, (_, config) in zip(names, arms.values(), strict=True)
+        ]
     if swept:
         tables["sweep"] = swept
     return tomli_w.dumps(tables)

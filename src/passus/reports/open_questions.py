@@ -41,7 +41,9 @@ def open_questions(runs: Sequence[RunFolder], curves: Sequence[MeasuredCurve], f
     elif power is not None:
         blocks.append(_seeds_sentence(power))
     lead = _open_lead(findings)
-    seeds = _seeds_for(lead, power) if lead is not None and isinstance(power, ReportPower) else None
+    # The power is that of one benchmark, and says nothing of a lead on the mean of several.
+    is_single = lead is not None and not lead.benchmark.startswith(OVERALL)
+    seeds = _seeds_for(lead, power) if lead is not None and is_single and isinstance(power, ReportPower) else None
     blocks += _unlike_sentence(findings) + _lead_sentence(lead, seeds) + _too_few_sentence(findings)
     if any(f.id == "A16" for f in findings):
         blocks.append("Causes of falls are inferred from signals that moved first; only a run that changes one proves it.")
@@ -54,7 +56,7 @@ def open_questions(runs: Sequence[RunFolder], curves: Sequence[MeasuredCurve], f
 
 @dataclass(frozen=True)
 class ReportPower:
-    """What the design of a report can show, on its most precise benchmark."""
+    """What the design of a report can show on one benchmark: the middle one, where there are several."""
 
     plan: PlannedExperiment
     benchmark: PlannedBenchmark
@@ -77,15 +79,14 @@ def _report_power(runs: Sequence[RunFolder], curves: Sequence[MeasuredCurve]) ->
         plan = _plan_of(runs)
     except UsageError as error:  # runs that no single experiment would make, such as two with one seed
         return f"The power of this design is unknown: {str(error).splitlines()[0]}."
-    # The most precise benchmark stands for all: the others show less.
-    precise = report_test(plan, noise)
-    return None if precise is None else ReportPower(plan, *precise, of_several=len(noise) > 1)
+    typical = report_test(plan, noise)
+    return None if typical is None else ReportPower(plan, *typical, of_several=len(noise) > 1)
 
 
 def _seeds_sentence(power: ReportPower) -> str:
     """Says which differences this design shows, and the seeds that would show two points."""
     smallest, needed = power.test.detectable(), least_seeds(power.test, DIFFERENCE)
-    where = f" on {power.benchmark.name}" if power.of_several else ""
+    where = f" on {power.benchmark.name} alone" if power.of_several else ""
     seeds = "more than 1,000 seeds per line" if needed is None else f"{needed} seeds per line"
     count = max(power.plan.seeds, MIN_RUNS)
     with_seeds = f"with {'two' if count == MIN_RUNS else count} seeds per line"

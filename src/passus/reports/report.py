@@ -8,8 +8,8 @@
     6. the same problems before and after
     7. folded: every line, all tests, settings, environment
 
-Claims are made when all arms are finished. While they run, the same page shows the numbers so far. All numbers in sentences
-come from findings and results.
+Claims are made when all arms have ended, about those that did not fail. While they run, the same page shows the numbers so far.
+All numbers in sentences come from findings and results.
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,25 @@ from passus.config.resolve import flatten
 from passus.errors import PassusError
 from passus.figures.labels import shared_parts, short_names
 from passus.figures.spec import Mark
+from passus.formatting import duration
 from passus.reports.answer import answer, main_results
 from passus.reports.appendix import appendix_blocks, commands_blocks
-from passus.reports.arm_status import UNREADABLE, ArmStatus, are_finished, arm_blocks, read_arm_status, status_sentence
+from passus.reports.arm_status import (
+    UNREADABLE,
+    ArmStatus,
+    are_finished,
+    arm_blocks,
+    failed_arms,
+    read_arm_status,
+    status_sentence,
+)  # fmt: skip
 from passus.reports.curve_sections import curve_blocks
 from passus.reports.document import Block, Details, Document, DocumentSection, Note
 from passus.reports.line_results import LineResult, line_results
 from passus.reports.next_experiments import varying_keys
 from passus.reports.open_questions import open_questions
 from passus.reports.pictures import accuracy_picture, readers_picture, signals_picture
-from passus.reports.results_table import count, duration, results_table
+from passus.reports.results_table import count, results_table
 from passus.reports.reward_model_results import best_of_n
 from passus.reports.sample_changes import samples_blocks, shorten
 from passus.reports.tests_table import observation_blocks, tests_blocks
@@ -46,11 +55,8 @@ UNNAMED = ("name", "seed", "figure")
 """Fields that say nothing about what was compared."""
 MAX_VARIED, MAX_BENCHMARKS = 4, 4
 """Fields that differ, and benchmarks, that the first line names."""
-RESULTS_NOTE = (
-    "In brackets: 95 % CI, over other runs on the same items (with the spread of all lines, or of each where they differ in "
-    "spread); with one run, over other items. End: mean of the last three eval points that all lines have (of fewer than six, "
-    "the last). Best: a maximum, so biased upwards. Tokens trained on and time: per run."
-)
+OVER_RUNS = "over other runs on the same items (with the spread of all lines, or of each where they differ in spread)"
+OVER_ITEMS = "over other items"
 
 
 @dataclass
@@ -88,11 +94,23 @@ def report_data(sources: Sequence[Path]) -> ReportData:
     curves = with_short_names(load_curves(sources))
     if all(parameters_in(curve.name) for curve in curves.series):
         curves.series.sort(key=lambda curve: parameters_in(curve.name) or 0)
-    measured = analyse.measure_curves(curves)
-    findings = analyse.analyse(curves, measured)
-    runs = [RunFolder(path) for path in dict.fromkeys(curve.origin.path for curve in curves.series if curve.origin)]
-    arms = [read_arm_status(run.path) for run in runs]
-    return ReportData(list(sources), curves, runs, arms, findings, are_finished(arms), measured, line_results(measured))
+    arms = [read_arm_status(path) for path in dict.fromkeys(curve.origin.path for curve in curves.series if curve.origin)]
+    failed = failed_arms(arms)
+    curves.series = [curve for curve in curves.series if curve.origin is None or curve.origin.path not in failed]
+    kept = [arm for arm in arms if arm.path not in failed]
+    data = ReportData(list(sources), curves, [RunFolder(arm.path) for arm in kept], arms, is_final=are_finished(kept))
+    data.measured = analyse.measure_curves(curves)
+    if data.is_final:
+        data.findings, data.results = analyse.analyse(curves, data.measured), line_results(data.measured)
+    else:
+        data.results = _results_so_far(data.measured)
+    return data
+
+
+def _results_so_far(measured: Sequence[MeasuredCurve]) -> list[LineResult]:
+    """Returns the results of each line by itself: at the eval points that all have, it would be where the slowest one is."""
+    names = dict.fromkeys(m.curve.name for m in measured)
+    return [result for name in names for result in line_results([m for m in measured if m.curve.name == name])]
 
 
 def with_short_names(curves: Curves) -> Curves:
@@ -119,9 +137,7 @@ def build_running_report(
     if readable:
         data.curves = _curves_so_far(readable)
         data.measured = analyse.measure_curves(data.curves)
-        # Each line by itself: at the eval points that all have, a finished arm would be where the slowest one is.
-        names = dict.fromkeys(m.curve.name for m in data.measured)
-        data.results = [r for name in names for r in line_results([m for m in data.measured if m.curve.name == name])]
+        data.results = _results_so_far(data.measured)
     return Document(title, _sections(data, made_with, next_commands), reload_seconds=RELOAD_SECONDS if live else 0)
 
 
@@ -212,8 +228,10 @@ def _benchmarks(data: ReportData) -> str:
 def _answer_text(data: ReportData) -> str:
     status = [status_sentence(data.arms)] if data.arms and not data.is_final else []
     if data.curves is None or not data.is_final:
-        return " ".join([*status, "Claims are made when all arms are finished."])
-    return " ".join([*status, *answer(data.curves, data.findings, data.results)])
+        return " ".join([*status, "Claims are made when all arms have ended."])
+    failed = [path.name for path in failed_arms(data.arms)]
+    left_out = [f"Left out, because {'they' if failed[1:] else 'it'} failed: {', '.join(failed)}."] if failed else []
+    return " ".join([*left_out, *answer(data.curves, data.findings, data.results)])
 
 
 def _results(data: ReportData) -> list[Block]:
@@ -221,8 +239,7 @@ def _results(data: ReportData) -> list[Block]:
     blocks: list[Block] = []
     shown = best_first(main_results(data.results))
     if shown:
-        note = RESULTS_NOTE if data.is_final else RESULTS_NOTE.replace(" that all lines have", "")
-        blocks += [results_table(shown), Note(note if data.runs else "As the curve file gives them.")]
+        blocks += [results_table(shown), Note(_results_note(data, shown))]
         missing = sorted({result.line for result in data.results} - {result.line for result in shown})
         if missing:
             blocks.append(f"Not in these means, because a benchmark or a run is missing: {', '.join(missing)}.")
@@ -233,6 +250,17 @@ def _results(data: ReportData) -> list[Block]:
     if data.curves is not None:
         blocks += best_of_n(data.curves)
     return blocks + _figures(data) + observation_blocks(data.findings)
+
+
+def _results_note(data: ReportData, shown: Sequence[LineResult]) -> str:
+    """Says what the numbers of the table are."""
+    if not data.runs:
+        return "As the curve file gives them."
+    runs = {result.runs > 1 for result in shown}
+    over = f"{OVER_RUNS}; with one run, {OVER_ITEMS}" if len(runs) > 1 else OVER_RUNS if True in runs else OVER_ITEMS
+    common = " that all lines have" * (data.is_final and len({result.line for result in shown}) > 1)
+    end = f"End: mean of the last three eval points{common} (of fewer than six, the last)."
+    return f"In brackets: 95 % CI, {over}. {end} Best: a maximum, so biased upwards. Tokens trained on and time: per run."
 
 
 def best_first(results: Sequence[LineResult]) -> list[LineResult]:

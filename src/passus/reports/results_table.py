@@ -9,7 +9,7 @@ from pathlib import Path
 from passus.analysis.finding import OVERALL
 from passus.atomic_io import write_atomic
 from passus.errors import UsageError
-from passus.formatting import printable_line, share, spreadsheet_cell, step
+from passus.formatting import duration, printable_line, share, spreadsheet_cell, step
 from passus.reports.document import Cell, Document, DocumentSection, Table
 from passus.reports.line_results import LineResult
 from passus.reports.markdown import to_markdown
@@ -75,15 +75,6 @@ def count(tokens: float) -> str:
     return f"{tokens:.0f}"
 
 
-def duration(seconds: float) -> str:
-    """Formats a time: 47 s, 3 min 20 s, 5 h 3 min."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
 def check_table_path(path: Path) -> None:
     if path.suffix not in FORMATS:
         expected = f"a name that ends in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
@@ -93,6 +84,8 @@ def check_table_path(path: Path) -> None:
 def write_results(results: Sequence[LineResult], path: Path) -> None:
     """Writes the table of all lines and benchmarks, by the file's suffix."""
     check_table_path(path)
+    if not results:
+        raise UsageError("no results for the table", expected="runs with eval points in common")
     if path.suffix == ".csv":
         text = _to_csv(results)
     elif path.suffix == ".tex":
