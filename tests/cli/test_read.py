@@ -2,7 +2,7 @@
 
 from helpers.command import passus_in_process
 
-WITHOUT = "## Line Chart: A\n### Detailed Analysis\n* **A:** rises quickly.\n### Key Observations\n* A is above B.\n"
+WITHOUT = "## Line Chart: A\n### Detailed Analysis\n* **Alpha:** rises quickly.\n### Key Observations\n* Alpha is above Beta.\n"
 WITH = WITHOUT.replace("rises quickly.", "\n* Step 0: 0.25\n* Step 10: 0.5")
 
 

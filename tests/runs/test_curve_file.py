@@ -6,14 +6,15 @@ import math
 import pytest
 
 from passus.errors import UsageError
-from passus.runs.curve import Claim, Curve, CurvePoint, Curves
+from passus.runs.curve import Curve, CurveClaim, CurvePoint, Curves
 from passus.runs.curve_file import curves_to_json, read_curve_file, write_curve_file
 from passus.runs.read_curves import load_curves
 
 
 def test_a_curve_file_is_read_back_as_written(tmp_path):
     points = [CurvePoint(0, 0.1 + 0.2, tokens=812.0, approximate=True), CurvePoint(10, math.nan), CurvePoint(20, 0.5, 0.4, 0.6)]
-    given = Curves("t", "step", "accuracy", [Curve("Qwen3", "AIME24", points, 30, 1)], [Claim("It rises.", 3)], [Claim("7", 9)])
+    series = [Curve("Qwen3", "AIME24", points, 30, 1)]
+    given = Curves("t", "step", "accuracy", series, [CurveClaim("It rises.", 3)], [CurveClaim("7", 9)])
     path = tmp_path / "c.json"
     write_curve_file(given, path)
     back = read_curve_file(path)

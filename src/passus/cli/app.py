@@ -14,6 +14,7 @@ import passus
 from passus.cli.analyse import analyse
 from passus.cli.bench import bench
 from passus.cli.benchmarks import benchmarks
+from passus.cli.check import check
 from passus.cli.compare import compare
 from passus.cli.demo import demo
 from passus.cli.describe import describe
@@ -44,7 +45,7 @@ COMMANDS = {
     "Train and evaluate": (demo, run, eval, export, pretrain),
     "Look at runs": (ls, show, plot, analyse, compare, report),
     "Plan and look up": (power, explain, benchmarks, bench),
-    "Texts and files": (grade, read, describe),
+    "Texts and files": (read, check, describe, grade),
 }
 """The commands in the order of the help, by what they are for."""
 for number, (title, commands) in enumerate(COMMANDS.items()):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from passus.errors import UsageError
+from passus.formatting import printable_line
 
 NO_POINTS = (
     "the text states no value at an x, so there is nothing to draw or to test\n"
@@ -20,16 +21,19 @@ def read(text: Path, *, out: Path) -> int:
     out
         The curve file (JSON).
     """
+    from passus.analysis.read_text import read_text
     from passus.console import print_next_commands
-    from passus.descriptions.chart_reader import read_chart
     from passus.runs.curve_file import write_curve_file
 
-    description = read_chart(_read_text(text), text.stem, str(text))
+    description = read_text(read_text_file(text), text.stem, str(text))
     write_curve_file(description, out)
-    points = sum(len(curve.points) for curve in description.series)
-    print(f"{out}: {len(description.series)} series, {points} points, {len(description.claims)} claims")
+    points = sum(len(curve.points) + len(curve.stretches) for curve in description.series)
+    print(f"{out}: {len(description.series)} series, {points} points and ranges, {len(description.claims)} sentences checked")
+    for claim in description.claims:
+        if claim.verdict in ("supported", "contradicted"):
+            print(f"{claim.verdict}, line {claim.line}: {printable_line(claim.text)}\n    {printable_line(claim.because)}")
     for claim in description.unread:
-        print(f"not read, line {claim.line}: {claim.text}")
+        print(f"not read, line {claim.line}: {printable_line(claim.text)}")
     if points:
         print_next_commands(f"passus analyse {out}", f"passus plot {out} --out figure.svg")
     else:
@@ -37,7 +41,7 @@ def read(text: Path, *, out: Path) -> int:
     return 0
 
 
-def _read_text(path: Path) -> str:
+def read_text_file(path: Path) -> str:
     from passus.bounded_json import read_text
 
     try:

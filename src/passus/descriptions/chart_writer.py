@@ -1,19 +1,16 @@
-"""Writes curves as a chart description, which `chart_reader` reads back to the same curves.
+"""Writes curves as a chart description, which `own_form` reads back to the same curves.
 
 Numbers are rounded to four significant digits, as a person would write them. An x has six, so that points stay apart.
 """
 
-import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
-from passus.descriptions.chart_axes import benchmark_of, title_of
-from passus.descriptions.chart_lines import Line, split_lines, statements, unquoted
-from passus.descriptions.chart_series import SAME_NAME, entry_name
+from passus.descriptions.own_form import MARK, always_quoted, quoted
 from passus.formatting import significant
-from passus.runs.curve import Curve, CurvePoint, Curves
+from passus.runs.curve import Curve, CurvePoint, Curves, CurveStretch
 
 
 def describe_curves(curves: Curves) -> str:
@@ -22,18 +19,24 @@ def describe_curves(curves: Curves) -> str:
     points = [point for curve in curves.series for point in curve.points]
     benchmarks = len({curve.benchmark for curve in curves.series})
     lines = [
-        f"## Line Chart: {_quoted_if_needed(curves.title, _read_title) if curves.title else ''}".rstrip(),
+        f"## Line Chart: {quoted(curves.title) if curves.title else ''}".rstrip(),
         "### Overview",
-        f"A line chart of {len(curves.series)} series on {benchmarks} benchmark{'s' * (benchmarks != 1)}.",
+        f"A line chart of {len(curves.series)} series on {benchmarks} benchmark{'s' * (benchmarks != 1)}, {MARK}",
         "### Components/Axes",
-        f"* **X-axis:** Labeled {_quoted(curves.x)}{_range(p.x for p in points)}.",
-        f"* **Y-axis:** Labeled {_quoted(curves.y)}{_range(p.y for p in points)}.",
+        f"* **X-axis:** Labeled {always_quoted(curves.x)}{_range(p.x for p in points)}.",
+        f"* **Y-axis:** Labeled {always_quoted(curves.y)}{_range(p.y for p in points)}.",
         "### Detailed Analysis",
         *_series_lines(curves),
         "### Key Observations",
-        *(f"* {_quoted_if_needed(claim.text, _read_claim)}" for claim in curves.claims),
+        *(f"* {_sentence(claim.text)}" for claim in curves.claims),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _sentence(text: str) -> str:
+    """Returns a claim as it is, or quoted where it has several lines or could be taken for something else."""
+    is_plain = text.isprintable() and text.strip() == text and text and not text.startswith(('"', "#", "*"))
+    return text if is_plain else always_quoted(text)
 
 
 def _rounded(curve: Curve) -> Curve:
@@ -41,7 +44,15 @@ def _rounded(curve: Curve) -> Curve:
     xs = [significant(float(point.x), 6) for point in curve.points]
     if len(set(xs)) < len({point.x for point in curve.points}):
         xs = [point.x for point in curve.points]
-    return replace(curve, points=[_rounded_point(point, x) for point, x in zip(curve.points, xs, strict=True)])
+    points = [_rounded_point(point, x) for point, x in zip(curve.points, xs, strict=True)]
+    stretches = [
+        replace(
+            s, x_low=significant(s.x_low, 6), x_high=significant(s.x_high, 6),
+            y_low=significant(s.y_low), y_high=significant(s.y_high),
+        )
+        for s in curve.stretches
+    ]  # fmt: skip
+    return replace(curve, points=points, stretches=stretches)
 
 
 def _rounded_point(point: CurvePoint, x: float) -> CurvePoint:
@@ -53,47 +64,20 @@ def _rounded_point(point: CurvePoint, x: float) -> CurvePoint:
 
 def _series_lines(curves: Curves) -> list[str]:
     x = curves.x if re.fullmatch(r"[A-Za-z]+(?: [A-Za-z]+)*", curves.x) else "x"
-    benchmark = benchmark_of(curves.title)
+    benchmark: str | None = None if any(curve.benchmark for curve in curves.series) else ""
     lines = []
     written: set[tuple[str, str]] = set()
     for number, curve in enumerate(curves.series, 1):
         if curve.benchmark != benchmark:
             benchmark = curve.benchmark
-            lines.append(f"#### Benchmark: {_quoted_if_needed(benchmark, _read_benchmark)}")
-        remarks = [SAME_NAME] * ((curve.benchmark, curve.name) in written) + _size(curve)
+            lines.append(f"#### Benchmark: {quoted(benchmark)}")
+        again = ["Another series of this name."] * ((curve.benchmark, curve.name) in written)
         written.add((curve.benchmark, curve.name))
-        lines.append(" ".join([f"{number}. **{_quoted_if_needed(curve.name, _read_entry)}:**", *remarks]))
+        lines.append(" ".join([f"{number}. **{quoted(curve.name)}:**", *_size(curve), *again]))
         lines.append(f"* **Trend:** {_trend(curve, x)}")
         lines += [f"* {_list_item(point, x)}" for point in curve.points]
+        lines += [f"* {_stretch_item(stretch, x)}" for stretch in curve.stretches]
     return lines
-
-
-def _quoted(text: str) -> str:
-    """Returns the text as a JSON string. Stars are written as codes, so that they are never read as bold."""
-    return json.dumps(text, ensure_ascii=not text.isprintable()).replace("*", "\\u002a")
-
-
-def _quoted_if_needed(text: str, read_back: Callable[[str], str]) -> str:
-    """Returns the text as it is where the reader gives it back unchanged, else quoted."""
-    return text if text.isprintable() and text and read_back(text) == text else _quoted(text)
-
-
-def _read_entry(name: str) -> str:
-    return entry_name(Line(0, "details", f"**{name}:** 1"), set()) or ""
-
-
-def _read_title(title: str) -> str:
-    return title_of(f"Line Chart: {title}")
-
-
-def _read_benchmark(benchmark: str) -> str:
-    return unquoted(benchmark.strip())
-
-
-def _read_claim(text: str) -> str:
-    lines = split_lines(f"## Line Chart:\n### Key Observations\n* {text}")[1:]
-    sentences = [sentence for line in lines for sentence in statements(line.body)]
-    return sentences[0] if len(sentences) == 1 else ""
 
 
 def _number(value: float) -> str:
@@ -138,3 +122,12 @@ def _list_item(point: CurvePoint, x: str) -> str:
     more += [f"{tokens} tokens"] if tokens else []
     at = "~" * (is_missing and point.approximate) + _number(float(point.x))
     return f"{x} {at}: {'missing' if is_missing else _value(point)}" + (f" ({'; '.join(more)})" if more else "")
+
+
+def _stretch_item(stretch: CurveStretch, x: str) -> str:
+    """Returns values that are known as a range, or over a part of the x-axis."""
+    to = f" to {_number(float(stretch.x_high))}" if stretch.x_high != stretch.x_low else ""
+    where = f" {stretch.where}" if stretch.where else ""
+    unit = " tokens" if stretch.is_length else ""
+    low, high = _number(float(stretch.y_low)), _number(float(stretch.y_high))
+    return f"{x} {_number(float(stretch.x_low))}{to}: {low} to {high}{unit}{where}"

@@ -31,6 +31,10 @@ def curves_note(series: Sequence[Series]) -> str:
         notes.append(f"band{' of a single run' if seeds else ''}: {ITEM_BAND}")
     if any(not s.origin for s in banded):
         notes.append("band of a curve file: as the file gives it")
+    stretches = [stretch for s in series for stretch in s.stretches]
+    if stretches:
+        some = any(not stretch.is_throughout for stretch in stretches)
+        notes.append(f"bars and boxes: ranges that the text gives{'; dashed: somewhere in the box' if some else ''}")
     if any(s.approximate for s in series):
         which = "all values" if all(s.approximate for s in series) else "gray"
         notes.append(f"{which}: read off a chart, so approximate")

@@ -55,15 +55,23 @@ def write_csv(figure: Figure, path: Path) -> None:
     """
     columns = ["x", "y", "low", "high"]
     more = ["tokens", "tokens_p95"] if figure.kind == "grid" else []
+    has_ranges = any(s.stretches for s in figure.series)
     more += ["y_raw"] if any(p.raw is not None for s in figure.series for p in s.points) else []
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["panel", "series", *columns, "n_seeds", *more])
+    ranges = ["x_high", "where"] if has_ranges else []
+    rows.writerow(["panel", "series", *columns, "n_seeds", *more, *ranges])
     for s in figure.series:
         n = s.seeds or (1 if s.origin or figure.kind == "solved" else None)
         for p in s.points:
             numbers = [_finite(getattr(p, FIELDS.get(name, name))) for name in columns + more]
-            rows.writerow([spreadsheet_cell(s.panel), spreadsheet_cell(s.name), *numbers[:4], n, *numbers[4:]])
+            rows.writerow(
+                [spreadsheet_cell(s.panel), spreadsheet_cell(s.name), *numbers[:4], n, *numbers[4:], *[None for _ in ranges]]
+            )
+        for r in s.stretches:
+            where = "" if r.x_low == r.x_high else "throughout" if r.is_throughout else "somewhere"
+            names = [spreadsheet_cell(s.panel), spreadsheet_cell(s.name)]
+            rows.writerow([*names, r.x_low, None, r.y_low, r.y_high, n, *[None for _ in more], r.x_high, where])
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, lambda target: target.write_text(text.getvalue(), encoding="utf-8"), durable=False)
 
@@ -98,6 +106,7 @@ def _series_to_json(s: Series) -> dict[str, Any]:
     points = {key: values for key, values in columns.items() if key in "xy" or any(v is not None for v in values)}
     fields = {key: getattr(s, key) for key in ("name", "panel", "seeds", "faint", "reference", "approximate", "parameters")}
     fields |= {"fit": str(s.fit)} if s.fit else {}
+    fields |= {"stretches": [asdict(stretch) for stretch in s.stretches]} if s.stretches else {}
     return fields | {"line": line_of(s), "style": _style_to_json(s.style), "points": points}
 
 

@@ -17,7 +17,7 @@ from passus.figures.matplotlib_layout import (
     tiling,
     title_rows_and_columns,
 )
-from passus.figures.matplotlib_lines import draw_band, draw_line, finish_panel
+from passus.figures.matplotlib_lines import draw_band, draw_line, draw_stretches, finish_panel
 from passus.figures.placement import ink, marker_interval, max_points, thinned
 from passus.figures.spec import Figure, PlotPoint, Series
 from passus.figures.styles import ACCURACY, TOKENS
@@ -54,6 +54,7 @@ def _draw_two_axes(ax: Any, figure: Figure, s: Series, sheet: Sheet) -> Any:
     look["markevery"] = marker_interval(figure, points)
     draw_band(ax, points, ACCURACY.colour)
     draw_line(ax, points, ACCURACY, **look, zorder=3, label=f"{figure.y} (left)")
+    draw_stretches(ax, s.stretches, ACCURACY.colour, 1.0 if wide else 0.7)
     finish_panel(ax, figure, s.panel, sheet)
     ax.tick_params(axis="y", colors=ink(ACCURACY.colour))
     ax.yaxis.label.set_color(ink(ACCURACY.colour))

@@ -26,7 +26,7 @@ from passus.figures.matplotlib_layout import (
 )
 from passus.figures.placement import marker_interval, max_points, thinned
 from passus.figures.smoothing import raw_points
-from passus.figures.spec import Figure, FitPart, PlotPoint, Series, Style, line_of
+from passus.figures.spec import Figure, FitPart, PlotPoint, Series, Stretch, Style, line_of
 
 LEGEND_INSIDE = 5
 """With more lines than this, names stand at the ends of lines or in a legend below: inside, a legend would hide lines."""
@@ -134,6 +134,7 @@ def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
                 draw_line(ax, raw, replace(s.style, marker="", dash="-"), linewidth=0.6 * scale, alpha=0.35, zorder=2)
             draw_line(ax, points, style, linewidth=width, zorder=3, label=label, markersize=size, markevery=every)
             draw_band(ax, points, s.style.colour)
+        draw_stretches(ax, s.stretches, s.style.colour, scale)
     finish_panel(ax, figure, panel, sheet)
 
 
@@ -186,6 +187,24 @@ def draw_band(ax: Any, points: Sequence[PlotPoint], colour: str, alpha: float = 
         low = [math.nan if p.low is None else p.low for p in points]
         high = [math.nan if p.high is None else p.high for p in points]
         ax.fill_between([p.x for p in points], low, high, color=colour, alpha=alpha, linewidth=0, step=step)
+
+
+def draw_stretches(ax: Any, stretches: Sequence[Stretch], colour: str, scale: float = 1.0) -> None:
+    """Draws ranges: a bar at one x, a box over a part of the axis. A box is dashed where the values lie somewhere in it."""
+    from matplotlib.patches import Rectangle
+
+    for s in stretches:
+        if s.x_low == s.x_high:
+            middle, half = (s.y_low + s.y_high) / 2, (s.y_high - s.y_low) / 2
+            ax.errorbar([s.x_low], [middle], [half], color=colour, linewidth=1.4 * scale, capsize=3 * scale, zorder=3)
+            continue
+        dash = "-" if s.is_throughout else (0, (3, 2))
+        corner, size = (s.x_low, s.y_low), (s.x_high - s.x_low, s.y_high - s.y_low)
+        ax.add_patch(
+            Rectangle(corner, *size, facecolor=colour, alpha=0.12 if s.is_throughout else 0.05, linewidth=0, zorder=1.8)
+        )
+        ax.add_patch(Rectangle(corner, *size, fill=False, edgecolor=colour, linestyle=dash, linewidth=0.9 * scale, zorder=2.2))
+        ax.update_datalim([corner, (s.x_high, s.y_high)])
 
 
 def finish_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from passus.errors import UsageError
 from passus.figures.labels import short_names
 from passus.figures.places import place_of_step
-from passus.figures.spec import Change, Mark, PlotPoint, Series
+from passus.figures.spec import Change, Mark, PlotPoint, Series, Stretch
 from passus.figures.styles import FAMILIES, assign_styles, family_in
 from passus.metric_names import METRICS, Y_AXES
 from passus.runs.curve import Curve, CurvePoint, ItemOutcomes
@@ -77,11 +77,22 @@ def series_of_file(path: Path, x: str | None = None, y: str | None = None) -> tu
         Series(
             c.name, c.benchmark or y_axis, [_file_point(p, c, is_share(y_axis)) for p in c.points], family_in(c.name),
             parameters=parameters_in(c.name), approximate=any(p.approximate for p in c.points), curve=c.name,
-            share=is_share(y_axis),
+            share=is_share(y_axis), stretches=_stretches(c, is_length=y == "length" and curves.y != "length"),
         )
         for c in curves.series
     ]  # fmt: skip
+    for s in series:
+        if s.stretches and not s.points:  # ranges only: a line without values has the x-axis that they need
+            s.points = [PlotPoint(x, math.nan) for x in sorted({x for t in s.stretches for x in (t.x_low, t.x_high)})]
     return series, (curves.x, y_axis)
+
+
+def _stretches(curve: Curve, is_length: bool) -> list[Stretch]:
+    return [
+        Stretch(s.x_low, s.x_high, s.y_low, s.y_high, s.where != "somewhere")
+        for s in curve.stretches
+        if s.is_length == is_length
+    ]
 
 
 def _file_point(p: CurvePoint, curve: Curve, share: bool) -> PlotPoint:

@@ -47,6 +47,18 @@ class Style:
     dash: Any = "-"
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """Values that a text gives as a range, at one x or over a part of the axis."""
+
+    x_low: float
+    x_high: float
+    y_low: float
+    y_high: float
+    is_throughout: bool = True
+    """Whether it holds at all points between x_low and x_high, and not somewhere between them."""
+
+
 @dataclass
 class Series:
     name: str
@@ -73,6 +85,7 @@ class Series:
     """Name of the curve in the analysis, which has one name for all seeds."""
     share: bool = False
     """Whether its values are shares, so that bands end at 0 and 1."""
+    stretches: list[Stretch] = field(default_factory=list)
     fit: FitPart | None = None
     """Part of the fit of another series that it is; None for data."""
 

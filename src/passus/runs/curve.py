@@ -41,6 +41,23 @@ class CurvePoint:
     """Mean score of the completions by the reward model in [reward]."""
     se: float | None = None
     """Standard error over the fixed item set, where the run recorded it."""
+    line: int | None = None
+    """Line of the text that the point was read from."""
+
+
+@dataclass(frozen=True)
+class CurveStretch:
+    """What a text says about values over a part of the x-axis, or of one value that it gives as a range."""
+
+    x_low: float
+    x_high: float
+    y_low: float
+    y_high: float
+    where: str = ""
+    """`throughout` where it holds at all points between x_low and x_high, `somewhere` where it holds at one of them."""
+    is_length: bool = False
+    """Whether the values are lengths of completions beside a main quantity."""
+    line: int | None = None
 
 
 @dataclass
@@ -116,6 +133,8 @@ class Curve:
     """Kind of CoT reader: `live`, `self` (the frozen policy), `frozen` (another model) or `control`. Empty for the policy."""
     family: str = ""
     """Model family of the reader."""
+    stretches: list[CurveStretch] = field(default_factory=list)
+    """Values that a text gives as ranges: bounds, and no points."""
     extract: str = ""
     """Answers that counted in evaluation, `any` or `boxed`; empty where the source does not say."""
 
@@ -134,12 +153,16 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Claim:
+class CurveClaim:
     """A sentence that makes a statement about the curves."""
 
     text: str
     line: int
     """Line number in the source text, counted from 1."""
+    verdict: str = ""
+    """`supported`, `contradicted` or `untestable`; empty where it was not checked."""
+    because: str = ""
+    """What it was held against, in words."""
 
 
 @dataclass
@@ -148,7 +171,7 @@ class Curves:
     x: str
     y: str
     series: list[Curve]
-    claims: list[Claim] = field(default_factory=list)
-    unread: list[Claim] = field(default_factory=list)
+    claims: list[CurveClaim] = field(default_factory=list)
+    unread: list[CurveClaim] = field(default_factory=list)
     """Sentences with numbers that were not understood."""
     source: str = ""

@@ -1,13 +1,14 @@
 """Curve files: the JSON that `plot` and `analyse` read, that `read` writes, and that published references are kept in.
 
-{"title", "x", "y", "series": [{"name", "benchmark", "n", "k", "points": [{"x", "y", "tokens", "approximate"}]}],
- "claims": [{"text", "line"}]}
+{"title", "x", "y", "series": [{"name", "benchmark", "n", "k", "points": [{"x", "y", "tokens", "approximate", "line"}],
+ "stretches": [{"x_low", "x_high", "y_low", "y_high", "where", "line"}]}], "claims": [{"text", "line", "verdict", "because"}]}
 """
 
 import json
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,14 @@ from typing import Any
 from passus.atomic_io import write_text
 from passus.bounded_json import parse_json, read_text
 from passus.errors import UsageError
-from passus.runs.curve import Claim, Curve, CurvePoint, Curves
+from passus.runs.curve import Curve, CurveClaim, CurvePoint, Curves, CurveStretch
 
 MAX_POINTS, MAX_ITEMS = 5000, 10_000_000
 MAX_BENCHMARKS, MAX_PAIRS, MAX_ALL_POINTS = 40, 2500, 20_000
 """Limits of all series together: benchmarks, pairs of lines on one benchmark, which are compared with each other, points."""
 MAX_VALUE = 1e100
 """Largest value of a point. The squares of larger ones overflow."""
+WHERE, VERDICTS = ("", "throughout", "somewhere"), ("", "supported", "contradicted", "untestable")
 MAX_TEXT = 10_000
 """Characters of a name or a claim."""
 
@@ -30,9 +32,7 @@ def read_curve_file(path: Path) -> Curves:
     """Reads and checks a curve file."""
     try:
         content = parse_json(read_text(path))
-        claims, unread = (
-            [Claim(_text(claim["text"]), int(claim["line"])) for claim in content.get(key, [])] for key in ("claims", "unread")
-        )
+        claims, unread = ([_parse_claim(claim) for claim in content.get(key, [])] for key in ("claims", "unread"))
         series = [_parse_curve(row) for row in content["series"]]
         check_counts(series)
         title, source = _text(content.get("title", "")), _text(content.get("source", ""))
@@ -48,12 +48,31 @@ def _parse_curve(row: dict[str, Any]) -> Curve:
     points = [
         CurvePoint(
             float(p["x"]), math.nan if p["y"] is None else float(p["y"]), _optional(p.get("low")), _optional(p.get("high")),
-            _optional(p.get("tokens")), bool(p.get("approximate", False)),
+            _optional(p.get("tokens")), bool(p.get("approximate", False)), line=_line(p),
         )
         for p in row["points"]
     ]  # fmt: skip
     n, k = (None if row.get(key) is None else int(row[key]) for key in ("n", "k"))
-    return checked(Curve(_text(row["name"]), _text(row.get("benchmark") or ""), points, n, k))
+    stretches = [_parse_stretch(stretch) for stretch in row.get("stretches", [])]
+    return checked(Curve(_text(row["name"]), _text(row.get("benchmark") or ""), points, n, k, stretches=stretches))
+
+
+def _parse_stretch(row: dict[str, Any]) -> CurveStretch:
+    x_low, x_high, y_low, y_high = (float(row[key]) for key in ("x_low", "x_high", "y_low", "y_high"))
+    if row.get("where", "") not in WHERE or not x_low <= x_high or not y_low <= y_high:
+        raise ValueError(f"a stretch from x = {x_low:g} to {x_high:g}, y = {y_low:g} to {y_high:g}, {row.get('where')!r}")
+    return CurveStretch(x_low, x_high, y_low, y_high, row.get("where", ""), bool(row.get("is_length", False)), _line(row))
+
+
+def _parse_claim(row: dict[str, Any]) -> CurveClaim:
+    verdict = row.get("verdict", "")
+    if verdict not in VERDICTS:
+        raise ValueError(f"a claim is {verdict!r}; expected one of {', '.join(VERDICTS[1:])}")
+    return CurveClaim(_text(row["text"]), int(row["line"]), verdict, _text(row.get("because", "")))
+
+
+def _line(row: dict[str, Any]) -> int | None:
+    return None if row.get("line") is None else int(row["line"])
 
 
 def check_counts(series: Sequence[Curve]) -> None:
@@ -62,7 +81,7 @@ def check_counts(series: Sequence[Curve]) -> None:
     counts = {
         "benchmarks": (len(lines), MAX_BENCHMARKS),
         "pairs of lines on one benchmark": (sum(math.comb(n, 2) for n in lines.values()), MAX_PAIRS),
-        "points": (sum(len(curve.points) for curve in series), MAX_ALL_POINTS),
+        "points": (sum(len(curve.points) + len(curve.stretches) for curve in series), MAX_ALL_POINTS),
     }
     for noun, (count, most) in counts.items():
         if count > most:
@@ -94,6 +113,9 @@ def checked(curve: Curve) -> Curve:
             raise ValueError(f"{curve.name!r} has a point that is not finite or beyond {MAX_VALUE:g}, at x = {p.x}")
         if curve.n and not (math.isnan(p.y) or 0 <= p.y <= 1):
             raise ValueError(f"{curve.name!r} has {p.y} at x = {p.x}; expected a share of n items, from 0 to 1")
+    for s in curve.stretches:
+        if not _can_be_drawn([s.x_low, s.x_high, s.y_low, s.y_high]):
+            raise ValueError(f"{curve.name!r} has a range that is not finite or beyond {MAX_VALUE:g}, at x = {s.x_low}")
     curve.points.sort(key=lambda p: p.x)
     duplicates = [a.x for a, b in pairwise(curve.points) if a.x == b.x]
     if duplicates:
@@ -120,13 +142,23 @@ def curves_to_json(curves: Curves) -> dict[str, Any]:
     content: dict[str, Any] = {"title": curves.title, "x": curves.x, "y": curves.y}
     content["series"] = [
         {"name": c.name, "benchmark": c.benchmark, "n": c.n, "k": c.k, "points": [_point_to_json(p) for p in c.points]}
+        | ({"stretches": [_stretch_to_json(s) for s in c.stretches]} if c.stretches else {})
         for c in curves.series
     ]
     for key, claims in (("claims", curves.claims), ("unread", curves.unread)):
-        content[key] = [{"text": claim.text, "line": claim.line} for claim in claims]
+        content[key] = [_claim_to_json(claim) for claim in claims]
     return content | ({"source": curves.source} if curves.source else {})
 
 
 def _point_to_json(p: CurvePoint) -> dict[str, Any]:
     values = {"x": p.x, "y": None if math.isnan(p.y) else p.y, "low": p.low, "high": p.high, "tokens": p.tokens}
+    values |= {"line": p.line}
     return {key: value for key, value in values.items() if value is not None or key == "y"} | {"approximate": p.approximate}
+
+
+def _stretch_to_json(s: CurveStretch) -> dict[str, Any]:
+    return {key: value for key, value in asdict(s).items() if value is not None and value is not False and value != ""}
+
+
+def _claim_to_json(claim: CurveClaim) -> dict[str, Any]:
+    return {key: value for key, value in asdict(claim).items() if value != ""}

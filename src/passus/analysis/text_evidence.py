@@ -1,0 +1,97 @@
+"""The points of a text as evidence for its claims."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from passus.analysis.evidence import Bound, Evidence, Panel
+from passus.analysis.outcomes import Observation
+from passus.descriptions.chart_data import ChartData, Point
+from passus.descriptions.vocabulary import LOWER_IS_BETTER
+
+MAX_DISAGREEMENTS, MAX_DISAGREEMENT_SHARE = 2, 0.1
+"""Places at which sentences of a text may give unlike values, as a number and as a share of all places."""
+HIGHER_IS_BETTER = re.compile(
+    r"\b(?:accurac\w+|win[- ]rates?|pass@\w+|pass[- ]rates?|scores?|rewards?|success|exact match|avg@\w+|agreement"
+    r"|solved|f1|returns?)\b",
+    re.I,
+)
+
+
+def text_evidence(data: ChartData) -> Evidence:
+    """Returns the points of a text by panel. Those of lists and tables come first, because they have precedence."""
+    panels: dict[tuple[str, str], Panel] = {}
+    for point in sorted(data.points, key=lambda point: data.rank(point.sentence)):
+        key = (point.panel, point.measure)
+        if key not in panels:
+            lower = point.measure == "accuracy" and lower_is_better(data, point.panel)
+            panels[key] = Panel(lower_is_better=lower, in_shares=point.measure == "accuracy" and _in_shares(data, point.panel))
+        _add(panels[key], point, data.scale(point))
+    for panel in panels.values():
+        _forget_disagreements(panel)
+    listed = {point.sentence for point in data.points if data.is_listed(point.sentence)}
+    return Evidence(panels, listed or {point.sentence for point in data.points})
+
+
+def _add(panel: Panel, point: Point, scale: float) -> None:
+    reading, y = point.reading, point.reading.y
+    low, high = y.low * scale, y.high * scale
+    if reading.x_low == reading.x_high:
+        spread = None if y.plus_minus is None else y.plus_minus * scale
+        panel.observations.append(Observation(point.series, reading.x_low, low, high, point.sentence, spread))
+    else:
+        is_throughout = reading.where == "throughout"
+        panel.stretches.append(Bound(point.series, reading.x_low, reading.x_high, low, high, is_throughout, point.sentence))
+
+
+def _forget_disagreements(panel: Panel) -> None:
+    """Leaves out places of which several sentences give unlike values, where there are many: then it was not understood what
+    the values belong to. A few are mistakes of the text, and are reported."""
+    by_place: dict[tuple[str, float], list[Observation]] = defaultdict(list)
+    for o in panel.observations:
+        by_place[o.series, o.x].append(o)
+    unlike = {place for place, known in by_place.items() if any(_disagree(known[0], other) for other in known[1:])}
+    if len(unlike) > max(MAX_DISAGREEMENTS, MAX_DISAGREEMENT_SHARE * len(by_place)):
+        panel.observations[:] = [o for o in panel.observations if (o.series, o.x) not in unlike]
+
+
+def _disagree(a: Observation, b: Observation) -> bool:
+    room = max(abs(a.high), abs(b.high)) * 0.05
+    return a.sentence != b.sentence and (a.low > b.high + room or b.low > a.high + room)
+
+
+def _in_shares(data: ChartData, panel: str) -> bool:
+    own = [
+        (point.reading.y, data.scale(point)) for point in data.points if point.panel == panel and point.measure == "accuracy"
+    ]
+    return all(y.low >= 0 and y.high * scale <= 1 for y, scale in own)
+
+
+def lower_is_better(data: ChartData, panel: str) -> bool:
+    """Returns whether the values of a panel are losses or errors, by the words nearest to them."""
+    everything = " ".join(sentence.text for sentence in data.sentences)
+    if re.search(r"\blower is better\b", everything, re.I):
+        return not HIGHER_IS_BETTER.search(panel)
+    heads = " ".join(cell for passage in data.passages for _, row in passage.rows[:1] for cell in row)
+    for text in (data.axes.y.label, panel, heads):
+        if LOWER_IS_BETTER.search(text):
+            return True
+        if HIGHER_IS_BETTER.search(text):
+            return False
+    votes = _votes(_near(data, panel)) or _votes([everything])
+    return votes > 0
+
+
+def _near(data: ChartData, panel: str) -> list[str]:
+    """Returns the labels and sentences before the first values of a panel."""
+    numbers = [point.sentence for point in data.points if point.panel == panel and point.sentence >= 0]
+    if not numbers:
+        return [label.text for passage in data.passages if passage.kind == "table" for label in passage.labels][-2:]
+    first = min(numbers)
+    labels = [label.text for label in data.sentences[first].passage.labels]
+    return [*labels[-2:], *(sentence.text for sentence in data.sentences[max(0, first - 3) : first + 1])]
+
+
+def _votes(texts: Iterable[str]) -> int:
+    text = " ".join(texts)
+    return len(LOWER_IS_BETTER.findall(text)) - len(HIGHER_IS_BETTER.findall(text))

@@ -1,0 +1,417 @@
+"""The claims of a text: each sentence is cut into clauses, and each clause is read by `claim_parser`."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from passus.descriptions.chart_data import ChartData, Point
+from passus.descriptions.claim_parser import claims_of
+from passus.descriptions.claims import Amount, Claim, Group, Window
+from passus.descriptions.clauses import Clause, read_clause
+from passus.descriptions.count_claims import count_claims
+from passus.descriptions.layout import Sentence
+from passus.descriptions.lexicon import canonical, without_fillers
+from passus.descriptions.marking import Marked, mark_numbers, mark_words
+from passus.descriptions.mentions import Mentions
+from passus.descriptions.names import lead_of
+from passus.descriptions.numbers import Number, count_of, numbers_in
+from passus.descriptions.references import COUNT, Context, mark_counts, mark_groups
+
+CLAUSE = re.compile(
+    r";|(?<=[^\d]),\s+(?=(?:but|and|while|whereas|yet|although|though|so|since|because|which|where|with|whose|or|nor"
+    r"|then|making"
+    r"|leaving|before|until|as|even|albeit|despite|who)\b)|\s+(?=(?:but|while|whereas|although|though|because|yet)\b)"
+    r"|\s[-\u2014]+\s|\((?=[^)]{12,})|\)(?=\s)|:\s|(?<=[a-z0-9%)»])\.\s+(?=\S)|\s+and (?=(?:may|might|could|would"
+    r"|should)\b)|,\s+(?=(?:«O\d+»|its|their)\b)",
+    re.I,
+)
+VERBS = (
+    r"(?:RISES|FALLS|IMPROVES|WORSENS|FLAT|END|START|NEVER|NOT|BETTER|WORSE|ABOVE|BELOW|OVERTAKES|PEAKS|TROUGHS|is"
+    r"|CROSSES|«D\d+»"
+    r"|«R\d+»|REACHES|CATCHES|BEST|WORST|MEETS|SAME|«S\d+» (?:is|END|START|RISES|FALLS|«D|BEST|WORST|RANK))"
+)
+AND = re.compile(
+    rf"\s+and (?=(?:then |also |still |already |even |it |«I\d+» |«X\d+»,? )*{VERBS}(?=\W|$))"
+    r"|,\s+(?=(?:then |but |afterwards )?(?:«X\d+» )?(?:RISES|FALLS|FLAT|NEVER|OVERTAKES)\b)"
+)
+VALUE_OF_TITLE = re.compile(r"\W*(?:the )?«[SX]\d+»(?:,? «[SX]\d+»)*\W*")
+OPINION = re.compile(
+    r"\b(?:would|could|might|may|should|suspect\w*|believe\w*|guess\w*|assum\w*|conjectur\w*|attribut\w*|hypothes\w*"
+    r"|presumabl\w*"
+    r"|suggest\w*|probably|perhaps|possibly|likely|if|I'd|want|please|let's|question|whether)\b",
+    re.I,
+)
+"""Words after which a sentence says what someone thinks."""
+MEANT = re.compile(
+    r"\b(?:NEVER|ONLY|ABOVE|BELOW|BETTER|WORSE|HIGHEST|LOWEST|BEST|WORST|RANK\d|OVERTAKES|CATCHES|CROSSES|PEAKS|TROUGHS"
+    r"|SAME|APART"
+    r"|CONVERGES|DIVERGES|ORDER|REVERSE|MONO)\b|«[DRF]\d+»"
+)
+"""Words of a clause that state something: where no reader knows it, the sentence is not wholly understood."""
+WITHOUT_SUBJECT = re.compile(
+    r"(?:«X\d+»,? )?(?:NEVER |NOT |is |END |START )*(?:«D\d+» )?(?:ABOVE|BELOW|BETTER|WORSE|OVERTAKES|FALLS (?:BETTER|WORSE))\b"
+)
+OBJECT = re.compile(r"(?P<verb>ABOVE|BELOW|BETTER|WORSE|OVERTAKES|CATCHES) «I\d+»")
+OTHER_SUBJECT = re.compile(
+    r"(?:(?:without|with|under|given) the \w+,? )?(?:the|this|that) (?:[\w-]+ )?"
+    r"(?:policy|model|run|method|variant|baseline|agent)\b",
+    re.I,
+)
+"""The beginning of a sentence about a series that it does not name. What "it" means in the next one is not known."""
+FIRST_PRONOUN = re.compile(r"\b(?:does|do|did|is|was|has|had|can) it\b", re.I)
+"""A pronoun before the first name of a sentence, whose subject it is: "Only there does it overtake A"."""
+ASIDE = re.compile(r",? ?\b(?:for its part|on its own|in its own right|itself|themselves),?")
+CONCESSION = re.compile(
+    r"^(?:despite|in spite of|notwithstanding|regardless of|given)\b(?:[^,]{1,50},\s+(?=[A-Z«]|the |it )"
+    r"|(?: \w+){2,3} (?=it\b|the\b))",
+    re.I,
+)
+PANEL_LETTER = (
+    r"(?:\b(?:in|on|of) )?(?:the )?(?:\b(?:panel|subplot|chart|plot|fig(?:ure|\.)?\s?\d*)\s?\(?(?P<a>[a-h])\)?(?![\w])"
+    r"|(?<![\w(])\((?P<b>[a-h])\)(?=[\s,.;]|$))(?: panel)?"
+)
+ALL_PANELS = (
+    r"\b(?:in|on|of|across|for) (?:both|all|each|every(?: one)?|either)(?: of)?(?: the)?(?: \w+)? (?:panels?|charts?"
+    r"|benchmarks?|plots?"
+    r"|datasets?|of them)\b|\b(?:in|on) (?:both|all) of them\b|\bon any benchmark\b"
+)
+ENUMERATOR = re.compile(r"^\W{0,2}(?:[A-Z]?\d{1,2}[.)/:]|\[\d{1,2}\])\s+(?=\D)")
+TOKEN_WORD = re.compile(r"\b[A-Z]{3,}\d?\b")
+NOT_CURVES = re.compile(
+    r"^\W*(?:take|try|use|note that|see|look|consider|recall|rerun|check|removing|adding|dropping|using|disabling"
+    r"|enabling|replacing|switching|turning|while)\b|^\W*(?:which|that) (?:it\b|they\b|«I)"
+    r"|\b(?:accompan\w+|correlat\w+|go(?:es)? (?:along|hand in hand)|across seeds|between seeds|variance|gone"
+    r"|stands for|colou?rs?)\b",
+    re.I,
+)
+"""Clauses whose subject is no curve, or that relate two quantities."""
+SPREAD_WORD = re.compile(r"\b(?:spread|standard deviation|s\.d\.|error bars?|bands?|confidence|intervals?)\b", re.I)
+LENGTH_TALK = re.compile(
+    r"\b(?:lengths?|longer|shorter|longest|shortest|as long as|tokens?|verbos\w+|wordier|words)\b|\b(?:responses?"
+    r"|answers?|completions?|outputs?)\b"
+    r"(?=[^.]{0,60}\b(?:long|short|grow|shrink|double|halve|half|times))",
+    re.I,
+)
+MAX_VALUES = 2
+"""Values of a sentence that are claims. A sentence with more lists data."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence with what it claims."""
+
+    sentence: Sentence
+    claims: tuple[Claim, ...]
+    is_complete: bool = True
+    """Whether all of it was understood that states something about the curves."""
+
+
+@dataclass
+class _Memory:
+    """What pronouns and omitted subjects refer to, from one sentence to the next."""
+
+    subject: tuple[str, ...] = ()
+    pair: tuple[str, ...] = ()
+    panel: str = ""
+    passage: object = None
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """The curves that claims can be about."""
+
+    by_panel: dict[str, tuple[str, ...]]
+    """Names of the series on each panel."""
+    has_lengths: bool = False
+    has_spread: bool = False
+    percent_panels: frozenset[str] = frozenset()
+    """Panels on which a number above 1 is a percentage."""
+
+
+def subjects_of(data: ChartData) -> Subjects:
+    """Returns the curves of a text itself."""
+    by_panel: dict[str, dict[str, None]] = {}
+    for point in data.points:
+        by_panel.setdefault(point.panel, {})[point.series] = None
+    return Subjects(
+        {panel: tuple(names) for panel, names in by_panel.items()},
+        any(point.measure == "tokens" for point in data.points),
+        any(point.reading.y.plus_minus is not None for point in data.points),
+        frozenset(data.percent_panels),
+    )
+
+
+class ClaimReader:
+    """Reads the sentences of one text in order. The curves are those of the text, unless others are given."""
+
+    def __init__(self, data: ChartData, subjects: Subjects | None = None) -> None:
+        self.data, self.axes, self.names = data, data.axes, data.names
+        self.subjects = subjects or subjects_of(data)
+        self.finder = Mentions(data.names)
+        self.panels = tuple(self.subjects.by_panel)
+        self.has_lengths, self.has_spread = self.subjects.has_lengths, self.subjects.has_spread
+        self.by_sentence: dict[int, list[Point]] = {}
+        for point in data.points:
+            self.by_sentence.setdefault(point.sentence, []).append(point)
+        self.memory = _Memory()
+
+    def read(self) -> Iterator[Statement]:
+        """Yields a statement for every sentence that is no heading."""
+        for sentence in self.data.sentences:
+            if sentence.passage.kind != "heading" or re.search(r"[.!]$", sentence.text):
+                yield self._statement(sentence)
+
+    def _statement(self, sentence: Sentence) -> Statement:
+        memory, label = self.memory, self.data.series_of.get(sentence.number)
+        self._enter(sentence, label)
+        names = self._names_on(memory.panel)
+        own = (label,) if label else ()
+        context = Context(names, memory.subject or own, (), memory.pair)
+        reading = _SentenceReading(self, context, memory.panel, own)
+        claims, is_complete = reading.read(sentence)
+        if self.data.is_listed(sentence.number):  # prose is held against lists, and not the other way round
+            claims = [claim for claim in claims if claim.kind != "value"]
+        claims = [*self._axis_claims(sentence), *count_claims(sentence.text), *self._value_claims(sentence), *claims]
+        self._remember(sentence, reading.subject)
+        if reading.is_lost:
+            self.memory.subject = ()
+        return Statement(sentence, tuple(claims), is_complete)
+
+    def _enter(self, sentence: Sentence, label: str | None) -> None:
+        """Takes the panel and the subject from the labels of a new passage."""
+        memory = self.memory
+        if sentence.passage is not memory.passage:
+            memory.passage = sentence.passage
+            if sentence.number in self.data.label_panel:
+                memory.panel = self.data.label_panel[sentence.number]
+            elif len(self.panels) > 1 and sentence.passage.labels:
+                memory.panel = ""
+            memory.subject = (label,) if label else memory.subject
+            memory.pair = memory.pair if sentence.passage.kind == "item" else ()
+        memory.panel = self.names.panel_in(sentence.text) or memory.panel
+        if len(self.panels) == 1:
+            memory.panel = self.panels[0]
+
+    def _names_on(self, panel: str) -> tuple[str, ...]:
+        is_one = panel in self.panels and len(self.panels) > 1
+        names = [name for own, row in self.subjects.by_panel.items() if own == panel or not is_one for name in row]
+        return tuple(dict.fromkeys(names)) or tuple(self.names.series)
+
+    def _remember(self, sentence: Sentence, subject: tuple[str, ...]) -> None:
+        memory = self.memory
+        mentioned = tuple(dict.fromkeys(mention.series[0] for mention in self.finder.find(sentence.text)))
+        is_other = not mentioned and OTHER_SUBJECT.match(sentence.text)
+        memory.subject = subject or mentioned[:1] or (() if is_other else memory.subject)
+        if len(mentioned) == 2:
+            memory.pair = mentioned
+        elif (
+            len(mentioned) == 1
+            and len(memory.pair) == 2
+            and mentioned[0] not in memory.pair
+            and memory.subject != memory.pair[:1]
+        ):
+            memory.pair = (memory.pair[0], mentioned[0])
+
+    def share(self, number: Number, value: float, panel: str) -> float:
+        """Returns a value as a share, where the panel shows shares."""
+        if number.unit == "%":
+            return value / 100
+        is_percent = panel in self.subjects.percent_panels and abs(value) > 1 and number.unit != "/"
+        return value / 100 if is_percent else value
+
+    def _axis_claims(self, sentence: Sentence) -> Iterator[Claim]:
+        axes = self.axes
+        ranges = [number for number in numbers_in(sentence.text, axes.style) if number.is_range]
+        stated = sum(axis.number == sentence.number for axis in (axes.x, axes.y, axes.second))
+        if len(ranges) > stated:  # several charts have axes of their own
+            return
+        for name, axis in (("x", axes.x), ("y", axes.y), ("second", axes.second)):
+            if axis.number == sentence.number and axis.low is not None and axis.high is not None:
+                yield Claim("axis", number=axis.low, amount=Amount(axis.high), manner=name)
+
+    def _value_claims(self, sentence: Sentence) -> Iterator[Claim]:
+        """Yields the values of a sentence of prose, which are held against those of lists and other sentences."""
+        own = self.by_sentence.get(sentence.number, [])
+        if len(own) > MAX_VALUES or self.data.is_listed(sentence.number):
+            return
+        for point in own:
+            reading, y = point.reading, point.reading.y
+            if reading.x_low == reading.x_high and not y.is_range:
+                scale = self.data.scale(point)
+                digits = y.digits + (2 if scale != 1 else 0)
+                yield Claim(
+                    "value", Group((point.series,)), Window(reading.x_low, reading.x_low), number=y.low * scale,
+                    panels=(point.panel,), measure=point.measure, amount=Amount(0, digits=digits),
+                )  # fmt: skip
+
+
+class _SentenceReading:
+    """Reads one sentence, clause after clause: a clause without a subject has that of the one before."""
+
+    def __init__(self, reader: ClaimReader, context: Context, panel: str, own: tuple[str, ...]) -> None:
+        self.reader, self.context, self.panel, self.own = reader, context, panel, own
+        self.subject: tuple[str, ...] = ()
+        """The first series that a clause is about."""
+        self.last_subject = self.last_object = ""
+        self.is_lost = False
+        """Whether the sentence is about a series that is not known."""
+        self.window: Window | None = None
+
+    def read(self, sentence: Sentence) -> tuple[list[Claim], bool]:
+        """Returns the claims of the clauses, and whether all that states something was understood."""
+        text = ENUMERATOR.sub("", self._without_lead(sentence))
+        mentioned = self.reader.finder.find(text)
+        if mentioned and not FIRST_PRONOUN.search(text[: mentioned[0].start]):
+            self.context.within = (mentioned[0].series[0],)
+        text = CONCESSION.sub("", ASIDE.sub("", text))
+        marked = self._marked(text)
+        if self.own:
+            self.last_subject = marked.put("S", Group(self.own))
+        claims: list[Claim] = []
+        is_complete = not text.rstrip().endswith("?")
+        if not is_complete:
+            return claims, False
+        is_opinion = False
+        for part, words, whole, goes_on in _clauses(marked.text):
+            is_opinion = bool(OPINION.search(whole)) or (is_opinion and goes_on)
+            if is_opinion:
+                continue
+            clause = self._clause(part, words, marked)
+            if "«U" in clause.text:  # a series that is not known: what follows may be about it
+                self.is_lost, is_complete = True, False
+                break
+            found = [] if self._is_foreign(clause, whole) else claims_of(clause)
+            if self.reader.has_lengths and LENGTH_TALK.search(whole):
+                found = [replace(claim, measure="tokens") for claim in found]
+            if not clause.is_understood:
+                found = []
+            has_value = clause.values and not any(claim.number is not None or claim.amount is not None for claim in found)
+            if (not found and MEANT.search(clause.text)) or has_value:
+                is_complete = False
+            claims += [self._on_panels(claim, clause) for claim in found]
+            self._go_on(clause)
+        return claims, is_complete
+
+    def _is_foreign(self, clause: Clause, whole: str) -> bool:
+        """Returns whether a clause is about something else than the curves, or about a series that is not known."""
+        is_spread = SPREAD_WORD.search(whole) and not {"LOWSPREAD", "HIGHSPREAD", "BARS"} & set(clause.words)
+        return bool(NOT_CURVES.search(whole) or (is_spread and not clause.values))
+
+    def _without_lead(self, sentence: Sentence) -> str:
+        """Takes a title in bold off a list item: "**Late fall:** GRPO drops"."""
+        text, passage = sentence.text, sentence.passage
+        lead = lead_of(passage.text) if passage.kind == "item" else None
+        if lead is None or not lead.is_bold or not text.startswith(lead.text[:10]) or lead.text in self.reader.names.series:
+            return text
+        head = self.reader.finder.find(lead.text)
+        if head:
+            self.context.subject = (head[0].series[0],)
+        return re.sub(r"^[^:.]{1,60}[:.]\s+", "", text, count=1)
+
+    def _marked(self, text: str) -> Marked:
+        marked = Marked(text)
+        for mention in reversed(self.reader.finder.find(text)):
+            marked.text = marked.text[: mention.start] + marked.put("S", Group(mention.series)) + marked.text[mention.end :]
+        self._mark_panels(marked)
+        mark_counts(marked, self.context)
+        mark_numbers(marked, self.reader.axes, self.reader.data.lists)
+        mark_words(marked, self.reader.axes)
+        mark_groups(marked, self.context)
+        ranked = r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:, then «S\d+»)+"
+        marked.replace(ranked, "S", lambda m: Group(tuple(n for t in re.findall(r"«S\d+»", m[0]) for n in marked.get(t).names)))
+        return marked
+
+    def _mark_panels(self, marked: Marked) -> None:
+        names = self.reader.names
+        for name in sorted(names.panels, key=len, reverse=True):
+            marked.replace(
+                rf"(?:\b(?:on|in|for|of) )?(?:the )?(?:panel )?\"?(?<![\w-]){re.escape(name)}(?![\w+]|-\w)\"?"
+                r"(?: (?:panel|chart|benchmark|plot|dataset|set))?",
+                "P",
+                lambda _, panel=name: (panel,),  # type: ignore[misc]
+            )
+
+        def lettered(match: re.Match[str]) -> tuple[str, ...] | None:
+            panel = names.panel_aliases.get((match["a"] or match["b"]).lower())
+            return (panel,) if panel else None
+
+        marked.replace(PANEL_LETTER, "P", lettered)
+        if len(names.panels) > 1:
+            marked.replace(ALL_PANELS, "P", lambda _: tuple(names.panels))
+            some = rf"\b(?:in|on) (?:exactly |only )?(?P<n>{COUNT}) of the (?:{COUNT} )?(?:panels|charts|benchmarks)\b"
+            marked.replace(some, "P", lambda match: ("exactly", count_of(match["n"])))
+            wins = rf"(?<=\bwins )(?:exactly |only )?(?P<n>{COUNT}) of the (?:{COUNT} )?(?:panels|charts|benchmarks)\b"
+            marked.replace(wins, "P", lambda match: ("exactly", count_of(match["n"])))
+            here = r"\b(?:on|in) (?:this|that|the same) (?:benchmark|panel|chart)\b|\bthere\b(?=[.,;]|$)"
+            marked.replace(here, "P", lambda _: ())
+
+    def _clause(self, part: str, raw: str, marked: Marked) -> Clause:
+        text = without_fillers(part)
+        has_subject = re.search(r"«[SIO]\d+»", text)
+        if self.last_subject and (not has_subject or WITHOUT_SUBJECT.match(text)):
+            text = f"{self.last_subject} {text}"
+        if self.last_object and self.last_subject:
+            text = OBJECT.sub(rf"\g<verb> {self.last_object}", text)
+        clause = read_clause(text, raw, marked, self.context, self.window)
+        panel, reader = self._panels(clause)[0][0], self.reader
+        clause.share = lambda number, value: reader.share(number, value, panel)
+        clause.has_lengths, clause.has_spread = reader.has_lengths, reader.has_spread
+        return clause
+
+    def _panels(self, clause: Clause) -> tuple[tuple[str, ...], str]:
+        """Returns the panels that a clause is about, and how: on all of them, on exactly so many, or wherever it is."""
+        every = self.reader.panels
+        for token in clause.of_kind("panel"):
+            if token.part and token.part[0] == "exactly":
+                return every, f"exactly {token.part[1]}"
+            if token.part:
+                return tuple(token.part), "all"
+        if len(every) <= 1:
+            return every or ("",), "all"
+        return ((self.panel,), "all") if self.panel in every else (every, "agree")
+
+    def _on_panels(self, claim: Claim, clause: Clause) -> Claim:
+        if claim.panels:
+            return claim
+        panels, quantifier = self._panels(clause)
+        return replace(claim, panels=panels, panel_quantifier=quantifier)
+
+    def _go_on(self, clause: Clause) -> None:
+        """Remembers what the next clause may leave out."""
+        windows = [
+            token.part for token in clause.of_kind("place") if isinstance(token.part, Window) and token.text.startswith("«")
+        ]
+        self.window = windows[-1] if windows else self.window
+        groups = [token for token in clause.groups if token.text.startswith("«")]
+        if not groups:
+            return
+        first = groups[0].part
+        if not self.subject and isinstance(first, Group) and len(first.names) == 1 and not first.rank:
+            self.subject = first.names
+        if not self.own or clause.text.startswith(groups[0].text):  # else it is the object of a line about its label
+            self.last_subject = groups[0].text.replace("«O", "«S")
+        if len(groups) > 1:
+            self.last_object = groups[1].text
+
+
+def _clauses(text: str) -> Iterator[tuple[str, str, str, bool]]:
+    """Yields each clause in few words, its own words as far as they are known, the words that it stands in, and whether it
+    goes on with the clause before."""
+    for raw, goes_on in _split(text):
+        parts = [part for part in AND.split(canonical(raw)) if part and part.strip()]
+        for part in parts:
+            yield part, raw if len(parts) == 1 else TOKEN_WORD.sub(" ", part), raw, goes_on
+
+
+def _split(text: str) -> Iterator[tuple[str, bool]]:
+    """Yields the clauses of a sentence, and whether each goes on with the one before. A colon or semicolon ends a thought."""
+    last, goes_on = 0, False
+    for match in CLAUSE.finditer(text):
+        is_colon = match[0].strip() == ":"
+        if is_colon and VALUE_OF_TITLE.fullmatch(text[match.end() :]) and re.search(r"[^\W\d]", text[last : match.start()]):
+            continue  # "best checkpoint of A: step 40"
+        if re.search(r"\w", text[last : match.start()]):
+            yield text[last : match.start()].strip(" ,.;"), goes_on
+        last, goes_on = match.end(), match[0].strip() not in (":", ";", ".")
+    if re.search(r"\w", text[last:]):
+        yield text[last:].strip(" ,.;"), goes_on

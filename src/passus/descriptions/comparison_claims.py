@@ -1,0 +1,287 @@
+"""Claims that compare: with another series, with a number, with itself elsewhere."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from passus.descriptions.claim_tokens import (
+    SELF,
+    Found,
+    are_same,
+    first_of,
+    group_of,
+    number_of,
+    until,
+    words_of,
+)
+from passus.descriptions.claims import END, START, WHOLE, Amount, Claim, Group, Window
+from passus.descriptions.clause_words import EXTREMES, MOVES, OPPOSITES, RELATIONS
+from passus.descriptions.clauses import Clause, Token, joined
+from passus.descriptions.marking import MarkedValue
+
+
+def two_panels(c: Clause) -> Found:
+    """Reads that a series is higher on one panel than on another."""
+    panels = [token.part for token in c.of_kind("panel")]
+    if len(panels) != 2 or any(len(panel) != 1 for panel in panels) or panels[0] == panels[1] or not c.says("than"):
+        return None
+    words = [word for word in c.words if word != "BEST"]
+    if len(words) != 1 or words[0] not in RELATIONS or c.amounts or c.values:
+        return None
+    groups = c.groups
+    group = group_of(groups[0]) if groups else Group(c.context.names)
+    where = c.place()
+    if group is None or where is None or len(groups) > 1:
+        return []
+    first, second = panels[0][0], panels[1][0]
+    return [
+        Claim("panels", group, where, RELATIONS[words[0]], order=(first, second), panels=(first,), negated=bool(c.negation))
+    ]
+
+
+def within_range(c: Clause) -> Found:
+    """Reads that a series stays between two values."""
+    if set(c.words) - {"FLAT", "NOISY", "WITHIN", "CHANGES"} or len(c.values) != 1 or len(c.groups) != 1:
+        return None
+    value, group, where = c.values[0], group_of(c.groups[0]), c.place()
+    if not value.number.is_range or not (
+        c.stays or c.says(r"within|band|hover\w*|fluctuat\w*|leaves|left|wobbl\w*|oscillat\w*|rang\w*|vari\w*")
+    ):
+        return None
+    if where is None or group is None:
+        return []
+    if where.low is None and not where.anchor and c.before is not None:  # "then fluctuates": from the place before on
+        start = c.before.high if c.before.high is not None else c.before.low
+        where = replace(where, low=start)
+    where = replace(where, every=True)
+    return [
+        Claim("level", group, where, "above", number_of(value, c), every_step=True),
+        Claim("level", group, where, "below", number_of(value, c, low=False), every_step=True),
+    ]
+
+
+def comparison(c: Clause) -> Found:
+    """Reads "A is above B", "A ends 5 points ahead of B", "A never drops below .4", "A finishes below its own start"."""
+    at = c.index(tuple(RELATIONS))
+    if at < 0 or "GAP" in c.words or "APART" in c.words:
+        return None
+    left, right, relation = c.tokens[:at], c.tokens[at + 1 :], RELATIONS[c.tokens[at].text]
+    if set(words_of(left)) - {*MOVES, "FLAT", "REACHES", "CHANGES"} or set(words_of(right)) - {
+        *MOVES,
+        *EXTREMES,
+        "PEAKS",
+        "TROUGHS",
+    }:
+        return None
+    subjects = [token for token in left if token.kind == "group"]
+    if not subjects:
+        return _reversed_comparison(c, relation, right)
+    group = group_of(subjects[-1])
+    if group is None:
+        return []
+    value, other = first_of(right, "value"), first_of(right, "group")
+    if value is not None and (other is None or right.index(value) < right.index(other)):
+        return _threshold(c, group, relation, value.part, left)
+    return _against(c, group, relation, left, right, other)
+
+
+def _reversed_comparison(c: Clause, relation: str, right: list[Token]) -> Found:
+    return []
+
+
+def _threshold(c: Clause, group: Group, relation: str, value: MarkedValue, left: Sequence[Token]) -> list[Claim]:
+    where = c.place()
+    if where is None or value.number.is_range or len(c.values) > 1:
+        return []
+    number, measure = number_of(value, c), "tokens" if value.is_length and c.has_lengths else "accuracy"
+    claim = Claim("level", group, where, relation, number, measure=measure)
+    if c.negation:
+        return [replace(claim, where=replace(where, every=True), relation=OPPOSITES[relation], every_step=True)]
+    if c.stays and group.quantifier != "none":
+        return [replace(claim, where=replace(where, every=True), every_step=True)]
+    return [replace(claim, every_step=where.every and not where.is_point and group.quantifier != "none")]
+
+
+def _against(c: Clause, group: Group, relation: str, left: list[Token], right: list[Token], other: Token | None) -> Found:
+    amount = c.amounts[0] if c.amounts else None
+    if len(c.amounts) > 1:
+        return []
+    other_group = group_of(other)
+    is_self = other_group is None or are_same(other_group, group) or (other is not None and other.is_possessive)
+    extreme = next((word for word in words_of(right) if word in EXTREMES or word in ("PEAKS", "TROUGHS")), "")
+    starts = [token for token in right if token.kind == "place" and token.part == START]
+    if is_self and (starts or extreme):
+        return _against_self(c, group, relation, left, right, amount, extreme)
+    if other_group is None:
+        places = c.places(right)
+        if len(places) == 2 and not c.places(left) and c.says("than") and all(w.is_point for w in places):
+            return [
+                Claim(
+                    "level",
+                    group,
+                    places[0],
+                    relation,
+                    other=SELF,
+                    other_where=places[1],
+                    amount=amount,
+                    negated=bool(c.negation),
+                )
+            ]
+        return _against_rival(c, group, relation, amount)
+    if is_self:
+        before, after = c.places(left), c.places(right)
+        if len(before) == 1 and len(after) == 1:
+            return [
+                Claim(
+                    "level",
+                    group,
+                    before[0],
+                    relation,
+                    other=SELF,
+                    other_where=after[0],
+                    amount=amount,
+                    negated=bool(c.negation),
+                )
+            ]
+        return []
+    return _against_other(c, group, relation, left, right, other_group, amount, extreme)
+
+
+def _against_self(
+    c: Clause, group: Group, relation: str, left: list[Token], right: list[Token], amount: Amount | None, extreme: str
+) -> list[Claim]:
+    """Compares a series with its own start or peak."""
+    if group.rank:
+        return []
+    places = [w for w in c.places(right) if w != START]
+    where = c.place(left, joined(places, END) or END)
+    if where is not None and not where.is_point and places and joined(places, END) is not None:
+        where = joined(places, END)
+    if amount is not None and amount.kind in ("share", "ratio") and amount.sense == "about":
+        amount = replace(amount, sense={"below": "less", "above": "more"}.get(relation, "about"))
+    if where is None or (not where.is_point and not c.negation):
+        where = END
+    to = {"PEAKS": "max", "TROUGHS": "min"}.get(extreme) or EXTREMES.get(extreme, "") or START
+    if c.negation == "NEVER":
+        every = replace(where if not where.is_point else WHOLE, every=True)
+        return (
+            [Claim("level", group, every, OPPOSITES[relation], other=SELF, other_where=to, is_weak=True)]
+            if amount is None
+            else []
+        )
+    where = END if not where.is_point else where
+    return [Claim("level", group, where, relation, other=SELF, other_where=to, amount=amount, negated=bool(c.negation))]
+
+
+def _against_rival(c: Clause, group: Group, relation: str, amount: Amount | None) -> Found:
+    """Reads "A is ahead" where there is one rival only."""
+    names = c.context.names
+    rivals = names if len(names) == 2 else c.context.pair if c.says("the other") or "«Z" in c.text else ()
+    if len(rivals) != 2 or len(group.names) != 1 or group.names[0] not in rivals:
+        return []
+    where = c.place()
+    other = Group(tuple(name for name in rivals if name not in group.names))
+    return (
+        [Claim("level", group, where, relation, other=other, amount=amount, negated=bool(c.negation))]
+        if where is not None
+        else []
+    )
+
+
+def _against_other(
+    c: Clause,
+    group: Group,
+    relation: str,
+    left: list[Token],
+    right: list[Token],
+    other: Group,
+    amount: Amount | None,
+    extreme: str,
+) -> list[Claim]:
+    """Compares two series at one place, or each at its own."""
+    before, after = c.places(left), c.places(right)
+    where = c.place()
+    other_where: Window | str | None = None
+    at, to = joined(before, WHOLE), joined(after, WHOLE)
+    if extreme:
+        if at is None or not at.is_point:
+            return []
+        where, other_where = at, {"PEAKS": "max", "TROUGHS": "min"}.get(extreme) or EXTREMES[extreme]
+    elif before and after and at is not None and to is not None and at.is_point and to.is_point and at != to:
+        where, other_where = at, to
+        elsewhere = (
+            r"(?:what|where|that|did|had|was|value|level)\b[^,;]*(?:«X\d+»|start\w*|began|begun|initial\w*)"
+            r"|than [^,;]*(?:start\w*|began|begun|initial\w*)"
+        )
+        if END in (at, to) and not re.search(elsewhere, c.raw, re.I):
+            where, other_where = joined([at, to], WHOLE), None
+    if where is None:
+        return []
+    if c.says("will ever|ever") and other_where is None and where.is_point:
+        other_where = "best"
+    claim = Claim("level", group, where, relation, other=other, other_where=other_where, amount=amount)
+    moves = [word for word in words_of(left) if word in MOVES]
+    if c.negation == "NEVER":
+        return (
+            [replace(claim, where=replace(where, every=True), relation=OPPOSITES[relation], is_weak=True)]
+            if amount is None
+            else []
+        )
+    is_range = where.low is not None and where.high is not None and where.low < where.high
+    goes = moves or "CHANGES" in words_of(left) or c.says("moves?|goes|climbs?|crosses")
+    if goes and (where == WHOLE or is_range) and other_where is None and amount is None and not other.rank:
+        return [Claim("cross", group, where, relation, other=other, negated=bool(c.negation))]
+    return [replace(claim, negated=bool(c.negation))]
+
+
+def reaching(c: Clause) -> Found:
+    """Reads "none of them reaches .8" and "A never gets to .8"."""
+    if "REACHES" not in c.words or set(c.words) - {"REACHES", *MOVES} or len(c.values) != 1 or len(c.groups) != 1:
+        return None
+    group, where = group_of(c.groups[0]), c.place()
+    if group is None or where is None or c.values[0].number.is_range:
+        return []
+    number = number_of(c.values[0], c)
+    if c.negation:
+        return [Claim("level", group, replace(where, every=True), "below", number, every_step=True)]
+    if group.quantifier == "all" and not c.says("least|over|above"):
+        return []
+    return [Claim("level", group, replace(where, every=False), "above", number, is_weak=True)]
+
+
+def returning(c: Clause) -> Found:
+    """Reads "has given back everything that it gained"."""
+    if c.words != ["BACKTOSTART"] or len(c.groups) != 1 or c.negation:
+        return None
+    group = group_of(c.groups[0])
+    return [Claim("level", group, END, "worse", other=SELF, other_where=START, is_weak=True)] if group else []
+
+
+def ratio(c: Clause) -> Found:
+    """Reads "doubles", "is twice as long as", "loses half of its peak"."""
+    if len(c.amounts) != 1 or c.amounts[0].kind not in ("ratio", "share") or not c.groups:
+        return None
+    words = set(c.words)
+    if words - {*MOVES, "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES"}:
+        return None
+    amount, group, where = c.amounts[0], group_of(c.groups[0]), c.place()
+    others = [g for token in c.groups[1:] if (g := group_of(token)) is not None and not token.is_possessive]
+    if group is None:
+        return []
+    if others and not are_same(group, others[0]):
+        if words - {"ABOVE", "BELOW"} or where is None or where == WHOLE:
+            return []
+        return [Claim("ratio", group, where, "above", other=others[0], amount=amount, negated=bool(c.negation))]
+    places = [w for w in c.places() if w != START]
+    where = joined(places, WHOLE)
+    if where is None or group.rank:
+        return []
+    moves = [word for word in c.words if word in MOVES]
+    if amount.kind == "share":
+        if not moves or c.says("gains?|improvements?"):
+            return None if moves or "REACHES" in words else []
+        start = "max" if words & {"PEAKS", "BEST", "HIGHEST"} else None
+        return [Claim("trend", group, until(where), MOVES[moves[0]], amount=amount, other_where=start)]
+    if c.negation == "NEVER":
+        return []
+    return [Claim("trend", group, until(where) if not where.every else WHOLE, "up", amount=amount, negated=bool(c.negation))]

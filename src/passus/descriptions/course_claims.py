@@ -1,0 +1,204 @@
+"""Claims about the course of a curve: rise, fall, plateau, order, noise, single values."""
+
+from dataclasses import replace
+
+from passus.descriptions.claim_tokens import LESS_OFTEN, Found, are_same, group_of, number_of, until
+from passus.descriptions.claims import END, WHOLE, Amount, Claim, Group, Window
+from passus.descriptions.clause_words import EXTREMES, MOVES, OPPOSITES
+from passus.descriptions.clauses import Clause
+
+
+def course(c: Clause) -> Found:
+    """Reads "A rises by 5 points until step 40", "A falls monotonically", "most of its gain comes after step 40"."""
+    moves = [word for word in c.words if word in MOVES]
+    if (
+        not moves
+        or not c.groups
+        or set(c.words) - {*MOVES, "BEST", "PEAKS", "HIGHEST", "REACHES", "NOISY", "STEADY", "FROMPEAK"}
+    ):
+        return None
+    if any(a.kind == "share" for a in c.amounts) or c.says("most of|bulk|bigger part|larger part|greater part|majority"):
+        return _share_of_gain(c)
+    group, where = group_of(c.groups[0]), c.place()
+    if group is None or where is None or group.rank or len(c.amounts) > 1 or len(set(moves)) > 1:
+        return []
+    others = [
+        g for token in c.groups[1:] if (g := group_of(token)) is not None and not token.is_possessive and not are_same(g, group)
+    ]
+    if others:
+        return _gain_against(c, group, others[0], moves[0], where)
+    if c.values and not c.amounts:  # "falls to 0.85": a part of the curve, whose value is checked as such
+        return []
+    if where == WHOLE and c.before is not None and c.says("then|before"):
+        where = c.resolved("later")
+        if where is None:
+            return []
+    return _move(c, group, moves[0], where)
+
+
+def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
+    relation, amount = MOVES[move], c.amounts[0] if c.amounts else None
+    last_step: Window | None = None
+    if where.is_point:
+        if amount is None and not (where.anchor == "end" or c.says("by|until|up to")):
+            return []
+        # "loses 3 points at hour 40" may mean since the point before, or since the start: both must agree.
+        last_step = Window(first=-2) if where.anchor == "end" else replace(where, first=-2) if where.low is not None else None
+        where = WHOLE if where.anchor == "start" else until(where)
+    is_strict = c.is_monotone or where.every
+    no = c.says("no")
+    is_event = c.says(
+        r"(?:a|any|some|one|no|visible|late|early|single)(?: \w+)? (?:dip|drop|decline|fall|decrease|setback|loss of ground)"
+    ) or c.says("anything")
+    if (where.anywhere or is_event) and amount is None and not c.is_monotone:
+        span = WHOLE if where.anywhere else where
+        if c.negation or no:
+            if group.quantifier == "only":
+                return [Claim("trend", group, span, OPPOSITES[relation], every_step=True, is_weak=True)]
+            return [Claim("trend", Group(group.names), span, OPPOSITES[relation], every_step=True, is_weak=True)]
+        if group.quantifier == "none":
+            return [Claim("trend", Group(group.names), span, OPPOSITES[relation], every_step=True, is_weak=True)]
+        return [Claim("trend", group, span, relation, manner="ever")]
+    if c.negation:
+        if amount is not None:
+            return [Claim("flat", group, where, amount=replace(amount, sense=LESS_OFTEN.get(amount.sense, amount.sense)))]
+        if c.negation == "NEVER" or is_strict or group.quantifier in ("none", "only"):
+            return [Claim("trend", group, where, OPPOSITES[relation], every_step=True, is_weak=True)]
+        return []
+    if group.quantifier == "none" and amount is None:
+        return [Claim("trend", Group(group.names), where, OPPOSITES[relation], every_step=True, is_weak=True)]
+    from_peak = bool({"BEST", "PEAKS", "HIGHEST", "FROMPEAK"} & set(c.words)) and amount is not None
+    is_weak = c.is_monotone and c.says("never")
+    return [
+        Claim(
+            "trend", group, where, relation, amount=amount, every_step=is_strict and amount is None,
+            other_where="max" if from_peak else None, is_weak=is_weak,
+            instead=() if last_step is None or from_peak or is_strict
+            else (Claim("trend", group, last_step, relation, amount=amount),),
+        )
+    ]  # fmt: skip
+
+
+def _gain_against(c: Clause, group: Group, other: Group, move: str, where: Window) -> list[Claim]:
+    if not c.says("more|less|faster|slower") or c.negation or c.amounts:
+        return []
+    window = replace(WHOLE if where.is_point else where, every=False)
+    return [Claim("gain", group, window, MOVES[move], other=other, manner="least" if c.says("less|slower") else "most")]
+
+
+def _share_of_gain(c: Clause) -> list[Claim]:
+    """Reads "two thirds of its gain are made by step 40", "most of the improvement comes after step 40"."""
+    group, where = group_of(c.groups[-1] if c.groups[-1].is_possessive else c.groups[0]), c.place()
+    if group is None or where is None or group.rank or not set(c.words) & {"RISES", "IMPROVES", "FALLS"}:
+        return []
+    if not c.amounts:
+        before = where.high is not None and (where.low is None or where.low == where.high)
+        if where.low is not None and where.high is None:
+            return [Claim("gain_share", group, Window(where.low, where.low), amount=Amount(0.5, "less", "share"))]
+        if before and where.high is not None:
+            return [Claim("gain_share", group, Window(where.high, where.high), amount=Amount(0.5, "more", "share"))]
+        return []
+    is_before = where.open_high and where.low is None and where.high is not None
+    if where.low is None and where.high is not None:
+        where = Window(where.high, where.high)
+    if where.low is None or where.low != where.high:
+        return []
+    amount = replace(c.amounts[0], sense="less" if c.negation else "at least")
+    return [Claim("gain_share", group, where, amount=amount, manner="before" if is_before else "")]
+
+
+def flat(c: Clause) -> Found:
+    """Reads "A is flat after step 40", "A changes by less than 2 points"."""
+    words = c.words
+    if not set(words) & {"FLAT", "CHANGES"} or set(words) - {"FLAT", "CHANGES", *MOVES, "HIGHEST", "STEADY"} or not c.groups:
+        return None
+    group, where = group_of(c.groups[0]), c.place()
+    if group is None or where is None or len(c.amounts) > 1 or group.rank:
+        return []
+    amount = c.amounts[0] if c.amounts else None
+    if "FLAT" not in words:
+        if amount is None:
+            return []
+        if c.negation:
+            amount = replace(amount, sense=LESS_OFTEN.get(amount.sense, amount.sense))
+        return [Claim("flat", group, where, amount=amount)]
+    if set(words) & set(MOVES) and where == WHOLE:
+        return []
+    if where.is_point:
+        if where.low is None:
+            return []
+        where = Window(where.low, None)
+    if where == WHOLE and not c.says("horizontal|constant|flat|stable|unchanged"):
+        return []
+    return [Claim("flat", group, where, amount=amount, negated=bool(c.negation))]
+
+
+def same(c: Clause) -> Found:
+    """Reads "A and B start at the same value"."""
+    if "SAME" not in c.words or set(c.words) - {"SAME", "MEETS"} or not c.groups:
+        return None
+    groups = [g for token in c.groups if (g := group_of(token)) is not None]
+    names = tuple(dict.fromkeys(name for group in groups for name in group.names))
+    where = c.place()
+    if len(names) < 2 or where is None or where == WHOLE or any(group.rank for group in groups):
+        return []
+    return [Claim("same", Group(names), where, negated=bool(c.negation))]
+
+
+def order(c: Clause) -> Found:
+    """Reads "the final ranking is A, B, C"."""
+    if "ORDER" not in c.words or set(c.words) - {"ORDER", *EXTREMES} or len(c.groups) != 1:
+        return None
+    group, where = group_of(c.groups[0]), c.place(default=END)
+    if group is None or len(group.names) < 3 or group.quantifier != "all" or where is None or c.negation:
+        return []
+    if not where.is_point:
+        where = Window(where.high, where.high) if where.low is None and where.high is not None else END
+    ascending = c.says(r"(?:worst|lowest|weakest) to (?:the )?(?:best|highest|strongest)|ascending")
+    relation = "above" if c.says(r"highest to (?:the )?lowest|descending") else "better"
+    names = tuple(reversed(group.names)) if ascending else group.names
+    return [Claim("order", Group(group.names), where, relation, order=names)]
+
+
+def noise(c: Clause) -> Found:
+    """Reads "A is noisier than B", "the error bars of A and B overlap"."""
+    words = c.words
+    if not set(words) & {"LOWSPREAD", "HIGHSPREAD", "BARS", "OVERLAPS", "NOISY", "STEADY"} or not c.groups:
+        return None
+    groups = [g for token in c.groups if (g := group_of(token)) is not None and not token.is_possessive]
+    if not groups:
+        return []
+    if words == ["LOWSPREAD"] or words == ["HIGHSPREAD"]:
+        return [Claim("spread", groups[0], WHOLE, "min" if words[0] == "LOWSPREAD" else "max")]
+    if "OVERLAPS" in words:
+        names = tuple(dict.fromkeys(name for group in groups for name in group.names))
+        where = c.place()
+        return (
+            [Claim("bars_overlap", Group(names), where, negated=bool(c.negation))]
+            if where is not None and "BARS" in words
+            else []
+        )
+    if set(words) - {"NOISY", "STEADY"} or len(set(words)) > 1:
+        return []
+    other = groups[1] if len(groups) > 1 else None
+    is_noisy = words[0] == "NOISY"
+    if c.has_spread and c.says(r"noisier|standard deviation|error bars?|s\.d\."):
+        return [Claim("spread", groups[0], WHOLE, "max" if is_noisy else "min", other=other)]
+    if other is not None or c.says(
+        "noisier|smoother|steadier|more stable|less noisy|less volatile|more volatile|more erratic|jumpier"
+    ):
+        return [Claim("noisier" if is_noisy else "steadier", groups[0], other=other, negated=bool(c.negation))]
+    return [Claim("noisy", groups[0], negated=is_noisy == bool(c.negation))]
+
+
+def value(c: Clause) -> Found:
+    """Reads "the last reading of A is .47"."""
+    if c.words or len(c.groups) != 1 or len(c.values) != 1 or c.negation or c.amounts:
+        return None
+    group, where, given = group_of(c.groups[0]), c.place(), c.values[0]
+    if group is None or group.rank or len(group.names) != 1 or where is None or not where.is_point or given.number.is_range:
+        return []
+    measure = "tokens" if given.is_length and c.has_lengths else "accuracy"
+    return [
+        Claim("value", group, where, number=number_of(given, c), amount=Amount(0, digits=given.number.digits), measure=measure)
+    ]

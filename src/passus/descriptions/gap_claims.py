@@ -1,0 +1,147 @@
+"""Claims about the distance of two series, and about crossing."""
+
+from dataclasses import replace
+
+from passus.descriptions.claim_tokens import LESS_OFTEN, Found, are_same, group_of
+from passus.descriptions.claims import END, START, WHOLE, Amount, Claim, Group, Window
+from passus.descriptions.clause_words import MOVES
+from passus.descriptions.clauses import Clause
+
+
+def gap(c: Clause) -> Found:
+    """Reads distances: "the gap between A and B is 5 points", "A and B end 3 points apart", "A is within 2 points of B"."""
+    words = c.words
+    if not set(words) & {"GAP", "APART", "WITHIN", "NARROWS", "WIDENS", "CONVERGES", "DIVERGES"}:
+        return None
+    if set(words) & {"NARROWS", "WIDENS", "CONVERGES", "DIVERGES"} or ("GAP" in words and set(words) & set(MOVES)):
+        return _gap_course(c)
+    where = c.place()
+    amount = c.amounts[0] if len(c.amounts) == 1 else _amount_after_relation(c)
+    if "GAP" in words and set(words) & {"HIGHEST", "LOWEST"} and amount is None:
+        return _widest(c)
+    if (
+        amount is None
+        or where is None
+        or set(words) - {"GAP", "APART", "WITHIN", "ABOVE", "BELOW", "BETTER", "BEST", "WORST", "HIGHEST", "LOWEST"}
+    ):
+        return []
+    if "WITHIN" in words:
+        amount = replace(amount, sense="at most")
+    if c.negation:
+        amount = replace(amount, sense=LESS_OFTEN.get(amount.sense, amount.sense))
+    groups = [g for token in c.groups if (g := group_of(token)) is not None]
+    always = c.negation == "NEVER" or where.every
+    is_lead = "GAP" in words and c.says("leads?|advantage|margin|edge|ahead|head start|cushion")
+    ranks = c.of_kind("ranks")
+    if ranks:
+        return [
+            Claim(
+                "gap",
+                Group(()),
+                where,
+                amount=amount,
+                order=("rank", *map(str, ranks[0].part)),
+                manner="always" if always else "",
+            )
+        ]
+    if len(groups) == 2 and len(groups[0].names) == len(groups[1].names) == 1 and not are_same(*groups):
+        if is_lead or set(words) & {"BETTER"}:
+            return [Claim("level", groups[0], where, "better", other=groups[1], amount=amount)]
+        groups = [Group(groups[0].names + groups[1].names)]
+    if len(groups) == 1 and len(groups[0].names) == 1 and is_lead and len(c.context.names) == 2:
+        other = Group(tuple(n for n in c.context.names if n not in groups[0].names))
+        return [Claim("level", groups[0], where, "better", other=other, amount=amount)]
+    if len(groups) != 1 or len(groups[0].names) < 2 or groups[0].quantifier != "all":
+        return []
+    return [Claim("gap", groups[0], where, amount=amount, manner="always" if always else "")]
+
+
+def _amount_after_relation(c: Clause) -> Amount | None:
+    """Returns the amount of "the gap is below 5 problems", whose number was taken for a value."""
+    if len(c.values) != 1 or c.values[0].number.is_range:
+        return None
+    sense = "more" if "ABOVE" in c.words else "less" if "BELOW" in c.words else "about"
+    number = c.values[0].number
+    return Amount(number.low, sense, digits=number.digits, is_points=number.unit in ("%", "points", "point"))
+
+
+def _widest(c: Clause) -> list[Claim]:
+    groups = [g for token in c.groups if (g := group_of(token)) is not None]
+    names = tuple(dict.fromkeys(name for g in groups for name in g.names)) or (
+        c.context.names if len(c.context.names) == 2 else ()
+    )
+    where = c.place()
+    if len(names) != 2 or where is None or not where.is_point:
+        return []
+    return [Claim("gap_peak", Group(names), where, "max" if "HIGHEST" in c.words else "min")]
+
+
+def _gap_course(c: Clause) -> list[Claim]:
+    """Reads "the gap narrows from 5 to 2 points", "the two converge"."""
+    groups = [g for token in c.groups if (g := group_of(token)) is not None]
+    names = tuple(dict.fromkeys(name for g in groups for name in g.names))
+    if not names and len(c.context.names) == 2:
+        names = c.context.names
+    words, where = c.words, c.place()
+    if len(names) < 2 or set(words) - {"GAP", "NARROWS", "WIDENS", "CONVERGES", "DIVERGES", "SAME", *MOVES}:
+        return []
+    widens = bool(set(words) & {"WIDENS", "DIVERGES", "RISES"})
+    if widens and set(words) & {"NARROWS", "CONVERGES", "FALLS"}:
+        return []
+    if len(c.amounts) == 2:
+        places = c.places()
+        places = places if len(places) == 2 else [START, END]
+        return [Claim("gap", Group(names), w, amount=a) for w, a in zip(places, c.amounts, strict=True)]
+    if c.amounts or where is None or c.negation:
+        return []
+    return [Claim("gap_trend", Group(names), where if not where.is_point else WHOLE, "widens" if widens else "narrows")]
+
+
+def minus(c: Clause) -> Found:
+    """Reads "A minus B at step 40 is 5 points"."""
+    if c.words != ["MINUS"] or len(c.groups) != 2 or c.negation:
+        return None
+    group, other, where = group_of(c.groups[0]), group_of(c.groups[1]), c.place()
+    amount = c.amounts[0] if len(c.amounts) == 1 else _amount_after_relation(c)
+    if group is None or other is None or where is None or amount is None or not where.is_point:
+        return []
+    relation = "below" if amount.value < 0 else "above"
+    return [Claim("level", group, where, relation, other=other, amount=replace(amount, value=abs(amount.value)))]
+
+
+def crossing(c: Clause) -> Found:
+    """Reads "A overtakes B after step 40", "the lines never cross"."""
+    words = [w for w in c.words if w in ("OVERTAKES", "CATCHES", "CROSSES", "MEETS")]
+    if len(words) != 1 or not c.groups or set(c.words) - {*words, "SAME", "BEST", "RISES"}:
+        return None
+    where = c.place()
+    groups = [g for token in c.groups if (g := group_of(token)) is not None and not token.is_possessive]
+    if where is None or not groups:
+        return []
+    if words[0] in ("CROSSES", "MEETS"):
+        return _meeting(c, groups, where)
+    group = groups[0]
+    rest = tuple(name for name in c.context.names if name not in group.names)
+    other = groups[1] if len(groups) > 1 else Group(rest) if len(rest) == 1 else None
+    if other is None:
+        is_lead = words[0] == "OVERTAKES" and where.is_point and len(groups) == 1 and not c.negation
+        return [Claim("takes_lead", group, where, "best")] if is_lead else []
+    if c.negation:
+        every = Window(None, None, open_low=True, every=True)
+        return [Claim("level", group, every, "worse", other=other, is_weak=True)] if where == WHOLE or where.every else []
+    by = where.is_point and c.says("by|has|had|have|already")
+    if words[0] == "CATCHES":
+        is_place = where.anchor == "end" or by
+        return [Claim("level", group, where, "better", other=other, is_weak=True)] if is_place else []
+    relation = "above" if c.says("longer|higher") else "better"
+    return [Claim("cross", group, where, relation, other=other, manner="by" if by else "")]
+
+
+def _meeting(c: Clause, groups: list[Group], where: Window) -> list[Claim]:
+    names = tuple(dict.fromkeys(name for group in groups for name in group.names))
+    if len(names) != 2:
+        return []
+    number = (
+        1.0 if c.says("once|one crossing|single") else 2.0 if c.says("twice") or any(a.value == 2 for a in c.amounts) else None
+    )
+    return [Claim("crossing", Group(names), where, number=number, negated=bool(c.negation))]

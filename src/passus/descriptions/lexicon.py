@@ -1,0 +1,224 @@
+"""The words of a claim, reduced to few: "finishes ahead of" becomes "END BETTER"."""
+
+import re
+
+RULES: tuple[tuple[str, str], ...] = (
+    # Fixed phrases before single words.
+    (r"\b(?:lower|less|shorter) is better\b|\bat (?:least|most)\b(?! «)", " "),
+    (
+        r"\b(?:without|with no) (?:a single |any )?(?:interruption|drop|dip|decline|setback|fall|exception"
+        r"|reversal)s?\b", " MONO "),
+    (
+        r"\b(?:in|over|with|at|from) (?:every|each) (?:single |further )?(?:interval|row|reading|evaluation|doubling"
+        r"|increase|epoch|step|checkpoint|eval|point|hour|update|iteration"
+        r"|half-epoch)(?: of (?:the )?\w+)?(?: to (?:the )?next(?: one)?)?\b(?! (?:later|after|where|from|up))", " MONO "),
+    (
+        r"\bfrom (?:one|each|every) \w+ to the (?:next|other)(?: one)?\b|\bbetween (?:any two )?(?:neighbou?ring"
+        r"|adjacent|consecutive|successive) (?:points?|checkpoints?|evaluations?|evals?|markers?|readings?|rows?"
+        r"|entries|steps?|epochs?)\b|\bfrom (\w+) to \1\b", " MONO "),
+    (r"\b(?:goes|went|belongs) to (?=«S)", " BEST "),
+    (r"\b(?:made|makes?|making) (?:it|«I\d+») to\b", " REACHES "),
+    (r"\bpasses from below to above(?: that of)?\b", " OVERTAKES "),
+    (r"\bnever leaves the (?:region|area|band|zone)\b", " is "),
+    (r"\bworse than the one before\b", " WORSENS MONO "),
+    (r"\bbetter than the one before\b", " IMPROVES MONO "),
+    (r"\bmonoton\w+\b|\bsteadily\b(?= up| down)|\bconsecutive\w*\b", " MONO "),
+    (
+        r"\bnever (?:once |ever )?(?:goes|went|go|moves?|slips?|steps?) (?:down|back(?:wards?)?)\b"
+        r"|\bnever (?:once )?(?:drops?|falls?|declines?|dips?|decreases?|loses? ground|regresses)\b(?! (?:below|under"
+        r"|behind|to|back|more|by))", " RISES MONO "),
+    (r"\bnever (?:once |ever )?(?:rises?|increases?|climbs?|goes up|recovers?)\b(?! (?:above|over|past|to))", " FALLS MONO "),
+    (r"\bnever (?:have|has|had) a bad \S+", " RISES MONO "),
+    (r"\bwent backwards?\b|\bgoes backwards?\b", " WORSENS "),
+    (r"\b(?:has|have|had) (?:given|gives?) (?:up|back) everything(?: \S+ (?:had )?gained)?\b", " BACKTOSTART "),
+    (
+        r"\bgoes up and down\b|\bup and down\b|\bzigzags?\b|\boscillat\w+|\bfluctuat\w+|\bwobbl\w+|\bjagged\b"
+        r"|\berratic(?:ally)?\b|\bvolatile\b|\bnois(?:y|ier)\b", " NOISY "),
+    (
+        r"\b(?:is|are|was|were|looks?|runs?|stays?)? ?(?:smooth|smoother|steadier|more stable|less noisy|less volatile"
+        r"|more steady)\b", " STEADY "),
+    (
+        r"\bmakes? no (?:more |further )?progress\b|\b(?:has|have|had) stopped (?:improving|rising|growing|learning)\b"
+        r"|\bstops? (?:improving|rising|growing|learning)\b|\bno longer (?:improves?|rises?|changes?)\b"
+        r"|\bdoes not (?:improve|change|rise)(?: any)?(?: more| further)?\b(?! by| «D)|\bbuys? (?:\S+ )?nothing\b"
+        r"|\bshows? no (?:further )?improvement\b", " FLAT "),
+    (r"\bno (?=(?:\w+ )?(?:decline|drop|dip|fall|increase|rise|improvement|regression|decrease|gain|setback)s?\b)", " NOT "),
+    (r"\bfar from (?:saturated|flat)\b", " "),
+    (
+        r"\bnot saturated\b|\bis still (?:improving|rising|growing|climbing)\b|\bstill (?:improving|rising|growing"
+        r"|climbing)\b", " RISES "),
+    (
+        r"\bkeeps? (?:on )?(?:improving|rising|growing|climbing|increasing)\b|\bcontinues? (?:to (?:improve|rise|grow"
+        r"|climb|increase)|improving|rising|growing|climbing)\b", " RISES MONO "),
+    (
+        r"\bkeeps? (?:on )?(?:falling|declining|dropping|decreasing|shrinking)\b|\bcontinues? (?:to (?:fall|decline"
+        r"|drop|decrease)|falling|declining)\b", " FALLS MONO "),
+    (r"\bgets? (?:shorter|smaller|lower)\b|\bbecomes? (?:shorter|smaller|lower)\b", " FALLS "),
+    (r"\bgets? (?:longer|larger|higher|bigger)\b|\bbecomes? (?:longer|larger|higher|bigger)\b(?! than)", " RISES "),
+    (r"\bgets? (?:better)\b|\bbecomes? better\b", " IMPROVES "),
+    (r"\bgets? worse\b|\bbecomes? worse\b", " WORSENS "),
+    (
+        r"\b(?:the )?(?:narrowest|smallest|tightest|shortest) (?:error bars?"
+        r"|bands?|intervals?|standard deviations?)\b",
+        " LOWSPREAD ",
+    ),
+    (
+        r"\b(?:the )?(?:widest|largest|broadest|longest) (?:error bars?"
+        r"|bands?|intervals?|standard deviations?)\b",
+        " HIGHSPREAD ",
+    ),
+    (r"\b(?:the )?(?:error bars|bands|intervals)\b(?: (?:of|for)\b)?", " BARS "),
+    (r"\boverlap(?:s|ped)?\b", " OVERLAPS "),
+    (
+        r"\b(?:than |from )?(?:the |«O\d+» )?(?:base model|SFT checkpoint|initial (?:checkpoint|value|accuracy|score"
+        r"|reward|loss|entropy|length|level|one|point|\w+ accuracy)|starting (?:point|value|level)|first (?:value"
+        r"|reading|one|checkpoint)|(?:value|level|one) (?:with|at|from) which)\b", " START "),
+    (r"\bg(?:ives?|ave|iven|iving) back\b", " FALLS FROMPEAK "),
+    (r"\bafter (?:the|an|its) initial (?:rise|climb|increase|jump|ramp(?:-up)?|phase)\b", " "),
+    # Crossing.
+    (
+        r"\b(?:has |have |had )?(?:already |just )?(?:overtak\w+|overtook|surpassed|pull\w* (?:past|ahead of|away from)"
+        r"|mov\w+ past|slip\w* past|(?:goes|gone|go|went|going) past|pass(?:es|ed)?(?= (?:«S\d+»|«I\d+»))"
+        r"|left (?:«I\d+»|«S\d+») behind|leap\w* over|edg\w+ (?:past|ahead of)|tak\w+ over(?: from)?"
+        r"|took over(?: from)?|(?:becomes?|became) (?:longer|higher|better|larger) than|climb\w* (?:past"
+        r"|above)(?= (?:«S\d+»|«I\d+»))|ris\w+ above(?= (?:«S\d+»|«I\d+»)))", " OVERTAKES "),
+    (
+        r"\b(?:swap\w*|switch\w*|trad\w+|exchang\w+|revers\w+) (?:places|positions|order|the lead)\b|\bcross(?:es|ed"
+        r"|ing)?\b(?! over)?(?: over)?(?: each other)?|\bintersect\w*\b|\bcrossover\b", " CROSSES "),
+    (
+        r"\bcatch(?:es)? up(?: with| to)?\b|\bcaught up(?: with| to)?\b|\bdraws? level(?: with)?\b"
+        r"|\bdrew level(?: with)?\b|\bclos(?:es?|ed) the gap(?: to| with)?\b", " CATCHES "),
+    (r"\bmeets?\b(?: each other)?", " MEETS "),
+    (r"\bfalls? back to\b|\bdrops? to\b(?= (?:RANK|second|third|last|fourth))", " is "),
+    # Places in the ranking.
+    (
+        r"\b(?:in |at |takes? |took |into )?(?:the )?(?:first place|number one|top spot|top position|pole position)\b"
+        r"|\btakes? the (?:crown|lead)\b|\bis (?:the leader|in the lead|in front|on top|first)\b(?! of)|\bcomes? (?:out"
+        r"|in) first\b|\bwins (?:first|on top)\b|\bholds? first place\b|\b(?:the )?leader\b"
+        r"|\bnatural favourite\b", " BEST "),
+    (
+        r"\bdead last\b|\b(?:in |at )?(?:the )?last place\b|\b(?:is|comes?(?: in)?|came(?: in)?|finishes|ends|was"
+        r"|ranks) last\b|\brock bottom\b|\bat the bottom\b(?! of the (?:page|post|figure|chart))|\btrails? the (?:pack"
+        r"|field)\b", " WORST "),
+    (
+        r"\b(?:in |at |takes? |to |the )*(?:the )?(?P<nth>second|third|fourth|fifth)[- ](?:place|best|position|rank"
+        r"|highest)\b|\b(?:is|comes?(?: in)?|came(?: in)?|finishes|ends|was|ranks) (?P<nth2>second|third|fourth"
+        r"|fifth)\b(?! (?:to|half))", " RANK "),
+    # Extremes.
+    (
+        r"\b(?:peaks?|peaked|peaking|tops? out|topped out|max(?:es|ed)? out|culminates?|reach(?:es|ed)? (?:«O\d+»|a"
+        r"|the) (?:overall )?(?:maximum|peak|best|highest(?: \w+)?|top(?: \w+)?|high point|largest value)"
+        r"|has «O\d+» (?:maximum|peak|best \w+)|(?:is|was) at «O\d+» (?:best|peak|highest|maximum)|hits? (?:a"
+        r"|«O\d+») (?:peak|high|maximum))\b", " PEAKS "),
+    (
+        r"\b(?:bottoms? out|bottomed out|reach(?:es|ed)? (?:«O\d+»|a|the) (?:minimum|lowest(?: \w+)?|trough|low)"
+        r"|has «O\d+» (?:minimum|lowest \w+)|(?:is|was) at «O\d+» (?:worst|lowest|minimum)|hits? (?:a|«O\d+») (?:low"
+        r"|trough|minimum))\b", " TROUGHS "),
+    # Relations.
+    (
+        r"\b(?:more than |less than )?(?:in front of|ahead of|ahead|in front|out in front|outperform\w*|beats?|beat"
+        r"|outscor\w*|lead(?:s|ing)?(?= (?:«S\d+»|«I\d+»|the|all|every|both|«B))|led(?= )|dominat\w*|outpac\w*"
+        r"|superior to|clear of|more accurate(?: than)?|better(?: than)?|stronger(?: than)?|has the (?:upper hand"
+        r"|edge) over|wins against|does better than|fares better than)\b", " BETTER "),
+    (
+        r"\b(?:behind|trails?|trailing|lags?(?: behind)?|underperform\w*|inferior to|loses? to|less accurate(?: than)?"
+        r"|worse(?: than)?|weaker(?: than)?|falls? short of|short of(?= «S))\b", " WORSE "),
+    (
+        r"\b(?:above|exceed(?:s|ing|ed)?|surpass(?:es|ing)?|higher(?: \w+)? than|greater(?: \w+)? than"
+        r"|larger(?: \w+)? than|longer(?: \w+)? than|on top of|(?:a )?higher|longer|(?:rises? |goes? |gets? "
+        r"|makes? it )?past(?= «V)|(?:goes? |rises? |climbs? )?beyond(?= «V)|over(?= «V)|more than(?= «V)"
+        r"|tops(?= «[SV])|upwards of|taller than)\b", " ABOVE "),
+    (
+        r"\b(?:below|under|beneath|lower(?: \w+)? than|smaller(?: \w+)? than|shorter(?: \w+)? than|less than(?= «V)"
+        r"|(?:a )?lower|shorter|fewer(?= «V)|underneath)\b", " BELOW "),
+    (r"\b(?:highest|largest|greatest|maximum|maximal|longest|biggest|most)\b", " HIGHEST "),
+    (r"\b(?:lowest|smallest|minimum|minimal|shortest|least|fewest)\b", " LOWEST "),
+    (r"\b(?:best|strongest|wins?(?![- ]rate)|winner|topmost|tops|top|leads?(?= (?:on|in|at|«P|«X)|\W*$))\b", " BEST "),
+    (r"\b(?:worst|weakest|poorest)\b", " WORST "),
+    (r"\b(?:fastest|quickest)\b", " FASTEST "),
+    (r"\b(?:slowest)\b", " SLOWEST "),
+    (
+        r"\b(?:coincides?|identical|the same (?:\w+ )?(?:accuracy|value|score|reward|level|length|point|loss|start"
+        r"|starting point)|equal(?: length)?|a common (?:point|value|start)|level with|finish level|(?:are|is|start"
+        r"|starts|begin|finish|end) (?:level|equal|tied)|tied?|indistinguishable|cannot be told apart|on par(?: with)?"
+        r"|overlap)\b", " SAME "),
+    (r"\b(?:converg\w+|draw\w* closer together|come together|approach each other)\b", " CONVERGES "),
+    (r"\b(?:diverg\w+|fan\w* out|drift\w* apart|spread\w* out)\b", " DIVERGES "),
+    # Courses.
+    (r"\b(?:improv(?:es?|ed|ing|ement)|progress(?:es|ed)?|makes? progress)\b", " IMPROVES "),
+    (
+        r"\b(?:worsen(?:s|ed|ing)?|degrad(?:es?|ed|ing|ation)|regress(?:es"
+        r"|ed|ions?)?|deteriorat(?:es?|ed|ing|ion))\b",
+        " WORSENS ",
+    ),
+    (
+        r"\b(?:rises?|rising|rose|climb(?:s|ed|ing)?|increas(?:es?|ed|ing)|grow(?:s|ing|n|th)?|grew|goes up|going up"
+        r"|went up|(?:slopes?|goes|moves?|edges|creeps|trends?) up(?:wards?)?|ascend\w*|gain(?:s|ed|ing)?|jump(?:s|ed)?"
+        r"|shoots? up|shot up|upward|picks? up|picked up|moves up|won|slow riser|riser|adds?|makes? up)\b", " RISES "),
+    (
+        r"\b(?:falls?|falling|fell|fallen|declin(?:es?|ed|ing)|drop(?:s|ped|ping)?|decreas(?:es?|ed|ing)|goes down"
+        r"|went down|going down|descen\w+|sinks?|slides?|collaps(?:es?|ed)|crash(?:es|ed)?|dip(?:s|ped)?|los(?:es?|t"
+        r"|ing)|shrinks?|shrank|comes? down|bends? downwards?|unravels?|gives? (?:up|back)|given (?:up|back)"
+        r"|throws? away|burnt|burns?|burned|turns? down|dies|moves? down|slips?|heads? down|tails? off|costs?)\b", " FALLS "),
+    (
+        r"\b(?:flat(?:tens?(?: out| off)?)?|(?:levels?|levell?ed|levell?ing) (?:off|out)|plateaus?|plateaued|reach(?:es"
+        r"|ed)? a plateau|stagnat\w+|saturat\w+|stable|constant|horizontal|unchanged|stays? put|stalls?|stalled"
+        r"|nearly horizontal|hover\w*|stabili[sz]\w+)\b", " FLAT "),
+    (r"\b(?:chang(?:es?|ed|ing)|mov(?:es?|ed|ing)|var(?:y|ies|ied))\b", " CHANGES "),
+    # Ends of a curve.
+    (
+        r"\b(?:ends?(?: up| off)?|ended|ending|finish(?:es|ed)?|terminates?|closes?|winds? up|lands?|concludes?"
+        r"|final(?:ly)?|last)\b", " END "),
+    (
+        r"\b(?:starts?(?: off| out)?|started|starting|begins?|began|begun|opens?|leaves? from|initial(?:ly)?"
+        r"|leave from)\b", " START "),
+    (r"\b(?:apart|separates?|from each other|from one another)\b", " APART "),
+    (r"\b(?:gap|distance|difference|margin|advantage|lead|separation)\b", " GAP "),
+    (r"\b(?:narrows?|narrowed|shrinks?|closes|closing)\b", " NARROWS "),
+    (r"\b(?:widens?|widened|opens up)\b", " WIDENS "),
+    (r"\bminus\b", " MINUS "),
+    (r"\b(?:order(?:ing)?|ranking|ranked|sequence)\b", " ORDER "),
+    (r"\b(?:reverse|inverted|inverse|opposite|flipped)\b", " REVERSE "),
+    (r"\b(?:never|not once|at no (?:point|time))\b", " NEVER "),
+    (r"\b(?:not|no longer|doesn't|does not|do not|don't|isn't|is not|cannot|nor|fails? to|hardly|without ever)\b", " NOT "),
+    (r"\b(?:only|sole|solely)\b", " ONLY "),
+    (r"\bwithin\b", " WITHIN "),
+    (r"\b(?:reach(?:es|ed|ing)?|hits?|attains?|arrives? at|gets? to|touch(?:es)?)\b", " REACHES "),
+    (
+        r"\b(?:stays?|remains?|sits?|lies|lie|stands?|holds?|keeps?|is|are|was|were|be|been|being|has|have|had|does|do"
+        r"|did|'s|'re|seems?|appears?|looks?|runs?|gets?|got|goes|comes?|came|becomes?|shows?|exhibits?|displays?"
+        r"|performs?|gives?|produces?|writes?|needs?|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?|posts?)\b", " is "),
+)  # fmt: skip
+FILLERS = re.compile(
+    r"\b(?:also|still|even|already|nevertheless|nonetheless|however|moreover|furthermore|thus|clearly|indeed|actually"
+    r"|again|then|now|meanwhile|in fact|of course|in turn|on the other hand"
+    r"|by contrast|in contrast|for its part|as a consequence|as a result|therefore|interestingly|notably|again|simply"
+    r"|just|really|quite|rather|somewhat|slightly|well|considerably|significantly|clearly"
+    r"|rapidly|quickly|slowly|sharply|gradually|steadily|substantially|markedly|dramatically|marginally|comfortably"
+    r"|easily|visibly|noticeably|slight|sharp|steep|gradual|significant|substantial"
+    r"|far|much|by far|funny enough|so|and|yes|lol|tbf|hm|ok|yeah|but|although|though|while|whereas|yet|because|since|a"
+    r"|an|the|its own|own|overall|roughly|about|approximately|almost|nearly|essentially|practically"
+    r"|(?:one )?of (?:all )?(?:two|three|four|five|six|seven|eight)|sadly|firstly|secondly|thirdly|first,|second,"
+    r"|third,|in summary|moreover|in turn|completely|a bit|bit|largely|yes,|no doubt"
+    r"|of (?:each|one) (?:an)?other|true,|hm,|right,|at once"
+    r"|that|which|who|there|here|too|right|somewhere|once|ever|as|both|of course|despite|in spite of|on average"
+    r"|eventually|basically|mostly|largely|only slightly|by comparison|for example|instead|in particular|later|early on"
+    r"|at that point|to|again)\b",
+    re.I,
+)
+
+
+def canonical(text: str) -> str:
+    """Returns the text with its words reduced. Tokens of marked parts stay as they are."""
+    text = re.sub(r"\s+", " ", re.sub(r"(?<=»)'s?\b", "", text))
+    for pattern, token in RULES:
+        text = re.sub(pattern, _rank if token == " RANK " else token, text, flags=re.I)
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _rank(match: re.Match[str]) -> str:
+    return f" RANK{ {'second': 2, 'third': 3, 'fourth': 4, 'fifth': 5}[(match['nth'] or match['nth2']).lower()] } "
+
+
+def without_fillers(text: str) -> str:
+    return re.sub(r"\s+", " ", FILLERS.sub(" ", text)).strip(" ,.;:!-")

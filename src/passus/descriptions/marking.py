@@ -1,0 +1,428 @@
+"""A sentence with its parts marked: series, panels, places, amounts and values become tokens such as «S0».
+
+The words that remain are few, so that the frames of `claim_parser` can be short.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from passus.descriptions.axes import Axes
+from passus.descriptions.claims import END, START, WHOLE, Amount, Window
+from passus.descriptions.numbers import ORDINALS, PARTS, WORDS, Number
+from passus.descriptions.pairing import PlaceLists, items_in
+
+TOKEN = re.compile(r"«([A-Z])(\d+)»")
+S, X, V, D, R, P = (rf"«{letter}\d+»" for letter in "SXVDRP")
+SENSES = (
+    ("at least", r"at least|no less than|not less than|no fewer than|a minimum of|as much as(?= \S+ (?:points|more))"),
+    ("at most", r"at most|no more than|not more than|up to|as much as|at the most|a maximum of|never more than"),
+    ("more",
+        r"(?:well |far |much |slightly |a little |a bit |considerably )?(?:more than|over|above|greater than"
+        r"|larger than|in excess of|upwards of)|beyond"),
+    ("less",
+        r"(?:well |far |much |slightly |a little |a bit |considerably )?(?:less than|fewer than|under|below"
+        r"|smaller than)|not even|barely"),
+    ("nearly", r"nearly|almost|close to|just under|not quite|practically"),
+    ("exactly", r"exactly|precisely"),
+    ("about",
+        r"about|around|approximately|approx\.?|roughly|some|circa|ca\.?|~|only|just|a mere|a good|a full|another"
+        r"|further|a further|still|an? "),
+)  # fmt: skip
+SENSE = re.compile(
+    r"(?:\b(?:by|of)\s+)?(?:"
+    + "|".join(rf"(?P<{name.replace(' ', '_')}>(?<![\w])(?:{words}))" for name, words in SENSES)
+    + r")\s*$",
+    re.I,
+)
+FRACTION = re.compile(
+    r"\b(?:(?P<count>a|an|one|two|three|four|five|six|seven|eight|nine)[- ])?(?P<part>half|halves|thirds?|quarters?"
+    r"|fourths?|fifths?|sixths?"
+    r"|sevenths?|eighths?|tenths?)\b(?= (?:of|its|the)\b)",
+    re.I,
+)
+MULTIPLES = {
+    "doubl": 2, "tripl": 3, "trebl": 3, "quadrupl": 4, "quintupl": 5, "halv": 0.5,
+}  # fmt: skip
+TIMES = {"twice": 2, "thrice": 3, "double": 2, "triple": 3, "half": 0.5}
+
+
+@dataclass
+class Marked:
+    """A sentence whose parts are tokens."""
+
+    text: str
+    parts: list[Any] = field(default_factory=list)
+
+    def put(self, kind: str, part: Any) -> str:
+        self.parts.append(part)
+        return f"«{kind}{len(self.parts) - 1}»"
+
+    def get(self, token: str) -> Any:
+        match = TOKEN.fullmatch(token)
+        return self.parts[int(match[2])] if match else None
+
+    def replace(self, pattern: str, kind: str, make: Callable[[re.Match[str]], Any]) -> None:
+        """Replaces what a pattern finds by tokens. A part of None leaves the text as it is."""
+
+        def put(match: re.Match[str]) -> str:
+            part = make(match)
+            return match[0] if part is None else self.put(kind, part)
+
+        self.text = re.sub(pattern, put, self.text, flags=re.I)
+
+
+@dataclass(frozen=True)
+class MarkedValue:
+    number: Number
+    is_length: bool = False
+
+
+def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
+    """Marks places, amounts and values."""
+    text = marked.text
+    for item in reversed(items_in(text, axes, lists)):
+        number = item.number
+        if item.word:
+            continue
+        is_glued = number.unit_end == number.end + len(number.unit)
+        has_unit = _is_unit(number, axes) and (item.role != "x" or is_glued)  # the noun of a place is read with its words
+        start, end = number.start, number.unit_end if has_unit else number.end
+        before, after = text[:start], text[end:]
+        if item.role == "x":
+            begin, stop, window = _window(before, after, number, axes)
+            text = before[:begin] + marked.put("X", window) + after[stop:]
+            continue
+        if number.unit == "times" and not re.match(
+            r"\W*(?:as|the|that|more|larger|higher|longer|its|of|over|what|«[SIO]|smaller|lower)", after, re.I
+        ):
+            continue
+        if number.unit == "times":
+            begin, sense = _sense(before)
+            text = before[:begin] + marked.put("R", Amount(number.value, sense, "ratio")) + after
+            continue
+        if number.in_words and number.unit not in ("points", "point", "percent", "%", "pp", "nats", "problems", "tokens"):
+            continue
+        if _is_amount(number, item.role, before, after):
+            begin, sense = _sense(before)
+            after = re.sub(r"^\s+of (?=its|their)", " ", after) if number.unit == "%" else after
+            after = re.sub(r"^\s+(?:nats|problems|perplexity points?|perplexity)\b", "", after)
+            kind = "range" if number.is_range else "difference"
+            is_relative = number.unit == "%" and re.match(
+                r"\s+(?:longer|shorter|higher|lower|more|less|better|worse|fewer|larger|smaller)\b", after
+            )
+            is_share = number.unit == "%" and not is_relative
+            if is_relative:
+                text = before[:begin] + marked.put("D", Amount(number.low / 100, sense, "relative", number.digits)) + after
+                continue
+            amount = Amount(
+                number.low / 100 if is_share else number.low,
+                sense,
+                "share" if is_share else kind,
+                number.digits,
+                number.unit in ("points", "point", "pp"),
+            )
+            if number.is_range:
+                text = text[:start] + marked.put("V", MarkedValue(number, item.role == "length")) + after
+                continue
+            text = before[:begin] + marked.put("D", amount) + after
+            continue
+        text = before + marked.put("V", MarkedValue(number, item.role == "length")) + after
+    marked.text = text
+
+
+def _is_unit(number: Number, axes: Axes) -> bool:
+    return number.unit in (
+        "%",
+        "points",
+        "point",
+        "pp",
+        "pts",
+        "times",
+        "h",
+        "tok",
+        "tokens",
+        "/",
+        "nats",
+        "problems",
+        "token",
+    ) or (axes.is_x_noun(number.unit))
+
+
+def _is_amount(number: Number, role: str, before: str, after: str) -> bool:
+    if number.unit == "%" and re.match(
+        r"\s+(?:of (?:its|the|their)|longer|shorter|higher|lower|more|less|better|worse|fewer|larger|smaller)\b", after
+    ):
+        return True
+    if number.unit in ("points", "point", "pp", "pts"):
+        return True
+    if re.match(
+        r"\s+(?:\w+ )?(?:apart|more|less|higher|lower|above|below|ahead|behind|longer|shorter|better|worse"
+        r"|of (?:improvement|gain)|clear of|in front|short of)\b",
+        after, re.I,
+    ):  # fmt: skip
+        return True
+    if number.signed and before and not before.endswith(("-",)) and role == "other":
+        return True
+    return bool(
+        re.search(
+            r"\b(?:by|gains?|gained|gaining|loses?|lost|losing|drops? of|drop|fall of|rise of|gap (?:of|is|amounts to"
+            r"|was)|(?:difference|distance|lead|advantage|margin|improvement|"
+            r"increase|decrease|decline|change|deficit|edge)(?: between [^.;]{1,60})?(?: of| is| was| amounts to|:)?"
+            r"|won|costs?|apart by|adds?|within|amounts to|drop, of|another|give[sn]? (?:up|back)|picks? up|still)\s+"
+            r"(?:another |only |about |around |approx\.? |approximately |roughly |nearly |almost |more than |less than "
+            r"|at least |at most |no more than |as much as |a full |over |some |just |still )*$",
+            before, re.I,
+        )
+    )  # fmt: skip
+
+
+def _sense(before: str) -> tuple[int, str]:
+    """Returns where the words begin that say how an amount is meant, and what they say."""
+    match = SENSE.search(before)
+    if not match:
+        by = re.search(r"\bby\s+$", before, re.I)
+        return (by.start() if by else len(before)), "about"
+    name = next(name for name, _ in SENSES if match[name.replace(" ", "_")])
+    start = match.start()
+    more = SENSE.search(before[:start])
+    if more and name == "about":
+        name = next(other for other, _ in SENSES if more[other.replace(" ", "_")])
+        start = more.start()
+    by = re.search(r"\bby\s+$", before[:start], re.I)
+    return (by.start() if by else start), name
+
+
+PREPOSITION = re.compile(
+    r"(?:\b(?P<word>at|by|around|near|after|from|since|until|till|up to|before|between|during|past|over|in|with|on"
+    r"|within|through|beyond|once|for|as of|starting at|starting from|"
+    r"right up to|only until|to|between the|past the)\s+)?(?:the\s+)?(?:very\s+)?(?:about |around |approximately "
+    r"|roughly |~|close to |near )?$",
+    re.I,
+)
+
+
+def _window(before: str, after: str, number: Number, axes: Axes) -> tuple[int, int, Any]:
+    """Returns where the words of a place begin and end, and the part of the x-axis that they name."""
+    noun_first = re.search(rf"{axes.x_words}\s*#?\s*(?:~|about |around )?$", before, re.I)
+    head = before[: noun_first.start()] if noun_first else before
+    stretch = re.search(r"(?:\b(?:over|in|during|for|within)\s+)?\bthe\s+(last|final|first|next|following)\s*$", head, re.I)
+    if stretch and stretch[1].lower() == "first" and re.search(r"\bafter\s+the\s+first\s*$", head, re.I) and not noun_first:
+        noun = re.match(rf"\s?{axes.x_words}\b", after, re.I)
+        start = re.search(r"\bafter\s+the\s+first\s*$", head, re.I)
+        assert start is not None
+        return (
+            start.start(),
+            noun.end() if noun else 0,
+            Window((axes.x.low or 0.0) + number.low, (axes.x.low or 0.0) + number.low),
+        )
+    if stretch and not number.is_range and not noun_first:
+        noun = re.match(rf"\s?{axes.x_words}\b", after, re.I)
+        word, size = stretch[1].lower(), number.low
+        window: Any = (
+            Window(last=size)
+            if word in ("last", "final")
+            else Window(None, (axes.x.low or 0.0) + size)
+            if word == "first"
+            else ("next", size)
+        )
+        return stretch.start(), noun.end() if noun else 0, window
+    follow = re.match(rf"\s?{axes.x_words} (?:which|that) follow(?:s|ed)?|\s?{axes.x_words} later\b", after, re.I)
+    if follow and not noun_first:
+        lead = re.search(r"(?:\b(?:over|in|during|for|within)\s+)?(?:\bthe\s+)?$", head, re.I)
+        return lead.start() if lead else len(head), follow.end(), ("next", number.low)
+    match = PREPOSITION.search(head)
+    assert match is not None
+    word = (match["word"] or "").lower()
+    stop = 0
+    noun_last = re.match(rf"\s?(?:{axes.x_words}|h|hrs?|hours?)\b", after, re.I)
+    if noun_last and not noun_first:
+        stop = noun_last.end()
+    if mark := re.match(r"\s+(?:mark|evaluation|checkpoint|point)\b", after[stop:], re.I):
+        stop += mark.end()
+    goes_on = re.match(r"\s+(?:on\b(?! [A-Z«])|onwards?\b|and (?:beyond|later)\b)", after[stop:], re.I)
+    if goes_on:
+        stop += goes_on.end()
+    begin = match.start() if word else (noun_first.start() if noun_first else len(before))
+    begin = min(begin, noun_first.start()) if noun_first else begin
+    low, high = number.low, number.high
+    if number.is_range:
+        return begin, stop, Window(low, None if number.joint == "on" else high)
+    if goes_on or word in ("from", "since", "starting at", "starting from", "as of", "once"):
+        return begin, stop, Window(low, None)
+    if word in ("until", "till", "up to", "through", "right up to", "only until", "to"):
+        return begin, stop, Window(None, low)
+    if word == "before":
+        return begin, stop, Window(None, low, open_high=True)
+    if word in ("after", "past", "beyond") and noun_first:
+        return begin, stop, Window(low, None, open_low=True)
+    if word in ("over", "during", "within", "for", "in") and noun_last and not noun_first:
+        return begin, stop, Window(None, low)
+    return begin, stop, Window(low, low, after=word == "after")
+
+
+def mark_words(marked: Marked, axes: Axes) -> None:
+    """Marks places, amounts and multiples that are given in words."""
+    nouns = (
+        rf"(?:{axes.x_words}(?: counts?| numbers?| budgets?)?|checkpoints?|evaluations?|evals?|readings?|points?"
+        rf"|markers?|rows?|columns?|entries|intervals?|measurements?)"
+    )
+    count = rf"(?:\d+|{'|'.join(WORDS)})"
+    put = marked.replace
+    training = (
+        r"(?: of (?:the )?(?:training|run|runs|chart|plot|axis|figure|period|curve|experiment|plotted range"
+        r"|plotted steps|table))?"
+    )
+    put(
+        rf"\b(?:at|by|in|towards?|until|to|till|up to)? ?(?:the )?(?:very )?(?:end|finish"
+        rf"|conclusion){training}\b(?! (?:of|point))|\bby the time the (?:run|job|training) (?:is over|ends)|\b(?:at|by"
+        rf"|in) the (?:very )?(?:right (?:edge|end)|last|final) ?{nouns}?(?: of the (?:axis|chart))?\b(?! (?:two|three"
+        rf"|\d))|\bin the end\b|\bultimately\b|\bfinally\b|\bwhen training (?:ends|stops)\b",
+        "X", lambda m: "until end" if re.match(r"(?:until|to|till|up to)", m[0], re.I) else END)  # fmt: skip
+    put(
+        rf"\b(?:at|in|from) (?:the )?(?:very |common )?(?:start|beginning|outset|first {nouns}|initiali[sz]ation"
+        rf"|onset){training}\b|\bbefore (?:any )?training\b|\binitially\b|\bat first sight\b|\bto begin with\b"
+        rf"|\bat initiali[sz]ation\b|\bsince the (?:beginning|start)\b",
+        "X", lambda m: START if not m[0].lower().startswith("since") else WHOLE)  # fmt: skip
+    put(
+        rf"\b(?:at|in|on) (?:every|each)(?: single)?(?: \w+)? (?:later|subsequent|following) {nouns}\b|\b(?:at"
+        rf"|in) (?:every|each)(?: single)?(?: \w+)? {nouns} after (?:the (?:start|first|common start)|initiali[sz]ation"
+        rf"|that|«X\d+»)|\b(?:at|in) (?:every|each)(?: single)?(?: \w+)? {nouns} «X\d+»"
+        rf"|\bafter the (?:common )?start\b(?!,)|\bfrom then on\b|\bfrom there on\b|\bever after\b|\bafterwards?\b"
+        rf"|\bafter that\b|\bthereafter\b|\bsubsequently\b|\bever since\b|\bsince\b(?=\W*(?:$|and\b))|\b(?:for |in "
+        rf"|over |during )?the (?:rest|remainder)(?: of the (?:chart|run|training|axis|experiment))?\b"
+        rf"|\bfrom that point on\b|\bsince then\b|\blater on\b",
+        "X", _later(marked))  # fmt: skip
+    put(
+        rf"\b(?:at|in|on|over|for|across) (?:every|each|all|any)(?: (?:single|one|of the|the|{count}|marked|recorded"
+        rf"|listed|neighbouring|plotted))* (?:\w+ )?{nouns}\b|\b(?:throughout|always|consistently|at all times"
+        rf"|all along|at every turn)\b(?: (?:the )?(?:entire |whole )?(?:training|run|chart|process|period))?(?: run)?"
+        rf"|\b(?:over|for|during|across) the (?:whole|entire|full)(?: \w+)?\b|\bthe (?:whole|entire) (?:time|way|run)\b"
+        rf"|\bover the course of (?:the )?(?:training|run)\b|\bfrom (?:the )?(?:start|first) to (?:the )?(?:finish|end"
+        rf"|last)(?: {nouns})?\b|\banywhere(?: in the (?:sweep|figure|chart))?\b|\bat (?:any|some) (?:point|time|stage"
+        rf"|evaluation)\b|\b(?:along|on) the way(?: there)?\b|\bof the (?:whole|entire) (?:experiment|chart|figure"
+        rf"|sweep|run|table|study|plot)\b|\banywhere(?: in the (?:chart|figure|table|plot))?\b|\bso far\b"
+        rf"|\bbetween the first and the last {nouns}\b|\bon the whole (?:card|chart|plot)\b|\boverall\b|\bin total\b"
+        rf"|\bover the run\b|\bfrom «X\d+» to «X\d+»",
+        "X", _whole(marked))  # fmt: skip
+    put(
+        rf"\b(?P<word>at|in|on|after|by|since|for"
+        rf"|during)? ?(?:the )?(?P<nth>{'|'.join(ORDINALS)}) (?:{axes.x_words})\b(?! (?:where|that))",
+        "X",
+        _nth_place,
+    )
+    put(
+        rf"\b(?:at|in|on|after|by|since|for|during)? ?(?:the )?(?P<nth>{'|'.join(ORDINALS)}) {nouns}\b",
+        "X",
+        lambda m: Window(nth=ORDINALS[m["nth"].lower()]),
+    )
+    put(
+        rf"\b(?:at|in|on|over|for|during)? ?(?:the )?(?P<side>first|last|final) (?P<n>{count}) (?P<noun>{nouns}"
+        rf"|hundred (?:{axes.x_words}))\b",
+        "X",
+        _first_or_last(axes),
+    )
+    put(
+        r"\b(?:in|during|over|for) (?:the )?(?:second|latter|last) half(?: of (?:the )?(?:training|run|chart))?",
+        "X",
+        lambda m: Window(half=1),
+    )
+    put(
+        r"\b(?:in|during|over|for) (?:the )?first half(?: of (?:the )?(?:training|run|chart))?",
+        "X",
+        lambda m: Window(half=-1),
+    )
+    put(r"\b(?:over |in |during |for )?the (?:last|final|same) decade(?: of \w+)?", "X", lambda m: Window(decade=1))
+    put(r"\b(?:over |in |during |for )?the first decade(?: of \w+)?", "X", lambda m: Window(decade=-1))
+    mark_multiples(marked)
+
+
+def _nth_place(match: re.Match[str]) -> Window | None:
+    """Returns the place of "the second epoch"."""
+    n = float(ORDINALS[match["nth"].lower()])
+    if n == 1 and not match["word"]:
+        return None
+    return Window(n - 1, n) if (match["word"] or "").lower() == "during" else Window(n, n)
+
+
+def _later(marked: Marked) -> Callable[[re.Match[str]], Any]:
+    def make(match: re.Match[str]) -> Any:
+        inner = TOKEN.search(match[0])
+        if inner:
+            window = marked.parts[int(inner[2])]
+            return Window(window.low, None, open_low=True, every=True) if isinstance(window, Window) else None
+        if re.search(r"start|initiali|first", match[0], re.I):
+            return Window(None, None, open_low=True, every=True, anchor="")
+        return "later" if not re.search(r"every|each", match[0], re.I) else "every later"
+
+    return make
+
+
+def _whole(marked: Marked) -> Callable[[re.Match[str]], Any]:
+    def make(match: re.Match[str]) -> Any:
+        inner = TOKEN.findall(match[0])
+        if len(inner) == 2:
+            a, b = (marked.parts[int(number)] for _, number in inner)
+            low = a.low if isinstance(a, Window) else None
+            high = b.high if isinstance(b, Window) else None
+            return Window(low, high)
+        every = bool(re.search(r"every|each|all|always|consistent|throughout|any|whole|entire", match[0], re.I))
+        if re.search(
+            r"anywhere|on the whole (?:card|chart|plot)|at any (?:point|time|evaluation|stage)|at some (?:point|time"
+            r"|stage)|along the way|on the way|of the (?:whole|entire)",
+            match[0],
+            re.I,
+        ):
+            return Window(anywhere=True)
+        return Window(every=every)
+
+    return make
+
+
+def _first_or_last(axes: Axes) -> Callable[[re.Match[str]], Any]:
+    def make(match: re.Match[str]) -> Any:
+        count = match["n"].lower()
+        n = WORDS[count] if count in WORDS else int(count)
+        is_first = match["side"].lower() == "first"
+        if match["noun"].lower().startswith("hundred"):
+            return Window(last=100.0 * n)
+        is_x = re.fullmatch(axes.x_words, match["noun"], re.I)
+        if is_x and n > 9:
+            return Window(None, float(n)) if is_first else Window(last=float(n))
+        return Window(first=n if is_first else -n, every=True)
+
+    return make
+
+
+def mark_multiples(marked: Marked) -> None:
+    """Marks "doubles", "twice", "four fifths of", "cut in half"."""
+    sense = (
+        r"(?P<sense>(?:more than|less than|at least|at most|nearly|almost|roughly|about|approximately|over|well under"
+        r"|well over|not even|around|just under) )?"
+    )
+
+    def amount(value: float, kind: str, words: str | None) -> Amount:
+        name = _sense((words or "").strip() + " ")[1] if words else "about"
+        if kind == "ratio" and value < 1:  # "at least halves": to a half or less
+            name = {"at least": "at most", "more": "less", "at most": "at least", "less": "more"}.get(name, name)
+        return Amount(value, name, kind)
+
+    def verb(match: re.Match[str]) -> Amount:
+        return amount(MULTIPLES[match["verb"].lower()], "ratio", match["sense"])
+
+    marked.replace(rf"\b{sense}(?P<verb>{'|'.join(MULTIPLES)})(?:e|es|ed|ing|e its|es its)?\b", "R", verb)
+    marked.replace(
+        rf"\b{sense}(?:cut|cuts|slashed?)(?: \S+){{0,3}}? (?:roughly |about )?(?:in|by) half\b",
+        "R",
+        lambda m: amount(0.5, "ratio", m["sense"]),
+    )
+    marked.replace(rf"\bby {sense}(?:a )?half\b", "F", lambda m: amount(0.5, "share", m["sense"]))
+    marked.replace(rf"\b{sense}(?P<word>twice|thrice)\b", "R", lambda m: amount(TIMES[m["word"].lower()], "ratio", m["sense"]))
+
+    def fraction(match: re.Match[str]) -> Amount:
+        part = PARTS[match["part"].lower().removesuffix("s").replace("halve", "half")]
+        count = WORDS.get((match["count"] or "one").lower(), 1)
+        return amount(count / part, "share", match["sense"])
+
+    marked.replace(rf"\b{sense}{FRACTION.pattern[2:]}", "F", fraction)

@@ -1,0 +1,225 @@
+"""What a number of a sentence stands for: a value, a length, a place on the x-axis, or nothing of these."""
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from passus.descriptions.axes import Axes, is_place
+from passus.descriptions.numbers import HEDGES, Number, numbers_in
+
+COUNTED = (
+    r"(?:models?|benchmarks?|charts?|panels?|series|lines?|curves?|entries|methods?|sizes?|tiers?|runs?|seeds?|items?|problems?"
+    r"|questions?|points in time|checkpoints?|evaluations?|evals?|readings?|rows?|columns?|intervals?|variants?|configurations?"
+    r"|GPUs?|nodes?|parameters?|plots?|figures?|settings?|mixtures?|recipes?|arms?|families|families|axes|decades?"
+    r"|ways?|others?"
+    r"|alternatives?|ablations?|policies|adapters?|languages?|authors?|annotators?|datasets?|tasks?|percentage|entries"
+    r"|markers?)"
+)
+CHANGE_BEFORE = re.compile(
+    rf"\b(?:by|(?:gain|gap|lead|drop|fall|rise|increase|decrease|improvement|decline|advantage|difference|deficit|margin"
+    rf"|distance|change|jump|climb|dip|growth|spread|edge|shortfall)s? (?:of|is|was)|within|no more than|less than|more than"
+    rf"|fewer than|gains?|gained|loses?|lost|gives? (?:up|back)|adds?|added|wins?|won|costs?)\s(?:another\s)?(?:{HEDGES})?$",
+    re.I,
+)
+THRESHOLD_BEFORE = re.compile(
+    rf"\b(?:above|below|beyond|past|over|under|exceed(?:s|ing|ed)?|surpass(?:es|ing|ed)?|beneath|than|threshold of|mark of"
+    rf"|never (?:reaches|hits|touches)|short of|crosses|crossing|breaks?|least|most|negative|limit of|ceiling of"
+    rf"|floor of)\s(?:the |a |an )?(?:\w+ of )?(?:{HEDGES})?$",
+    re.I,
+)
+START_WORD = (
+    r"(?:starts?(?: off| out)?|starting|started|begins?|beginning|began|opens?|initially|initial (?:value|accuracy"
+    r"|score|reward|loss)"
+    r"|leaves? the axis|first value|departs?|launches|at the (?:very )?(?:start|beginning|outset|origin)"
+    r"|before training|at initiali[sz]ation)"
+)
+END_WORD = (
+    r"(?:ends?(?: up| off)?|ending|ended|finish(?:es|ed|ing)?|final (?:value|accuracy|score|reward|loss)|lands?"
+    r"|terminates?|closes?"
+    r"|last value|winds up|settles at|concludes?|culminat\w+|at the (?:very )?end(?: of (?:the )?(?:training|run"
+    r"|chart))?|by the end"
+    r"(?: of (?:the )?(?:training|run))?|at the right (?:edge|end)|when (?:I|we) (?:killed|stopped) the (?:job|run))"
+)
+SEPARATOR = re.compile(
+    r"(?:\s|~|,|;|/|\||->|\u2192|=>|>|&|\band\b|\bthen\b|\bfinally\b|\bvia\b|\blastly\b|\bnext\b|%|\bpercent\b|\btokens?\b)*"
+)
+
+
+@dataclass(frozen=True)
+class NumberItem:
+    role: str
+    """x, value, length or other"""
+    number: Number
+    word: str = ""
+    """`start` or `end` for a place that is given in words."""
+
+
+@dataclass
+class PlaceLists:
+    """Places that a text has listed: values without places of their own refer to them."""
+
+    grids: list[list[float]] = field(default_factory=list)
+    """Lists of places that the text gives for all series, in a heading, an introduction or a table."""
+    groups: list[list[float]] = field(default_factory=list)
+    """The places of the series before, as they were grouped."""
+    own: list[list[float]] = field(default_factory=list)
+    """The places of this series so far."""
+    known: frozenset[float] = frozenset()
+    """Every place that the text marks as one."""
+    is_fresh: bool = False
+    """Whether the last places are of the same sentence."""
+
+
+def lengths_go_on(items: list[NumberItem]) -> list[NumberItem]:
+    """Takes bare values behind a length for lengths: "350 tokens at 200, 520 at 400"."""
+    seen = False
+    for at, item in enumerate(items):
+        seen = seen or item.role == "length"
+        if seen and item.role == "value" and item.number.unit != "%" and item.number.high >= 50:
+            items[at] = NumberItem("length", item.number)
+    return items
+
+
+def follows_value(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists) -> bool:
+    """Returns whether a number stands behind a value as its place: "55% at 100", "0.28 (1,000)"."""
+    number, last = items[at].number, items[at - 1]
+    is_value = last.role == "value" or last.role == "length" or (last.role == "?" and last.number.digits > 0)
+    gap = text[end_of(last.number) : number.start]
+    is_bound = re.fullmatch(rf"\s?(?:at|after|by|with|on|@)\s(?:the )?(?:{HEDGES})?|\s?[(@]\s?", gap, re.I)
+    return bool(is_value and is_bound and number.digits == 0 and number.plus_minus is None and lists.known)
+
+
+START_AND_REACH = re.compile(r"\bstart\w*\b[^;]{0,40}?\band (?P<end>reach\w*|(?:ris|climb|fall|drop)\w* to)(?= )", re.I)
+"""A start and an end without places: "starting around 0.75 and reaching 0.88"."""
+
+
+def word_places(text: str, axes: Axes) -> list[NumberItem]:
+    """Returns places such as "starts" and "at the end", where the range of x is known."""
+    places = []
+    for word, pattern, x in (("start", START_WORD, axes.x.low), ("end", END_WORD, axes.x.high)):
+        if x is not None:
+            found = re.finditer(rf"\b{pattern}\b", text, re.I)
+            places += [NumberItem("x", Number(match.start(), match.end(), x, x), word) for match in found]
+    goes_on = START_AND_REACH.search(text)
+    if goes_on and axes.x.high is not None and not any(is_place(axes, text, number) for number in numbers_in(text, axes.style)):
+        places.append(NumberItem("x", Number(goes_on.start("end"), goes_on.end("end"), axes.x.high, axes.x.high), "end"))
+    return places
+
+
+def role(text: str, number: Number, axes: Axes) -> str:
+    """Returns the role of a number by its unit and the words before it; "?" where they do not tell."""
+    before = text[max(0, number.start - 60) : number.start]
+    if re.search(r"\b(?:from|since)\s$", before) and re.match(r"\s(?:on\b(?! [A-Z])|onwards?\b)", text[number.end :]):
+        return "x"
+    if number.in_words and re.search(r"\b(?:same|these|those|all|the|following|next|last|first)\s$", before, re.I):
+        return "other"
+    if is_place(axes, text, number) or re.search(r"@\s?~?$", before) or before.endswith("#"):
+        return "x"
+    if number.unit in ("times", "points", "point", "pp", "pts"):
+        return "other"
+    if re.match(
+        r"\s(?:\w+ )?(?:ahead|behind|apart|higher|lower|more than|less than|better|worse|clear of)\b",
+        text[end_of(number) :],
+        re.I,
+    ):
+        return "other"
+    if number.unit in ("token", "tokens", "tok"):
+        return "length"
+    if (
+        re.match(rf"\s?(?:(?:\w+[- ])?{COUNTED})\b", text[number.end : number.end + 40], re.I)
+        and not number.digits
+        and number.unit != "%"
+    ):
+        return "other"
+    if THRESHOLD_BEFORE.search(before) or CHANGE_BEFORE.search(before):
+        return "other"
+    if re.search(
+        r"\b(?:section|table|figure|fig\.|chapter|eq\.|equation|appendix|page|reviewer|submission|version|rating"
+        r"|confidence)\s?$",
+        before,
+        re.I,
+    ):
+        return "other"
+    if re.match(rf"\s?(?:at|after|@|\()\s?{axes.x_words}\s[0-9]", text[number.end : number.end + 40], re.I):
+        return "value"
+    if number.in_words:
+        return (
+            "?"
+            if re.search(r"\b(?:after|at)\s(?:the\s)?$", before, re.I) or re.match(r"\s?(?:,|and\b)", text[number.end :])
+            else "other"
+        )
+    if number.unit in ("%", "/"):
+        return "value"
+    if number.signed and text[number.start] == "+":
+        return "other"
+    if re.fullmatch(r"(?:19|20)[0-9]{2}", text[number.start : number.end]) and re.search(r"[A-Z]\w*\s$", before):
+        return "other"
+    return "other" if re.match(r"(?:st|nd|rd|th)\b", text[number.end : number.end + 3]) else "?"
+
+
+PAIR_SIGN = re.compile(r"\s*(?:->|\u2192|=>|:|=)\s*")
+PAIR_END = re.compile(r"\s*[;|]\s*|,\s+")
+
+
+def listed_pairs(text: str, axes: Axes) -> list[tuple[Number, Number]]:
+    """Returns places and values of a line that is a list of them: "0B -> 0.18, 2B -> 0.29", "x = 1: 0.31; x = 4: 0.48"."""
+    pairs = []
+    for piece in PAIR_END.split(text.strip(" .;,|")):
+        sides = PAIR_SIGN.split(re.sub(r"^\W*x\s*=\s*", "", piece))
+        if len(sides) != 2:
+            return []
+        x, y = (numbers_in(side, axes.style) for side in sides)
+        is_whole = len(x) == len(y) == 1 and all(_is_all_of(n[0], side) for n, side in zip((x, y), sides, strict=True))
+        if not is_whole or x[0].is_range:
+            return []
+        pairs.append((x[0], y[0]))
+    grows = all(a.low < b.low for (a, _), (b, _) in itertools.pairwise(pairs))
+    return pairs if len(pairs) > 1 and grows else []
+
+
+def _is_all_of(number: Number, text: str) -> bool:
+    """Returns whether a text has nothing but a number and its unit."""
+    rest = text[: number.start] + text[max(number.end, number.unit_end) :]
+    return not re.search(r"\w", re.sub(r"\b(?:approx|about|around|roughly|ca)\b|\([^)]*\)", "", rest))
+
+
+def bracket_pairs(text: str, items: Sequence[NumberItem]) -> dict[int, int]:
+    """Returns the items that are pairs such as (0, 0.38) and [0, 0.34]: a place and a value."""
+    pairs = {}
+    for at, (a, b) in enumerate(itertools.pairwise(items)):
+        inside = text[a.number.end : b.number.start]
+        opens, closes = text[: a.number.start].rstrip()[-1:], text[end_of(b.number) :].lstrip()[:1]
+        if re.fullmatch(r"\s?[,;:]\s?", inside) and opens + closes in ("()", "[]", "{}"):
+            pairs[at] = at + 1
+    return pairs if len(pairs) > 1 else {}
+
+
+def spread_roles(text: str, items: list[NumberItem]) -> list[NumberItem]:
+    """Gives the numbers of one list the role that one of them has: "steps 0, 150 and 300", "44, 54 and 81%"."""
+    spread = list(items)
+    for order in (range(1, len(items)), range(len(items) - 2, -1, -1)):
+        for at in order:
+            other = at - 1 if order.step > 0 else at + 1
+            a, b = min(at, other), max(at, other)
+            between = text[end_of(spread[a].number) : spread[b].number.start]
+            if (
+                spread[at].role == "?"
+                and spread[other].role in ("x", "value", "length")
+                and not spread[other].word
+                and SEPARATOR.fullmatch(between)
+            ):
+                is_before_place = re.match(r"\s?@\s?~?[.\d]", text[end_of(spread[at].number) :])
+                if spread[other].role == "x" and (is_before_place or not _looks_alike(spread[a].number, spread[b].number)):
+                    continue
+                spread[at] = NumberItem(spread[other].role, spread[at].number)
+    return spread
+
+
+def end_of(number: Number) -> int:
+    return number.unit_end if number.unit in ("%", "h", "tok", "tokens", "points") else number.end
+
+
+def _looks_alike(a: Number, b: Number) -> bool:
+    """Returns whether two numbers may stand in one list of places: "step 10, 0.5" is no such list."""
+    return (a.digits == b.digits or a.is_scaled or b.is_scaled) and b.low > a.low

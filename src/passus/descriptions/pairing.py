@@ -1,0 +1,437 @@
+"""Which value belongs to which place on the x-axis, in a piece of text about one series.
+
+Values and places stand side by side ("0.5 at step 10", "step 10: 0.5"), as two lists ("0.3, 0.5 and 0.7 at steps 10, 20 and
+30"), or a value alone says that it is the first or the last ("starts at 0.1"). A number of which nothing says what it is, is
+not used.
+"""
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from passus.descriptions.axes import Axes, is_place
+from passus.descriptions.number_roles import (
+    SEPARATOR,
+    NumberItem,
+    PlaceLists,
+    bracket_pairs,
+    end_of,
+    follows_value,
+    lengths_go_on,
+    listed_pairs,
+    role,
+    spread_roles,
+    word_places,
+)
+from passus.descriptions.numbers import HEDGES, Number, numbers_in
+
+HOLD_WORD = re.compile(
+    r"\b(?:plateau\w*|stay\w*|remain\w*|hover\w*|fluctuat\w*|oscillat\w*|wobbl\w*|flat\w*|stabili[sz]\w*|level(?:s|led"
+    r"|ling)? (?:off|out)"
+    r"|sits?|sat|constant|steady|settl\w+|hold\w*|saturat\w*|rang(?:es|ing)|bounc\w+|vari(?:es|ed)|converg\w+"
+    r"|stagnat\w*|throughout|linger\w*"
+    r"|never leaves|moves? (?:within|between)|band of|to the end|until the end|on\b)",
+    re.I,
+)
+SOMEWHERE_WORD = re.compile(
+    r"\b(?:peak\w*|tops? out|max\w*|dip\w*|bottom\w*|trough|highest|lowest|spike\w*|minimum|low of|high of|crest\w*)\b", re.I
+)
+SAME_PLACES = re.compile(
+    r"\b(?:(?:at|for|over|after|on|in) (?:the|those|these) (?:very )?same|at (?:those|these)\b|correspond\w+"
+    r"|respectively|likewise)",
+    re.I,
+)
+STRONG_AFTER = re.compile(
+    r"\W*(?:(?:accuracy|reward|score|tokens?|tok|loss|percent|of the problems|points?|nats)\W+)?(?:somewhere )?(?:at"
+    r"|after|by|with|in|on|around|near|for|when|once|over|from|between|during|@)\W+(?:about |around "
+    r"|roughly )?(?:the )?(?:very )?(?:(?:mark|hour|end) )?(?:somewhere )?(?:around |near |between )?$|\s?[\[(@]\s?$",
+    re.I,
+)
+STRONG_BEFORE = re.compile(
+    r"\s*(?:[:=]|\()\s*(?:~)?$|(?:\s+(?:mark|on))?,?\s+(?:is|was|at|of|to|it is|it was|with|are|reads|through"
+    r"|on)?\s*(?:a \w+ )?(?:at |of |to |on |around |about |between |approximately |roughly |~)*$",
+    re.I,
+)
+WEAK = re.compile(r"[^.;]{0,60}$")
+
+
+@dataclass(frozen=True)
+class PairedValue:
+    """A value with its place on the x-axis."""
+
+    x_low: float
+    x_high: float
+    y: Number
+    is_length: bool = False
+    where: str = ""
+    """`throughout` or `somewhere` where the place is a range."""
+
+
+@dataclass
+class _Group:
+    role: str
+    items: list[NumberItem]
+
+    @property
+    def start(self) -> int:
+        return self.items[0].number.start
+
+    @property
+    def end(self) -> int:
+        return end_of(self.items[-1].number)
+
+
+def readings_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = False) -> list[PairedValue]:
+    """Returns the values that a piece of text gives with their places."""
+    text = re.sub(r"\b(?:e|ep|t|it|s)(?=[0-9]+\s*[:=])", lambda m: " " * (len(m[0]) - 1) + "#", text)
+    if re.match(r"\W{0,2}[0-9][\d.,]*[kMB]?\s*[:=]\s*~?[-+]?[.\d]", text):  # "2k: 0.58"
+        text = "#" + text
+    if listed := listed_pairs(text, axes):
+        lists.own.append([x.low for x, _ in listed])
+        return [PairedValue(x.low, x.high, y, is_length) for x, y in listed]
+    items = items_in(text, axes, lists, is_length)
+    if pairs := bracket_pairs(text, items):
+        lists.own.append([items[x].number.low for x in pairs])
+        return [PairedValue(items[x].number.low, items[x].number.high, items[y].number, is_length) for x, y in pairs.items()]
+    return _paired(text, _grouped(text, items), axes, lists)
+
+
+def longest_list(text: str, axes: Axes, lists: PlaceLists) -> int:
+    """Returns the number of values in the longest list of values; 0 where no list has three."""
+    groups = _grouped(text, items_in(text, axes, lists))
+    longest = max((len(group.items) for group in groups if group.role in ("value", "length")), default=0)
+    return longest if longest > 2 else 0
+
+
+def items_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = False) -> list[NumberItem]:
+    """Returns the numbers of a text with their roles, and the places that are given in words."""
+    numbers = [part for number in numbers_in(text, axes.style) for part in _ends_of_change(text, number, axes)]
+    items = [NumberItem(role(text, number, axes), number) for number in numbers]
+    items = sorted([*items, *word_places(text, axes)], key=lambda item: item.number.start)
+    for at in range(1, len(items)):
+        if items[at].role == "?" and follows_value(text, at, items, lists):
+            items[at] = NumberItem("x", items[at].number)
+    items = spread_roles(text, items)
+    for at in range(len(items)):
+        items[at] = NumberItem(_resolve(text, at, items, lists, is_length), items[at].number, items[at].word)
+    return lengths_go_on(_with_windows(text, items, axes))
+
+
+CHANGES = re.compile(
+    r"\b(?:ris(?:es?|ing)|rose|increas\w+|climb\w*|grow\w*|grew|goes|went|going|mov\w+|improv\w+|drop\w*|fall\w*|fell"
+    r"|declin\w+|decreas\w+|shrink\w*"
+    r"|jump\w*|chang\w+|ascend\w*|descend\w*)\b[^.;:]{0,50}$",
+    re.I,
+)
+
+
+def _ends_of_change(text: str, number: Number, axes: Axes) -> list[Number]:
+    """Returns the two values of "rises from 0.2 to 0.5", which is no range."""
+    before = text[: number.start]
+    is_change = number.joint == "to" and re.search(rf"\bfrom\s(?:{HEDGES})?$", before, re.I) and CHANGES.search(before)
+    if not is_change or is_place(axes, text, number):
+        return [number]
+    cut = number.start + re.search(r"\bto\b", text[number.start : number.end]).end()  # type: ignore[union-attr]
+    first, second = numbers_in(text[:cut], axes.style), numbers_in(" " * cut + text[cut:], axes.style)
+    return [first[-1], second[0]] if first and second and first[-1].start == number.start else [number]
+
+
+def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[NumberItem]:
+    """Joins places to ranges: "from step 40 to step 100", "from 12h to the end", "from step 60 on", "the whole time"."""
+    joined: list[NumberItem] = []
+    for item in items:
+        last = joined[-1] if joined else None
+        if last and last.role == item.role == "x" and not last.number.is_range and not item.number.is_range:
+            gap, before = (
+                text[end_of(last.number) : item.number.start],
+                text[max(0, last.number.start - 30) : last.number.start],
+            )
+            by_and = re.search(rf"\bbetween (?:the )?(?:{axes.x_words} )?$", before, re.I)
+            noun = rf"(?:\s?{axes.x_words})?"
+            if (
+                re.fullmatch(
+                    rf"{noun}\s*(?:to|until|till"
+                    rf"|through{'|and' if by_and else ''})\s+(?:the\s+)?(?:very\s+)?(?:{axes.x_words}\s+)?",
+                    gap,
+                    re.I,
+                )
+                and last.number.low < item.number.low
+            ):
+                number = replace(
+                    last.number,
+                    end=item.number.end,
+                    high=item.number.low,
+                    joint="to",
+                    unit_end=item.number.unit_end or item.number.end,
+                )
+                joined[-1] = NumberItem("x", number)
+                continue
+        joined.append(item)
+    high = axes.x.high
+    for at, item in enumerate(joined):
+        if item.role != "x" or item.number.is_range or item.word or high is None:
+            continue
+        before, after = text[max(0, item.number.start - 30) : item.number.start], text[end_of(item.number) :]
+        opens = re.search(
+            rf"\b(?:from|after|since|past|beyond) (?:about |around |roughly )?(?:the )?(?:{axes.x_words} )?$", before, re.I
+        )
+        goes_on = re.match(
+            rf"(?:\s?{axes.x_words})?\s*(?:mark\s+)?(?:on\b(?! [A-Z])|onwards?\b|and (?:beyond|later)\b)", after, re.I
+        )
+        if (
+            opens
+            and (
+                goes_on
+                or (
+                    HOLD_WORD.search(text[max(0, item.number.start - 60) : item.number.start])
+                    and not re.search(r"\bafter\b.*\d", before)
+                )
+            )
+            and item.number.low < high
+            and (goes_on or not re.search(r"\bfrom\b", before))
+        ):
+            joined[at] = NumberItem("x", replace(item.number, high=high, joint="on"))
+    low = axes.x.low
+    if low is not None and high is not None:
+        whole = r"\b(?:the (?:whole|entire) (?:time|run|chart|training)|throughout(?: (?:the )?(?:training|run))?|all along)\b"
+        found = re.finditer(whole, text, re.I)
+        joined += [NumberItem("x", Number(match.start(), match.end(), low, high, joint="on"), "whole") for match in found]
+    return sorted(joined, key=lambda item: item.number.start)
+
+
+def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists, is_length: bool) -> str:
+    """Decides what an unmarked number is, by the words before it and by the places that the text knows."""
+    item = items[at]
+    if item.role != "?":
+        return "length" if item.role == "value" and is_length else item.role
+    number, before = item.number, text[max(0, item.number.start - 30) : item.number.start]
+    if number.in_words:
+        return "other"
+    follows_at = re.search(rf"(?:\b(?:at|after|by|until|till|since|past|before|on|with)|[(@])\s?(?:{HEDGES})?$", before, re.I)
+    last = next((i for i in reversed(items[:at]) if not i.word), None)
+    if follows_at and not number.plus_minus:
+        is_known = number.low in lists.known and number.high in lists.known
+        after_value = (
+            last is not None and last.role in ("value", "length") and (last.number.digits > 0 or last.number.unit in ("%", "/"))
+        )
+        if after_value and number.digits == 0 and lists.known:
+            return "x"
+        if is_known and (not number.digits or any(x != int(x) for x in lists.known)):
+            return "x"
+    is_known_range = number.is_range and {number.low, number.high} <= lists.known and number.digits == 0 and number.high > 1
+    if is_known_range and re.search(r"\b(?:from|between)\s?$", before, re.I):
+        return "x"
+    return "length" if is_length else "value"
+
+
+def _grouped(text: str, items: Sequence[NumberItem]) -> list[_Group]:
+    groups: list[_Group] = []
+    for item in items:
+        last = groups[-1] if groups else None
+        is_same = last and last.role == item.role != "other" and not item.word and not last.items[-1].word
+        if last and is_same and SEPARATOR.fullmatch(text[end_of(last.items[-1].number) : item.number.start]):
+            last.items.append(item)
+            continue
+        groups.append(_Group(item.role, [item]))
+    for group in groups:
+        if any(item.number.unit == "%" for item in group.items):
+            group.items = [replace(item, number=replace(item.number, unit="%")) for item in group.items]
+    return groups
+
+
+def _paired(text: str, groups: list[_Group], axes: Axes, lists: PlaceLists) -> list[PairedValue]:
+    """Pairs each group of values with the group of places that the words between them bind it to most strongly."""
+    _spread_ranges(groups)
+    links = sorted(_links(text, groups, axes), reverse=True)
+    place_of: dict[int, int] = {}
+    for _, _, value, place in links:
+        taken = [other for other, at in place_of.items() if at == place]
+        if value not in place_of and not taken:
+            place_of[value] = place
+    for value in range(1, len(groups)):  # "starts at 0.2 and 310 tokens"
+        before = value - 1
+        is_other = before in place_of and value not in place_of and len(groups[value].items) == 1
+        is_pair = is_other and {groups[before].role, groups[value].role} == {"value", "length"}
+        gap = text[groups[before].end : groups[value].start]
+        if is_pair and re.fullmatch(r"\s*(?:\w+ )?(?:,|and|&|with)\s*(?:\w+ )?", gap):
+            place_of[value] = place_of[before]
+    readings: list[PairedValue] = []
+    from_to = _from_to(text, groups, place_of, axes, lists)
+    for at, group in enumerate(groups):
+        if group.role not in ("value", "length"):
+            continue
+        places = from_to.get(at)
+        if at in place_of:
+            places = _places(group, groups[place_of[at]])
+        clause = text[groups[at - 1].end if at else 0 : group.start]
+        if places is None:
+            places = _implied(text, group, clause, axes, lists, at, groups)
+        if places is None:
+            continue
+        items = group.items[len(group.items) - len(places) :]
+        readings += _readings(text, items, places, groups[place_of[at]].items[0].word if at in place_of else "")
+        lists.own.append([place.low for place in places])
+    return readings
+
+
+def _spread_ranges(groups: Sequence[_Group]) -> None:
+    """Turns "epochs 1 through 5" beside five values into five places."""
+    for at, group in enumerate(groups):
+        number = group.items[0].number
+        if group.role != "x" or len(group.items) > 1 or not number.is_range:
+            continue
+        sizes = [len(g.items) for g in groups[max(0, at - 1) : at + 2] if g.role in ("value", "length") and len(g.items) > 2]
+        if len(sizes) != 1 or (number.high - number.low) % (sizes[0] - 1):
+            continue
+        gap = (number.high - number.low) / (sizes[0] - 1)
+        places = [number.low + n * gap for n in range(sizes[0])]
+        group.items = [NumberItem("x", replace(number, low=x, high=x, joint="")) for x in places]
+
+
+def _from_to(
+    text: str, groups: Sequence[_Group], place_of: dict[int, int], axes: Axes, lists: PlaceLists
+) -> dict[int, list[Number]]:
+    """Returns the places of "from 0.2 to 0.5": those of the series before it in the sentence, else the ends of the axis."""
+    places: dict[int, list[Number]] = {}
+    has_places = any(group.role == "x" for group in groups)
+    ends = (axes.x.low, axes.x.high)
+    if lists.is_fresh and (known := [place for group in lists.groups for place in group]):
+        ends = (known[0], known[-1])
+    elif has_places:
+        return {}
+    for at, (a, b) in enumerate(itertools.pairwise(groups)):
+        if (
+            a.role != b.role
+            or a.role not in ("value", "length")
+            or len(a.items) > 1
+            or len(b.items) > 1
+            or {at, at + 1} & place_of.keys()
+        ):
+            continue
+        is_pair = re.search(r"\bfrom\s(?:~|about |around |approximately |roughly )?$", text[: a.start], re.I)
+        if is_pair and re.fullmatch(r"[^,.;]{0,20}\bto\s(?:\w+\s){0,2}~?", text[a.end : b.start]) and None not in ends:
+            places |= {at: [_place(ends[0])], at + 1: [_place(ends[1])]}  # type: ignore[arg-type]
+    return places
+
+
+def _links(text: str, groups: Sequence[_Group], axes: Axes) -> list[tuple[int, int, int, int]]:
+    """Returns (strength, closeness, values, places) for neighbours."""
+    links = []
+    for at, (a, b) in enumerate(itertools.pairwise(groups)):
+        gap = re.sub(rf"{axes.x_words}\s*#?\s*$", "", text[a.end : b.start], flags=re.I)
+        gap = re.sub(rf"^\s?{axes.x_words}\b", "", gap, flags=re.I)
+        if len(gap) > 90 or re.search(r"[.!?]\s", gap) or "other" in (a.role, b.role) or (a.role == "x") == (b.role == "x"):
+            continue
+        if a.role == "x":
+            if _places(b, a) is None:
+                continue
+            is_word = bool(a.items[0].word)
+            strength = (
+                3
+                if STRONG_BEFORE.fullmatch(gap) and (is_word or re.match(r"\s*[:=(]", gap))
+                else 2
+                if STRONG_BEFORE.fullmatch(gap)
+                else 1
+            )
+            strength = 0 if re.search(r"[;|]|,\s(?:and|but|then)\b", gap) and not is_word else strength
+            if is_word and re.match(r"\s+(?:above|below|higher|lower|within|more|less|ahead|behind|at most|under|over)", gap):
+                continue
+            links.append((strength, -len(gap), at + 1, at))
+        else:
+            if _places(a, b) is None or _is_window(text, b):
+                continue
+            strength = 3 if STRONG_AFTER.fullmatch(gap) else 1 if re.search(r"\b(?:at|after|by|in)\b", gap) else 0
+            if b.items[0].word:
+                strength = (
+                    2
+                    if b.items[0].word
+                    and re.match(r"\W*$", gap)
+                    and re.match(r"(?:at|by|before|when)\b", text[b.start :], re.I)
+                    else 0
+                )
+            if ";" in gap or "|" in gap:
+                strength = 0
+            links.append((strength, -len(gap), at, at + 1))
+    return [link for link in links if link[0] > 0]
+
+
+def _places(values: _Group, places: _Group) -> list[Number] | None:
+    """Returns the places of a group of values; one place belongs to the nearest of several values."""
+    numbers = [item.number for item in places.items]
+    if len(numbers) == len(values.items):
+        return numbers
+    if len(numbers) == 1 and numbers[0].is_range and len(values.items) > 2:
+        return _evenly_spaced(numbers[0], len(values.items))
+    return numbers if len(numbers) == 1 and places.start > values.start else None
+
+
+def _evenly_spaced(span: Number, count: int) -> list[Number] | None:
+    """Returns the places of several values over a range, where they are round: four values at steps 100 to 400."""
+    gap = (span.high - span.low) / (count - 1)
+    return [_place(span.low + n * gap) for n in range(count)] if gap == int(gap) else None
+
+
+def _is_window(text: str, group: _Group) -> bool:
+    """Returns whether places stand behind words such as "until" that make them the end of something else."""
+    return bool(
+        re.search(r"\b(?:until|till|up to|before)\s+(?:\w+\s+){0,2}$", text[max(0, group.start - 24) : group.start], re.I)
+    )
+
+
+def _implied(
+    text: str, group: _Group, clause: str, axes: Axes, lists: PlaceLists, at: int, groups: Sequence[_Group]
+) -> list[Number] | None:
+    """Returns places that are not beside the values: the same as before, or those declared for all."""
+    count = len(group.items)
+    rest = text[group.end : groups[at + 1].start if at + 1 < len(groups) else len(text)]
+    if count < 2:
+        return None
+    says_same = SAME_PLACES.search(rest[:60]) or SAME_PLACES.search(clause)
+    known = [*reversed(lists.groups), [place for group in lists.groups for place in group]]
+    for places in known:
+        if len(places) == count and (says_same or lists.is_fresh):
+            return [_place(x) for x in places]
+    fitting = [grid for grid in [*lists.grids, *_counted(axes)] if len(grid) == count]
+    if fitting:
+        return [_place(x) for x in fitting[0]]
+    for places in known:
+        if len(places) == count > 2:
+            return [_place(x) for x in places]
+    for places in [known[-1], *lists.grids]:
+        if len(places) == count + 1 and (says_same or count > 2):
+            return [_place(x) for x in places[1:]]
+    if count == 2 and says_same and len(known[-1]) > 2:
+        return [_place(known[-1][0]), _place(known[-1][-1])]
+    return None
+
+
+def _counted(axes: Axes) -> list[list[float]]:
+    """Returns the places of an axis that counts epochs or iterations: with the start, and without it."""
+    low, high = axes.x.low, axes.x.high
+    if (
+        low is None
+        or high is None
+        or not {"epoch", "iteration", "round", "generation", "phase"} & set(axes.x_nouns)
+        or not 2 <= high - low <= 40
+    ):
+        return []
+    places = [low + n for n in range(int(high - low) + 1)]
+    return [places, places[1:]]
+
+
+def _place(x: float) -> Number:
+    return Number(0, 0, x, x)
+
+
+def _readings(text: str, items: Sequence[NumberItem], places: Sequence[Number], word: str) -> list[PairedValue]:
+    readings = []
+    for item, place in zip(items, places, strict=True):
+        where = ""
+        around = text[
+            max(0, min(item.number.start, place.start or item.number.start) - 60) : max(item.number.end, place.end) + 20
+        ]
+        if place.is_range:
+            where = "somewhere" if SOMEWHERE_WORD.search(around) and not HOLD_WORD.search(around) else "throughout"
+        readings.append(PairedValue(place.low, place.high, item.number, item.role == "length", where))
+    return readings

@@ -1,0 +1,117 @@
+"""Finds the places on the x-axis that a text names, and the lists of places that values refer to."""
+
+import re
+from itertools import pairwise
+
+from passus.descriptions.axes import Axes, is_place
+from passus.descriptions.numbers import Number, numbers_in
+from passus.descriptions.pairing import PlaceLists, items_in
+from passus.descriptions.text_stage import TextStage
+
+EVALUATED_AT = re.compile(
+    r"\b(?:evals?|evaluations?|evaluated|measured|checkpoints?|snapshots?|logged|ticks?|labels? read|markers?|read off"
+    r"|columns?)\s*(?:at|after|@|are|:)?\s*(?:\w+\s+)?"
+    r"((?:~?[0-9][\d.,]*[kMB]?(?:\s*(?:/|,|;|and|->|\u2192)\s*)?){3,})",
+    re.I,
+)
+EVERY_SO_MANY = re.compile(r"\b(?:every|each|per|at intervals of|in steps of|spaced)\s+(?P<n>[0-9][\d.,]*[kMB]?)", re.I)
+
+
+class PlaceStage(TextStage):
+    """A text with its places."""
+
+    def _known_places(self) -> frozenset[float]:
+        """Returns the numbers that the text marks as places."""
+        known: set[float] = set()
+        for sentence in self.data.sentences:
+            numbers = numbers_in(sentence.text, self.axes.style)
+            for number in numbers:
+                before = sentence.text[max(0, number.start - 2) : number.start].strip()
+                if is_place(self.axes, sentence.text, number) or before == "@":
+                    known |= {number.low, number.high}
+            for a, b in pairwise(numbers):
+                gap = sentence.text[a.unit_end if a.unit == "h" else a.end : b.start]
+                if (
+                    a.low in known
+                    and re.fullmatch(r"\s*(?:,|/|and|, and|;)\s*", gap)
+                    and a.digits == b.digits
+                    and b.low > a.low
+                ):
+                    known |= {b.low, b.high}
+        return frozenset(known)
+
+    def _bounds(self) -> None:
+        """Takes the ends of the x-axis from the places, where no sentence states them."""
+        x, known = self.axes.x, self.lists.known
+        xs = [value for table in self.tables.values() for value in table.xs]
+        if x.low is None and (0.0 in known or xs):
+            x.low = min(xs) if xs else 0.0
+        if x.high is None and len(known) + len(xs) > 2:
+            x.high = max([*known, *xs])
+
+    def _find_grids(self) -> None:
+        """Finds lists of places that values without places may refer to."""
+        for sentence in self.data.sentences:
+            for places in _place_runs(sentence.text, self.axes, self.lists):
+                if places not in self.lists.grids:
+                    self.lists.grids.append(places)
+                self.lists.known |= frozenset(places)
+            for item in items_in(sentence.text, self.axes, self.lists):
+                low, high = item.number.low, item.number.high
+                if (
+                    item.role == "x"
+                    and item.number.is_range
+                    and {"epoch", "iteration", "round", "generation"} & set(self.axes.x_nouns)
+                    and 2 <= high - low <= 40
+                ):
+                    grid = [low + n for n in range(int(high - low) + 1)]
+                    self.lists.grids += [grid] if grid not in self.lists.grids else []
+            for listed in EVALUATED_AT.finditer(sentence.text):
+                values = [number.low for number in numbers_in(listed[1], self.axes.style) if not number.is_range]
+                if len(values) >= 3 and all(a < b for a, b in pairwise(values)) and values not in self.lists.grids:
+                    self.lists.grids.append(values)
+                    self.lists.known |= frozenset(values)
+            if every := EVERY_SO_MANY.search(sentence.text):
+                numbers = numbers_in(every["n"], self.axes.style)
+                first, last = self.axes.x.low, self.axes.x.high
+                gap = numbers[0].low if numbers else 0.0
+                if (
+                    first is not None
+                    and last is not None
+                    and gap > 0
+                    and (last - first) / gap <= 60
+                    and not (last - first) % gap
+                ):
+                    grid = [first + n * gap for n in range(int((last - first) / gap) + 1)]
+                    self.lists.grids += [grid] if grid not in self.lists.grids else []
+        self.lists.grids += [table.xs for table in self.tables.values() if table.xs and table.xs not in self.lists.grids]
+
+
+def _place_runs(text: str, axes: Axes, lists: PlaceLists) -> list[list[float]]:
+    """Returns lists of three or more places in a sentence: "steps 0, 200, 400 and 600", "evals at 0/50/100"."""
+    runs: list[list[float]] = []
+    run: list[Number] = []
+    for item in [*items_in(text, axes, lists), None]:
+        number = item.number if item is not None else None
+        joined = (
+            number is not None and run and re.fullmatch(r"[\s,;/&]*(?:and|->|\u2192)?\s*", text[run[-1].end : number.start])
+        )
+        if (
+            item is not None
+            and number is not None
+            and item.role == "x"
+            and not item.word
+            and not number.is_range
+            and (not run or joined)
+        ):
+            run.append(number)
+            continue
+        values = [n.low for n in run]
+        if len(values) >= 3 and all(a < b for a, b in pairwise(values)):
+            runs.append(values)
+        run = (
+            [number]
+            if item is not None and number is not None and item.role == "x" and not item.word and not number.is_range
+            else []
+        )
+    return runs

@@ -1,0 +1,322 @@
+"""The points of a chart description: which series and panel each value belongs to.
+
+A value belongs to the series that its own line names (a lead, a row of a table, the subject of its sentence), else to the label
+that it stands under. Where labels with data stand above those of series, they are panels.
+"""
+
+import re
+from collections import defaultdict
+from dataclasses import replace
+
+from passus.descriptions.axes import read_axes
+from passus.descriptions.chart_data import ChartData, Point, Unit
+from passus.descriptions.labels import classify_label
+from passus.descriptions.layout import Passage, Sentence, read_layout, sentences_of
+from passus.descriptions.name_stage import NameStage
+from passus.descriptions.names import (
+    EVERY,
+    Names,
+)
+from passus.descriptions.numbers import Number, number_format, numbers_in
+from passus.descriptions.pairing import PairedValue, PlaceLists, items_in, readings_in
+from passus.descriptions.vocabulary import LENGTH_WORD
+
+PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve))\b", re.I)
+PLATEAU = re.compile(
+    r"(?:(?:it|the line|this line|the curve|then|_+)\s+)*(?:plateaus?|levels? off|stabili[sz]es|flattens)\b", re.I
+)
+FLUCTUATES = re.compile(r"\b(?:fluctuates|oscillates|varies|ranges|hovers|wobbles) between\b", re.I)
+MAX_SHARE = 1.5
+PERCENT_UNIT = re.compile(
+    r"\((?:in )?%\)|\[%\]|\bin %|\bin per ?cent\b|\((?:in )?per ?cent\b|,\s*%|, per ?cent\b|\bper ?cent(?:age)? of\b"
+    r"|\b(?:accuracy|rate|score|pass@\w+|mean@\w+|avg@\w+)[^.]{0,30}(?:%|percent)",
+    re.I,
+)
+SHARE_MEASURE = re.compile(
+    r"\b(?:accurac\w+|acc|(?<!learning )rates?|pass@\w+|exact match|avg@\w+|mean@\w+|agreement|solved|correct\w*"
+    r"|share of|f1)\b",
+    re.I,
+)
+SIDE = re.compile(r"\((left|right|top|bottom|middle|centre|center)(?: panel)?\)", re.I)
+NUMBERED_CHART = re.compile(r"\bfig(?:ure|\.) (\d+\.\d+) (?:gives|shows|plots|reports|depicts|turns|is|the)\b", re.I)
+NO_SHARE = re.compile(r"\b(?:loss(?:es)?|perplexit\w+|entrop\w+|nats|KL|rewards?|gradient norm|elo)\b", re.I)
+
+
+def read_chart_data(text: str, names: Names | None = None) -> ChartData:
+    """Reads a text. With names given, its points are those of these series and panels only."""
+    passages = read_layout(text)
+    sentences = sentences_of(passages)
+    axes = read_axes(passages, sentences, number_format(text))
+    return _PointReader(ChartData(axes, names or Names(), passages, sentences), is_closed=names is not None).read()
+
+
+class _PointReader(NameStage):
+    """Reads the points: which series and panel each value belongs to."""
+
+    def read(self) -> ChartData:
+        self.lists.known = self._known_places()
+        for passage in self.data.passages:
+            if passage.kind == "table":
+                self._read_table(passage)
+        self._bounds()
+        self._find_grids()
+        known = (list(self.names.series), list(self.names.panels))
+        self._find_panel_letters()
+        self._find_legends()
+        self._find_units()
+        self._name_labels()
+        self._name_subjects()
+        self._name_abbreviations()
+        if self.is_closed:
+            self._forget_others(*known)
+        self._collect()
+        self.lists.known |= frozenset(x for p in self.data.points for x in (p.reading.x_low, p.reading.x_high))
+        self.data.points.clear()
+        self.lists.groups, self.lists.own = [], []
+        self._collect()
+        self._find_percent()
+        self._drop_strays()
+        if not self.is_closed and len(self.names.panels) < 2 and self._has_several_charts():
+            self.data.points.clear()  # which of the charts a value belongs to is not known
+        return self.data
+
+    def _has_several_charts(self) -> bool:
+        """Returns whether the text says that it has several charts, side by side or by number."""
+        texts = [sentence.text for sentence in self.data.sentences]
+        sides = {match[1].lower() for text in texts for match in SIDE.finditer(text)}
+        numbers = {match[1] for text in texts for match in NUMBERED_CHART.finditer(text)}
+        return len(sides) > 1 or len(numbers) > 1
+
+    def _collect(self) -> None:
+        self.subject: str | None = None
+        self.panel = ""
+        self.shared: list[tuple[str, str, PairedValue, Sentence]] = []
+        passage: Passage | None = None
+        for current in self.data.passages:
+            if current.kind == "table":
+                self._table_points(current)
+                continue
+            for sentence in self.sentences_of[id(current)]:
+                if sentence.passage is not passage:
+                    passage = sentence.passage
+                    self.subject = None
+                    if self.label_panel.get(sentence.number) or current.labels or current.kind == "prose":
+                        self.panel = self.label_panel.get(
+                            sentence.number, "" if current.labels or not self.names.panel_aliases else self.panel
+                        )
+                self._sentence_points(sentence)
+        self._lengths_by_size()
+        self._share_points()
+        self._end_plateaus()
+
+    def _table_points(self, passage: Passage) -> None:
+        table = self.tables[id(passage)]
+        panel = self._table_panel(passage)
+        for point in table.points:
+            series, own = (
+                (point.series, panel) if not table.rows_are_panels else (self._title(), self.names.add_panel(point.series))
+            )
+            reading = PairedValue(point.x.low, point.x.high, point.y)
+            self.data.points.append(
+                Point(
+                    self.names.find(series) or series,
+                    own,
+                    "tokens" if point.is_length else "accuracy",
+                    reading,
+                    -passage.line,
+                    point.line,
+                )
+            )
+        if table.points:
+            self.lists.groups = [table.xs]
+
+    def _table_panel(self, passage: Passage) -> str:
+        tables = [p for p in self.data.passages if p.kind == "table" and self.tables[id(p)].points]
+        if len(tables) < 2:
+            return ""
+        for label in reversed(passage.labels):
+            named = classify_label(label.text, self.axes)
+            if named.kind in ("name", "panel", "measure"):
+                return self.names.add_panel(named.text)
+        return ""
+
+    def _sentence_points(self, sentence: Sentence) -> None:
+        unit = self.data.units.get(sentence.number)
+        if unit is None or sentence.number in self.stated:
+            return
+        named = self.names.panel_in(sentence.text)
+        if named:
+            self.panel = named
+        self.data.panel_of[sentence.number] = self.panel
+        series = self.series_of.get(sentence.number)
+        is_length = LENGTH_WORD.match(unit.text) and self.axes.second.low is not None
+        measure = unit.measure or ("tokens" if is_length else "accuracy")
+        masked = self.finder.masked(unit.text)
+        segments = self._segments(unit, series)
+        if segments is None:
+            self._shared_readings(unit, masked, measure)
+            return
+        if not segments:
+            return
+        prefix = masked[: segments[0][0]]
+        places = [item.number for item in items_in(prefix, self.axes, self.lists) if item.role == "x"]
+        self.lists.is_fresh, self.lists.own = len(places) > 1, []
+        if len(places) > 1:
+            self.lists.groups = [[number.low for number in places]]
+        for at, (start, name) in enumerate(segments):
+            end = segments[at + 1][0] if at + 1 < len(segments) else len(masked)
+            panel = self._panel_at(unit.text, start) or self.panel
+            self._segment_points(masked[start:end], name, panel, measure, places, sentence)
+        self.subject = segments[0][1]
+
+    def _panel_at(self, text: str, place: int) -> str | None:
+        """Returns the panel that a sentence with several panels names before a place."""
+        found = [name for name in self.names.panels if name.lower() in text.lower()]
+        return self.names.panel_in(text[:place]) if len(found) > 1 else None
+
+    def _segments(self, unit: Unit, series: str | None) -> list[tuple[int, str]] | None:
+        """Returns where in a sentence which series begins; None where its values are those of all series."""
+        mentions = [(m.start, m.series[0]) for m in self.finder.find(unit.text)]
+        inner = [(place, known) for place, name in self._inner_leads(unit) if (known := self.names.find(name)) is not None]
+        if inner:
+            return ([(0, series)] if series is not None and inner[0][0] > 0 else []) + inner
+        if series is not None and (unit.is_list or all(name == series for _, name in mentions)):
+            return [(0, series)]
+        is_shared = EVERY.search(unit.text)
+        if is_shared and (not mentions or is_shared.start() < mentions[0][0]) and unit.count <= 2:
+            return None
+        if mentions:
+            return self._behind(unit) or mentions
+        if series is not None:
+            return [(0, series)]
+        if not self.names.series and unit.sentence.number in self.label_panel:
+            return [(0, "")]  # one line on several panels
+        return [(0, self.subject)] if self.subject and PRONOUN.search(unit.text) else []
+
+    def _behind(self, unit: Unit) -> list[tuple[int, str]]:
+        """Returns where each series begins in a sentence that names them behind their values: "0.1, 0.2 (A), 0.3, 0.4 (B)"."""
+        found = self.finder.find(unit.text)
+        in_brackets = all(unit.text[m.start - 1 : m.start] == "(" and unit.text[m.end : m.end + 1] == ")" for m in found)
+        after_for = all(re.search(r"\bfor (?:the )?$", unit.text[: m.start]) for m in found)
+        if len(found) < 2 or not (in_brackets or after_for):
+            return []
+        first = [n for n in numbers_in(self.finder.masked(unit.text), self.axes.style) if n.start < found[0].start]
+        if len(first) < 2 or re.match(r"\W*for\b", unit.text, re.I):
+            return []
+        starts = [0, *(m.end for m in found[:-1])]
+        return [(start, m.series[0]) for start, m in zip(starts, found, strict=True)]
+
+    def _shared_readings(self, unit: Unit, masked: str, measure: str) -> None:
+        for reading in readings_in(masked, self.axes, PlaceLists(known=self.lists.known), measure == "tokens"):
+            if reading.x_low in (self.axes.x.low, 0.0):
+                self.shared.append((self.panel, "tokens" if reading.is_length else measure, reading, unit.sentence))
+
+    def _segment_points(
+        self, piece: str, name: str, panel: str, measure: str, places: list[Number], sentence: Sentence
+    ) -> None:
+        readings = readings_in(piece, self.axes, self.lists, measure == "tokens")
+        if not readings and len(places) == 1:
+            items = items_in(piece, self.axes, self.lists, measure == "tokens")
+            values = [item for item in items if item.role in ("value", "length")]
+            if len(values) == 1 and not re.search(r"\b(?:above|below|than|over|under|by)\b", piece):
+                readings = [PairedValue(places[0].low, places[0].high, values[0].number, values[0].role == "length")]
+        if len(readings) > 1 and all(reading.x_low == reading.y.low for reading in readings):
+            readings = []  # a list of places
+        if not readings and not places:
+            readings = self._plateau(piece, name, panel, measure)
+        if self.lists.own:
+            self.lists.is_fresh, self.lists.groups, self.lists.own = True, self.lists.own, []
+        for reading in readings:
+            self.data.points.append(
+                Point(name, panel, "tokens" if reading.is_length else measure, reading, sentence.number, sentence.line)
+            )
+
+    def _plateau(self, piece: str, name: str, panel: str, measure: str) -> list[PairedValue]:
+        """Reads a plateau without a place of its own, between the points before and after it: "Reaches 0.8 by step 40.
+        Plateaus around 0.85-0.9. Ends at 0.75 at step 110." It lies somewhere between them."""
+        items = items_in(piece, self.axes, self.lists, measure == "tokens")
+        values = [item for item in items if item.role in ("value", "length")]
+        before = [p.reading.x_high for p in self.data.points if (p.series, p.panel, p.measure) == (name, panel, measure)]
+        if len(values) != 1 or len(items) > 1 or self.axes.x.low is None or self.axes.x.high is None:
+            return []
+        if FLUCTUATES.search(piece) and values[0].number.is_range and not before:
+            return [PairedValue(self.axes.x.low, self.axes.x.high, values[0].number, values[0].role == "length", "throughout")]
+        if not PLATEAU.match(piece.strip()) or not before or max(before) >= self.axes.x.high:
+            return []
+        return [PairedValue(max(before), self.axes.x.high, values[0].number, values[0].role == "length", "somewhere")]
+
+    def _end_plateaus(self) -> None:
+        """Lets plateaus without a place end at the last point of their series."""
+        for point in self.data.points:
+            reading = point.reading
+            if reading.where != "somewhere" or reading.x_high != self.axes.x.high:
+                continue
+            key = (point.series, point.panel, point.measure)
+            others = [p.reading.x_high for p in self.data.points if p is not point and (p.series, p.panel, p.measure) == key]
+            last = max(others, default=reading.x_high)
+            if reading.x_low < last < reading.x_high:
+                point.reading = replace(reading, x_high=last)
+
+    def _lengths_by_size(self) -> None:
+        """Takes values that are far larger than the others for lengths, where the text has lengths."""
+        points = self.data.points
+        lengths = [p.reading.y.low for p in points if p.measure == "tokens"]
+        small = [
+            abs(p.reading.y.high) for p in points if lengths and p.measure == "accuracy" and p.reading.y.high < min(lengths) / 4
+        ]
+        for point in points if small else []:
+            y = point.reading.y
+            if point.measure == "accuracy" and not y.unit and y.low >= min(lengths) / 2 and y.low > 4 * max(small):
+                point.measure = "tokens"
+
+    def _share_points(self) -> None:
+        points = self.data.points
+        for panel, measure, reading, sentence in self.shared:
+            for name in dict.fromkeys(p.series for p in points if p.panel == panel):
+                known = any(
+                    p.series == name and p.panel == panel and p.measure == measure and p.reading.x_low == reading.x_low
+                    for p in points
+                )
+                if not known:
+                    points.append(Point(name, panel, measure, reading, sentence.number, sentence.line))
+
+    def _drop_strays(self) -> None:
+        """Leaves out values above 1 on panels that show shares: a count, a step or a size was taken for a value."""
+        by_panel = defaultdict(list)
+        for point in self.data.points:
+            if point.measure == "accuracy":
+                by_panel[point.panel].append(point)
+        strays = set()
+        for panel, points in by_panel.items():
+            large = [point for point in points if point.reading.y.high * self.data.scale(point) > MAX_SHARE]
+            if NO_SHARE.search(panel):
+                continue
+            if large and len(points) - len(large) >= 9 * len(large):
+                strays |= {id(point) for point in large}
+        self.data.points[:] = [point for point in self.data.points if id(point) not in strays]
+
+    def _find_percent(self) -> None:
+        """Finds the panels whose values are percent without saying so each time."""
+        heads = [cell for passage in self.data.passages for _, row in passage.rows[:1] for cell in row]
+        texts = [s.text for s in self.data.sentences] + heads
+        says = any(PERCENT_UNIT.search(text) for text in texts)
+        is_share = any(SHARE_MEASURE.search(text) for text in [*texts[:12], self.axes.y.label]) or not any(
+            NO_SHARE.search(text) for text in texts
+        )
+        marked_at_all = any(p.reading.y.unit == "%" for p in self.data.points if p.measure == "accuracy")
+        for panel in {p.panel for p in self.data.points}:
+            main = [
+                p.reading.y
+                for p in self.data.points
+                if p.panel == panel and p.measure == "accuracy" and p.reading.y.unit != "/"
+            ]
+            bare = [y for y in main if y.unit != "%"]
+            fits = (
+                bool(bare)
+                and sum(0 <= y.high <= 100 for y in bare) >= 0.9 * len(bare)
+                and sum(y.high > 1 for y in bare) > len(bare) / 2
+            )
+            if NO_SHARE.search(panel) or (not is_share and len(bare) == len(main)):
+                continue
+            if fits and (len(bare) < len(main) or (says and not marked_at_all)):
+                self.data.percent_panels.add(panel)

@@ -1,0 +1,161 @@
+"""Claims about the place in a ranking, and about the highest and lowest point of a curve."""
+
+import re
+from dataclasses import replace
+
+from passus.descriptions.claim_tokens import (
+    GAIN,
+    RANKS,
+    Found,
+    group_of,
+    number_of,
+    until,
+)
+from passus.descriptions.claims import END, WHOLE, Amount, Claim, Group
+from passus.descriptions.clause_words import EXTREMES, MOVES
+from passus.descriptions.clauses import Clause, Token
+
+
+def rank(c: Clause) -> Found:
+    """Reads "A is the best", "the highest value belongs to A", "A gains most", "the best checkpoint of A is step 40"."""
+    if c.says("most of|bulk of|majority of|part of"):
+        return None
+    words = [word for word in c.words if word in EXTREMES or word in RANKS]
+    rest = [word for word in c.words if word not in words]
+    if len(words) != 1 or not c.groups or "GAP" in rest:
+        return _named_by_rank(c) if not c.words else None
+    word, token = words[0], c.groups[0]
+    group = group_of(token)
+    moves = [w for w in rest if w in MOVES]
+    if group is None or set(rest) - {*MOVES, "REACHES", "ABOVE", "BETTER", "NOISY", "ORDER"}:
+        return None
+    if "NOISY" in rest:
+        return (
+            [Claim("noisier" if word != "LOWEST" else "steadier", group, negated=bool(c.negation))]
+            if word in ("HIGHEST", "LOWEST")
+            else []
+        )
+    possessive = next((t for t in c.groups if t.is_possessive), None)
+    if possessive is not None and c.tokens.index(possessive) == c.index((word,)) - 1:
+        return None if moves and c.amounts else _own_peak(c, group, word) if not moves else []
+    if (moves or c.says(GAIN)) and word in ("HIGHEST", "LOWEST", "BEST", "WORST") and not (set(rest) & {"ABOVE", "BETTER"}):
+        return _greatest_gain(c, group, word, moves)
+    first_is_word = c.index((word,)) < c.tokens.index(token)
+    if _is_own(c, token, first_is_word):
+        return _own_peak(c, group, word)
+    return _place_in_ranking(c, group, word, first_is_word)
+
+
+def _named_by_rank(c: Clause) -> Found:
+    """Reads "A is the best of the three": the rank stands as a name."""
+    groups = [group_of(token) for token in c.groups]
+    if len(groups) != 2 or c.values or any(group is None for group in groups):
+        return None
+    ranked = [g for g in groups if g is not None and g.rank]
+    named = [g for g in groups if g is not None and not g.rank]
+    where = c.place()
+    if len(ranked) != 1 or len(named) != 1 or where is None:
+        return None
+    place = ranked[0].rank
+    among = Group(ranked[0].among) if len(ranked[0].among) > 1 else None
+    where = END if where == WHOLE and c.says("winner|loser|runner-up") else where
+    relation = "worst" if place < 0 else "rank"
+    return [Claim("rank", named[0], where, relation, float(abs(place)), other=among, negated=bool(c.negation))]
+
+
+def _is_own(c: Clause, token: Token, first_is_word: bool) -> bool:
+    """Returns whether the extreme is one of the series itself: "its best checkpoint", "the maximum of A"."""
+    if token.is_possessive:
+        return True
+    if any(window.anywhere for window in c.places()):
+        return False
+    if c.says(r"belongs?|held by|that of|those of|goes to|achieved by|obtained by|reached by|comes from|from|by"):
+        return False
+    noun = (
+        r"(?:accuracy|score|reward|loss|length|result|value|performance|curve|entropy|perplexity|checkpoint|evaluation"
+        r"|epoch|reading|point|maximum|minimum|step|hour|one|win rate)s?"
+    )
+    return bool(re.search(rf"\b{noun} (?:of|for) (?:the )?{re.escape(token.text)}", c.raw, re.I)) or bool(
+        re.match(r"\W*(?:for|with) (?:the )?«", c.raw, re.I)
+    )
+
+
+def _own_peak(c: Clause, group: Group, word: str) -> list[Claim]:
+    where = c.place()
+    if where is None or where == WHOLE or where.every or word in RANKS:
+        return []
+    return [Claim("peak", group, where, EXTREMES[word], negated=bool(c.negation))]
+
+
+def _greatest_gain(c: Clause, group: Group, word: str, moves: list[str]) -> list[Claim]:
+    where = c.place()
+    if where is None or len(c.groups) > 2 or c.of_kind("panel"):
+        return []
+    down = "FALLS" in moves or "WORSENS" in moves or c.says("drop|fall|decline|loss of")
+    relation = "down" if down else "up" if "RISES" in moves else "improves"
+    other = group_of(c.groups[1]) if len(c.groups) == 2 and not c.groups[1].is_possessive else None
+    least = word in ("LOWEST", "WORST")
+    return [
+        Claim(
+            "gain", group, where if not where.is_point else until(where), relation, other=other,
+            manner="least" if least else "most", negated=bool(c.negation),
+        )
+    ]  # fmt: skip
+
+
+def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -> list[Claim]:
+    where = c.place()
+    if where is None or c.negation == "NEVER" or len(c.values) > 1:
+        return []
+    if any(window.anywhere for window in c.places()) and word in EXTREMES and not c.negation:
+        return [Claim("extreme", group, WHOLE, EXTREMES[word])]
+    takes = c.says(r"t(?:akes?|ook|aking) (?:over )?the (?:lead|crown|top spot)")
+    if takes and not where.is_point:
+        return []
+    if where == WHOLE and c.says(r"wins|winner|won|best (?:result|model|method|run)|overall"):
+        where = END
+    on_chart = (
+        where == WHOLE and word in ("HIGHEST", "LOWEST") and c.says("sweep|chart|figure|card|table|plot|study|experiment")
+    )
+    if where.anywhere or on_chart or (first_is_word and (where.every or where == WHOLE)):
+        return [Claim("extreme", group, WHOLE, EXTREMES[word])] if word in EXTREMES and not c.negation else []
+    others = [g for token in c.groups[1:] if (g := group_of(token)) is not None and len(g.names) > 1]
+    among = others[0] if others else None
+    claim = Claim("rank", group, where, EXTREMES.get(word, "rank"), RANKS.get(word, 1.0), other=among, negated=bool(c.negation))
+    found = [claim]
+    if (c.only_there or takes) and where.is_point and word == "BEST":
+        found = [replace(claim, kind="takes_lead", relation="best")]
+    behind = [g for token in c.groups[1:] if (g := group_of(token)) is not None and len(g.names) == 1]
+    if "BETTER" in c.words and c.amounts and behind:
+        found.append(Claim("level", group, where, "better", other=behind[0], amount=c.amounts[0]))
+    elif c.amounts and not behind and word in ("BEST", "HIGHEST") and c.amounts[0].kind == "difference" and not c.negation:
+        found.append(Claim("margin", group, where, EXTREMES[word], amount=c.amounts[0]))
+    return found
+
+
+def peak(c: Clause) -> Found:
+    """Reads "A peaks at step 40", "A tops out at .62"."""
+    words = [word for word in c.words if word in ("PEAKS", "TROUGHS")]
+    if len(words) != 1 or not c.groups or set(c.words) - {"PEAKS", "TROUGHS", *MOVES, "REACHES"} or c.negation:
+        return None
+    group, where = group_of(c.groups[0]), c.place()
+    if group is None or where is None or (len(c.groups) > 1 and not c.groups[1].is_possessive):
+        return []
+    relation = "max" if words[0] == "PEAKS" else "min"
+    relation = "best" if c.says("best") else relation
+    found = [Claim("peak", group, where, relation)] if where != WHOLE and not where.every else []
+    if len(c.values) == 1 and not c.values[0].number.is_range and not c.amounts and relation != "best":
+        value = c.values[0]
+        measure = "tokens" if value.is_length and c.has_lengths else "accuracy"
+        found.append(
+            Claim(
+                "top",
+                group,
+                WHOLE,
+                relation,
+                number_of(value, c),
+                amount=Amount(0, digits=value.number.digits),
+                measure=measure,
+            )
+        )
+    return found

@@ -1,0 +1,317 @@
+"""Which series a sentence means by "both", "all but Gemma3", "the latter", "it", "the larger model", "the second-best run"."""
+
+import re
+from dataclasses import dataclass
+
+from passus.descriptions.claims import Group
+from passus.descriptions.marking import Marked
+from passus.descriptions.mentions import SIZE
+from passus.descriptions.numbers import ORDINALS, WORDS, count_of
+
+NOUN = (
+    r"(?:lines?|curves?|runs?|models?|methods?|configurations?|variants?|settings?|mixtures?|sizes?|polic(?:y|ies)"
+    r"|series|arms?|recipes?|adapters?"
+    r"|approach(?:es)?|algorithms?|systems?|alternatives?|ablations?|budgets?|competitors?|contenders?|families|agents?"
+    r"|learners?|checkpoints? of|baselines?"
+    r"|entries|reward models|RMs?|schemes?|strateg(?:y|ies)|techniques?|trajector(?:y|ies)|traces?|groups?"
+    r"|optimi[sz]ers?|jobs?|losses|versions?|conditions?|treatments?)"
+)
+EVERY_NOUN = (
+    r"(?:lines?|curves?|runs?|models?|methods?|configurations?|variants?|settings?|sizes?|series|arms?|recipes?"
+    r"|approach(?:es)?|algorithms?|systems?|entries|schemes?|strateg(?:y|ies)|techniques?|conditions?|mixtures?"
+    r"|polic(?:y|ies)|losses|optimi[sz]ers?|competitors?|contenders?)"
+)
+COUNT = rf"(?:\d+|{'|'.join(WORDS)})"
+S = r"«S\d+»"
+OBJECT_BEFORE = re.compile(
+    r"\b(?:past|above|below|behind|than|overtak\w+|overtook|pass(?:es|ed)|caught|catches|left|beats?|leads?|ahead of"
+    r"|with|of|under|over|leaves)\s+$",
+    re.I,
+)
+
+
+UNKNOWN = (
+    r"\b(?:the|an?|this)(?: (?!the\b|an?\b|of\b|and\b|or\b|in\b|on\b|at\b|by\b|to\b|for\b|that\b|with\b)[\w-]+){1,2} "
+    r"(?:polic(?:y|ies)|models?|runs?|lines?|curves?|variants?|methods?|counterparts?|students?|baselines?|ones?)\b"
+)
+"""A series that is named by words which no name has."""
+KNOWN_ADJECTIVE = re.compile(
+    r"\b(?:whole|entire|full|same|other|others|two|three|four|five|six|seven|eight|all|remaining|best|worst|second"
+    r"|third|fourth|top|only|first"
+    r"|last|strongest|weakest|leading|winning|fastest|slowest|base|initial|training|single|odd"
+    r"|said|latter|former|winner|runner|horizontal|straight|flat|noisy|steady|clear|good|bad|new|better|worse|higher"
+    r"|lower|stronger|plotted|different"
+    r"|typical|long|short|few|given|language|reward|line|is|are|was|were|has|of)\b",
+    re.I,
+)
+
+
+ONLY_ONE = re.compile(
+    rf"\b(?:the )?(?:only|sole|single) (?:one|{NOUN})(?: (?:of|among|out of) (?:the |these |those "
+    rf"|all )?(?:(?:{COUNT})\b ?)?(?:{NOUN}\b|them\b)?)?",
+    re.I,
+)
+
+
+@dataclass
+class Context:
+    """What pronouns refer to: the subject and the object of the sentence before, and the last pair of series."""
+
+    names: tuple[str, ...] = ()
+    """All series of the panel."""
+    subject: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
+    pair: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
+    """The first series that the sentence itself names."""
+
+
+def mark_groups(marked: Marked, context: Context) -> None:
+    """Replaces words for series by tokens with the series that they mean."""
+    put, every = marked.replace, context.names
+    group = _getter(marked)
+
+    def without(match: re.Match[str]) -> Group:
+        left_out = {name for token in re.findall(S, match[0]) for name in group(token).names}
+        none = re.search(r"\b(?:no|none|not a|nobody)\b", match[0], re.I)
+        return Group(tuple(name for name in every if name not in left_out), "none" if none else "all")
+
+    put(
+        rf"(?:^|(?<=[.;:] ))(?:of|among|amongst|out of) (?:all(?: the| these)?|the|these) "
+        rf"(?:{COUNT} )?(?:other )?(?:{NOUN}|of them),\s",
+        "Z",
+        lambda m: "",
+    )
+    # Lists first: "A, B and C".
+    put(rf"\bneither (?:of )?({S})(?:,? nor ({S}))", "S", lambda m: Group(_names(group, m[0]), "none"))
+    put(
+        rf"(?:\bboth |\beither |\bof )?{S}(?:, {S})*,? (?:and|or|as well as|&|/) {S}", "S", lambda m: Group(_names(group, m[0]))
+    )
+    put(rf"{S}(?:, {S})+", "S", lambda m: Group(_names(group, m[0])))
+    all_words = (
+        rf"(?:all|each|every(?: one)?|everybody|everyone|everything)(?: of)?(?: the| these"
+        rf"| them)?(?: {COUNT})?(?: other| remaining)?(?: {EVERY_NOUN})?"
+    )
+    put(
+        rf"\b(?:with the (?:sole |only )?exception of|except(?: for)?|apart from|aside from|other than|excluding"
+        rf"|besides) {S},? (?:{all_words}|no(?: other)? {NOUN}|none(?: of \w+ \w+)?|nobody)\b",
+        "S",
+        without,
+    )
+    put(
+        rf"\b{all_words} (?:but|except(?: for)?|other than|apart from|besides|with the exception of|excluding) {S}",
+        "S",
+        without,
+    )
+    put(rf"{S} aside,? (?:{all_words}|no(?: other)? {NOUN}|nobody|none(?: of \w+ \w+)?)", "S", without)
+    put(
+        rf"\b(?:no|none of the|not a single|not one)(?: {COUNT})?(?: other)? {NOUN} (?:but|except(?: for)?|other than"
+        rf"|besides) {S}",
+        "S",
+        lambda m: Group(_names(group, m[0]), "only"),
+    )
+    marked.text = ONLY_ONE.sub("only one", marked.text)
+    mark_counts(marked, context)
+    put(
+        rf"\b(?P<sense>exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the "
+        rf"|these )?(?:{COUNT} )?(?:{NOUN}|them)\b", "S",
+        lambda m: Group(every, "exactly", count_of(m["n"])))  # fmt: skip
+    put(rf"\bat least (?P<n>{COUNT}) (?:of the )?{NOUN}\b", "S", lambda m: Group(every, "at least", count_of(m["n"])))
+    # None, all, others.
+    put(
+        rf"\bneither {EVERY_NOUN}\b|\bnone of (?:the |these |those )?{COUNT}\b|\bnone of (?:these|those|them)\b",
+        "S",
+        lambda m: Group(every, "none"),
+    )
+    put(
+        rf"\b(?P<n>one|two|three|four) of the {COUNT}\b(?! (?:panel|bench|chart|set|task))",
+        "S",
+        lambda m: Group(every, "exactly", count_of(m["n"])),
+    )
+    put(
+        rf"\b(?:none|neither|not one|not any) of (?:the |these |them)?(?:{COUNT} )?(?:other )?(?:{EVERY_NOUN}"
+        rf"|them)(?! of)|\bno (?:single )?(?:other )?{EVERY_NOUN}\b|\bnot a single {EVERY_NOUN}\b|\bnobody\b|\bno one\b"
+        rf"|\bnone\b(?= (?:ever|is|are|do|does|reach))", "S",
+        lambda m: Group(_others(every, context) if "other" in m[0].lower() else every, "none"))  # fmt: skip
+    put(
+        rf"\b(?:all|each|every|any|the)(?: of the| of the)?(?: {COUNT})? (?:other|remaining)(?: {COUNT})? (?:{NOUN}"
+        rf"|ones?)\b|\bthe (?:others|rest|remaining {NOUN})\b|\b(?:any|every)(?:one| one) else\b"
+        rf"|\ball (?:the )?others\b|\beverything else\b|\bits (?:competitors|rivals|peers)\b", "S",
+        lambda m: Group(_others(every, context)))  # fmt: skip
+    put(
+        rf"\b(?:all|each|every)(?: one)?(?: of)?(?: the| these| our)?(?: {COUNT})?(?: single)? {EVERY_NOUN}\b"
+        rf"|\beverybody\b|\beveryone\b|\ball (?:of )?them\b|\ball {COUNT}\b(?! (?:marked|bench|panel|chart|step|point))"
+        rf"|\bthey all\b|\bthe (?:whole )?(?:bunch|pack|field)\b|\beach of them\b|\bthem all\b"
+        rf"|\ball of the {EVERY_NOUN}\b|\bthe (?P<n>{COUNT}) {EVERY_NOUN}\b", "S",
+        lambda m: _every(m, every, context))  # fmt: skip
+    put(rf"\bthe {EVERY_NOUN}(?= all\b)", "S", lambda m: Group(every))
+    _mark_ranks(marked, context)
+    _mark_sizes(marked, context)
+    _mark_pronouns(marked, context)
+    put(rf"(?:\bboth |\beither )?{S}(?:, {S})*,? (?:and|or) {S}", "S", lambda m: _merged(group, m[0]))
+    put(rf"\bonly {S}(?! of)|{S} alone\b", "S", lambda m: Group(_names(group, m[0]), "only"))
+    put(UNKNOWN, "U", lambda m: None if "«" in m[0] or KNOWN_ADJECTIVE.search(m[0]) else m[0])
+
+
+def mark_counts(marked: Marked, context: Context) -> None:
+    """Replaces "2 of the 4 models" and "3 out of 5 jobs"."""
+    many = rf"\b(?:exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the |these |all )?{COUNT} (?:{NOUN})\b"
+    marked.replace(many, "S", lambda m: Group(context.names, "exactly", count_of(m["n"])))
+
+
+def _every(match: re.Match[str], every: tuple[str, ...], context: Context) -> Group | None:
+    """Returns all series, or all but the subject where the count says so."""
+    numbers = re.findall(rf"\b(?:{COUNT})\b", match[0], re.I)
+    if not numbers or count_of(numbers[0]) == len(every):
+        return Group(every)
+    others = tuple(name for name in every if name not in (context.within or context.subject))
+    return Group(others) if count_of(numbers[0]) == len(others) == len(every) - 1 else None
+
+
+def _merged(group: "_Get", text: str) -> Group | None:
+    groups = [group(token) for token in re.findall(S, text)]
+    if any(g.rank or g.quantifier != "all" for g in groups):
+        return None
+    return Group(tuple(dict.fromkeys(name for g in groups for name in g.names)))
+
+
+class _Get:
+    def __init__(self, marked: Marked) -> None:
+        self.marked = marked
+
+    def __call__(self, token: str) -> Group:
+        part = self.marked.get(token)
+        assert isinstance(part, Group)
+        return part
+
+
+def _getter(marked: Marked) -> _Get:
+    return _Get(marked)
+
+
+def _names(group: _Get, text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for token in re.findall(S, text) for name in group(token).names))
+
+
+def _others(every: tuple[str, ...], context: Context) -> tuple[str, ...]:
+    return tuple(name for name in every if name not in context.subject)
+
+
+def _rivals(words: str, context: Context) -> tuple[str, ...]:
+    """Returns those among whom someone is the best: "of them" and "of the rest" leave the subject out."""
+    return _others(context.names, context) if re.search("them|rest|others", words) else context.names
+
+
+def _mark_ranks(marked: Marked, context: Context) -> None:
+    """Marks series that are named by their rank: the best of them, the second-best run, the winner."""
+    best, worst = r"(?:best|top|strongest|leading|winning|fastest)", r"(?:worst|weakest|slowest|bottom|lowest-scoring)"
+    put = marked.replace
+    put(
+        rf"\bthe (?P<nth>second|third|fourth|fifth)[- ]best(?: {NOUN}| one)?\b(?!(?: result| value))"
+        rf"|\bthe (?:runner-up)\b", "S",
+        lambda m: Group((), rank=ORDINALS[m["nth"].lower()] if m["nth"] else 2, among=context.names))  # fmt: skip
+    put(
+        rf"\bthe {best} (?:of (?:them|the (?:bunch|rest|others|two|three|four))|{NOUN})\b|\bthe winner\b"
+        rf"|\bthe leader\b(?! on| of| in| at)", "S",
+        lambda m: Group((), rank=1, among=_rivals(m[0], context)))  # fmt: skip
+    put(
+        rf"\bthe {worst} (?:of (?:them|the (?:bunch|rest|others|two|three|four))|{NOUN})\b(?! of)|\bthe loser\b",
+        "S",
+        lambda m: Group((), rank=-1, among=context.names),
+    )
+    put(
+        rf"\bthe (?:best|top|highest|first) and (?:the )?(?:worst|lowest|last|bottom)(?: {NOUN})?\b|\bbest/worst\b"
+        rf"|\bbest and worst(?: {NOUN})?\b|\bthe (?:highest|top) and (?:the )?(?:lowest|bottom) {NOUN}\b",
+        "B",
+        lambda m: (1, -1),
+    )
+    put(
+        rf"\bthe first and (?:the )?second(?:-placed)?(?: {NOUN})?\b|\bthe (?:top|best) two(?: {NOUN})?\b",
+        "B",
+        lambda m: (1, 2),
+    )
+
+
+def size_of(name: str) -> float | None:
+    """Returns the number of parameters, or another size, that a name states."""
+    match = SIZE.search(name) or re.search(r"(?<![\w.])([0-9]+(?:\.[0-9]+)?)\s?([bBmMkK])\b", name)
+    if match:
+        number, unit = (match[1] or match[3]), (match[2] or match[4] if match.lastindex and match.lastindex > 2 else match[2])
+        return float(number) * {"b": 1e9, "m": 1e6, "k": 1e3}[unit.lower()]
+    match = re.search(r"=\s?([0-9]+(?:\.[0-9]+)?)\b|\b([0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)\b", name)
+    return float(match[1] or match[2]) if match else None
+
+
+def _mark_sizes(marked: Marked, context: Context) -> None:
+    """Marks series that are named by size: the largest model, the smaller of the two."""
+    sizes = {name: size for name in context.names if (size := size_of(name)) is not None}
+    if len(sizes) < 2:
+        return
+    ordered = sorted(sizes, key=lambda name: sizes[name])
+    put = marked.replace
+    put(
+        rf"\bthe (?:(?P<two>two|three) )?(?P<word>largest|biggest|smallest|larger|bigger|smaller)(?: of (?:the )?(?:two"
+        rf"|three|four|them|all))?(?: {NOUN}| group| one| budget)?\b(?! (?:gap|gain|drop|difference|increase|decrease"
+        rf"|improvement|distance|total|change|value|advantage|lead|jump|rise))", "S",
+        lambda m: _by_size(m, ordered, context))  # fmt: skip
+
+
+def _by_size(match: re.Match[str], ordered: list[str], context: Context) -> Group | None:
+    large = match["word"].lower() in ("largest", "biggest", "larger", "bigger")
+    if match["two"]:
+        n = WORDS[match["two"].lower()]
+        return Group(tuple(ordered[-n:] if large else ordered[:n]))
+    if match["word"].lower().endswith("er") and len(ordered) > 2:
+        pair = [name for name in ordered if name in context.pair]
+        return Group((pair[-1] if large else pair[0],)) if len(pair) == 2 else None
+    return Group((ordered[-1] if large else ordered[0],))
+
+
+def _mark_pronouns(marked: Marked, context: Context) -> None:
+    put = marked.replace
+    pair = context.pair if len(context.pair) == 2 else context.names if len(context.names) == 2 else ()
+    if len(pair) == 2:
+        put(r"\bof the two,? ?|\bbetween the two,? ?", "Z", lambda m: "")
+        put(r"\bthe former\b", "S", lambda m: Group((pair[0],)))
+        put(r"\bthe latter\b", "S", lambda m: Group((pair[1],)))
+        put(
+            rf"\b(?:both|the two|these two|those (?:same )?two|the other two)(?: (?:of them|(?:dashed "
+            rf"|solid )?{NOUN}))?\b(?! (?:panel|chart|bench|quantit|axes|axis))|\bthe (?:{NOUN})\b(?= (?:cross|meet"
+            rf"|intersect|swap|finish|coincide|converge|overlap|diverge|are|differ|start|end))",
+            "S",
+            lambda m: Group(pair),
+        )
+        put(
+            r"\b(?:they|them|each other|one another)\b",
+            "S",
+            lambda m: Group(pair) if m[0].lower() in ("they", "them") else None,
+        )
+    else:
+        put(
+            rf"\bthe {NOUN}\b(?= (?:are|cross|coincide|converge|fan out|draw|all|start|end|meet|diverge|share))",
+            "S",
+            lambda m: Group(context.names),
+        )
+        put(r"\bthey\b", "S", lambda m: Group(context.pair or context.subject or context.names))
+
+    def pronoun(match: re.Match[str]) -> Group | None:
+        """Refers to the first series before it in the sentence, else to the subject of the sentence before."""
+        before = match.string[: match.start()]
+        is_object = match[0].lower() == "it" and OBJECT_BEFORE.search(before)
+        starts = re.match(r"\W*(?:«[IO]\d+»|its?\b)", match.string)
+        own = (
+            context.within
+            and re.search(S, before)
+            and not (starts and context.subject)
+            and not (is_object and context.subject and context.subject != context.within)
+        )
+        names = context.within if own else context.subject
+        return Group(names) if names else None
+
+    put(
+        rf"\b(?:the same|this|that|the said)(?: \w+)? {NOUN}\b(?! of)",
+        "S",
+        lambda m: Group(context.subject) if context.subject else None,
+    )
+    put(r"\bits\b|\btheir\b", "O", pronoun)
+    put(r"\bit(?:self|'s)?\b", "I", pronoun)
