@@ -23,7 +23,7 @@ from passus.analysis.outcomes import (
     sign_of,
 )  # fmt: skip
 from passus.analysis.rank_logic import extreme, is_near, margin, peak, rank, takes_lead, top, without_place
-from passus.descriptions.claims import END, WHOLE, Claim
+from passus.descriptions.claims import END, START, WHOLE, Claim
 
 LEVEL = 0.05
 SELF = ("self",)
@@ -205,6 +205,21 @@ def _same(claim: Claim, curves: KnownCurves) -> Outcome:
     return all_of(found)
 
 
+def _returns(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks that a series is back at its first value."""
+    small, large = (0.012, 0.03) if curves.in_shares else (0.03 * curves.span, 0.08 * curves.span)
+
+    def test(name: str) -> Outcome:
+        first, there = curves.value(name, START), curves.value(name, claim.where)
+        if first is None or there is None or first.x == there.x:
+            return OPEN
+        low, high = curves.difference(there, first, 1)
+        surely, widest = max(0.0, low, -high), max(abs(low), abs(high))
+        return Outcome(True if widest <= small + TINY else False if surely > large + TINY else None, (first, there))
+
+    return quantified(claim.group, curves, test)
+
+
 def _gain(claim: Claim, curves: KnownCurves) -> Outcome:
     """Checks which series gained (or lost) most over a window."""
     sign = curves.sign(claim.relation)
@@ -338,5 +353,5 @@ KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "peak": peak, "top": top, "value": _value, "trend": _trend, "flat": _flat, "cross": cross, "crossing": crossing,
     "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": _gain,
     "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier, "noisy": _noisy, "spread": _spread,
-    "bars_overlap": _bars_overlap,
+    "bars_overlap": _bars_overlap, "returns": _returns,
 }  # fmt: skip

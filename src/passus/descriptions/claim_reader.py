@@ -7,34 +7,18 @@ from dataclasses import dataclass, replace
 from passus.descriptions.chart_data import ChartData, Point
 from passus.descriptions.claim_parser import claims_of
 from passus.descriptions.claims import Amount, Claim, Group, Window
+from passus.descriptions.clause_split import clauses_of
 from passus.descriptions.clauses import Clause, read_clause
 from passus.descriptions.count_claims import count_claims
 from passus.descriptions.layout import Sentence
-from passus.descriptions.lexicon import canonical, without_fillers
+from passus.descriptions.lexicon import without_fillers
 from passus.descriptions.marking import Marked, mark_numbers, mark_words
 from passus.descriptions.mentions import Mentions
 from passus.descriptions.names import lead_of
-from passus.descriptions.numbers import Number, count_of, numbers_in
-from passus.descriptions.references import COUNT, Context, mark_counts, mark_groups
+from passus.descriptions.numbers import Number, numbers_in
+from passus.descriptions.panel_marks import mark_panels
+from passus.descriptions.references import Context, mark_counts, mark_groups
 
-CLAUSE = re.compile(
-    r";|(?<=[^\d]),\s+(?=(?:but|and|while|whereas|yet|although|though|so|since|because|which|where|with|whose|or|nor"
-    r"|then|making"
-    r"|leaving|before|until|as|even|albeit|despite|who)\b)|\s+(?=(?:but|while|whereas|although|though|because|yet)\b)"
-    r"|\s[-\u2014]+\s|\((?=[^)]{12,})|\)(?=\s)|:\s|(?<=[a-z0-9%)»])\.\s+(?=\S)|\s+and (?=(?:may|might|could|would"
-    r"|should)\b)|,\s+(?=(?:«O\d+»|its|their)\b)",
-    re.I,
-)
-VERBS = (
-    r"(?:RISES|FALLS|IMPROVES|WORSENS|FLAT|END|START|NEVER|NOT|BETTER|WORSE|ABOVE|BELOW|OVERTAKES|PEAKS|TROUGHS|is"
-    r"|CROSSES|«D\d+»"
-    r"|«R\d+»|REACHES|CATCHES|BEST|WORST|MEETS|SAME|«S\d+» (?:is|END|START|RISES|FALLS|«D|BEST|WORST|RANK))"
-)
-AND = re.compile(
-    rf"\s+and (?=(?:then |also |still |already |even |it |«I\d+» |«X\d+»,? )*{VERBS}(?=\W|$))"
-    r"|,\s+(?=(?:then |but |afterwards )?(?:«X\d+» )?(?:RISES|FALLS|FLAT|NEVER|OVERTAKES)\b)"
-)
-VALUE_OF_TITLE = re.compile(r"\W*(?:the )?«[SX]\d+»(?:,? «[SX]\d+»)*\W*")
 OPINION = re.compile(
     r"\b(?:would|could|might|may|should|suspect\w*|believe\w*|guess\w*|assum\w*|conjectur\w*|attribut\w*|hypothes\w*"
     r"|presumabl\w*"
@@ -60,23 +44,19 @@ OTHER_SUBJECT = re.compile(
 """The beginning of a sentence about a series that it does not name. What "it" means in the next one is not known."""
 FIRST_PRONOUN = re.compile(r"\b(?:does|do|did|is|was|has|had|can) it\b", re.I)
 """A pronoun before the first name of a sentence, whose subject it is: "Only there does it overtake A"."""
-ASIDE = re.compile(r",? ?\b(?:for its part|on its own|in its own right|itself|themselves),?")
+TERRITORY = re.compile(r"\bin (?:the )?(positive|negative)(?: territory| range| region)")
+ASIDE = re.compile(
+    r"\b(?:un)?like (?:[\w.-]+ ){1,3}(?=it\b)|(?:^|(?<=: ))[Ll]ike [^,]{2,30}, (?=the |it |its )"
+    r"|,? ?\b(?:for its part|on its own|in its own right|itself|themselves),?"
+)
+BACK_REFERENCE = re.compile(r"\b(?:the two|both|the former|the latter|they)\b", re.I)
+"""Words for two series that the same sentence has named before."""
 CONCESSION = re.compile(
     r"^(?:despite|in spite of|notwithstanding|regardless of|given)\b(?:[^,]{1,50},\s+(?=[A-Z«]|the |it )"
     r"|(?: \w+){2,3} (?=it\b|the\b))",
     re.I,
 )
-PANEL_LETTER = (
-    r"(?:\b(?:in|on|of) )?(?:the )?(?:\b(?:panel|subplot|chart|plot|fig(?:ure|\.)?\s?\d*)\s?\(?(?P<a>[a-h])\)?(?![\w])"
-    r"|(?<![\w(])\((?P<b>[a-h])\)(?=[\s,.;]|$))(?: panel)?"
-)
-ALL_PANELS = (
-    r"\b(?:in|on|of|across|for) (?:both|all|each|every(?: one)?|either)(?: of)?(?: the)?(?: \w+)? (?:panels?|charts?"
-    r"|benchmarks?|plots?"
-    r"|datasets?|of them)\b|\b(?:in|on) (?:both|all) of them\b|\bon any benchmark\b"
-)
 ENUMERATOR = re.compile(r"^\W{0,2}(?:[A-Z]?\d{1,2}[.)/:]|\[\d{1,2}\])\s+(?=\D)")
-TOKEN_WORD = re.compile(r"\b[A-Z]{3,}\d?\b")
 NOT_CURVES = re.compile(
     r"^\W*(?:take|try|use|note that|see|look|consider|recall|rerun|check|removing|adding|dropping|using|disabling"
     r"|enabling|replacing|switching|turning|while)\b|^\W*(?:which|that) (?:it\b|they\b|«I)"
@@ -113,6 +93,8 @@ class _Memory:
     subject: tuple[str, ...] = ()
     pair: tuple[str, ...] = ()
     panel: str = ""
+    panel_pair: tuple[str, ...] = ()
+    """The last two panels that a sentence named together."""
     passage: object = None
 
 
@@ -199,6 +181,9 @@ class ClaimReader:
 
     def _remember(self, sentence: Sentence, subject: tuple[str, ...]) -> None:
         memory = self.memory
+        places = sorted((sentence.text.find(name), name) for name in self.names.panels if name in sentence.text)
+        if len(places) == 2:
+            memory.panel_pair = (places[0][1], places[1][1])
         mentioned = tuple(dict.fromkeys(mention.series[0] for mention in self.finder.find(sentence.text)))
         is_other = not mentioned and OTHER_SUBJECT.match(sentence.text)
         memory.subject = subject or mentioned[:1] or (() if is_other else memory.subject)
@@ -263,6 +248,9 @@ class _SentenceReading:
         mentioned = self.reader.finder.find(text)
         if mentioned and not FIRST_PRONOUN.search(text[: mentioned[0].start]):
             self.context.within = (mentioned[0].series[0],)
+        named = tuple(dict.fromkeys(mention.series[0] for mention in mentioned))
+        if len(named) == 2 and BACK_REFERENCE.search(text[mentioned[-1].end :]):
+            self.context.pair = named
         text = CONCESSION.sub("", ASIDE.sub("", text))
         marked = self._marked(text)
         if self.own:
@@ -272,11 +260,12 @@ class _SentenceReading:
         if not is_complete:
             return claims, False
         is_opinion = False
-        for part, words, whole, goes_on in _clauses(marked.text):
+        for part, words, whole, goes_on in clauses_of(marked.text):
             is_opinion = bool(OPINION.search(whole)) or (is_opinion and goes_on)
-            if is_opinion:
-                continue
             clause = self._clause(part, words, marked)
+            if is_opinion:
+                self._go_on(clause)
+                continue
             if "«U" in clause.text:  # a series that is not known: what follows may be about it
                 self.is_lost, is_complete = True, False
                 break
@@ -309,10 +298,12 @@ class _SentenceReading:
         return re.sub(r"^[^:.]{1,60}[:.]\s+", "", text, count=1)
 
     def _marked(self, text: str) -> Marked:
+        text = re.sub(rf"\b({self.reader.axes.x_words})-(?=\d)", r"\1 ", text)  # "its epoch-1 accuracy"
+        text = TERRITORY.sub(lambda match: "above 0" if match[1] == "positive" else "below 0", text)
         marked = Marked(text)
         for mention in reversed(self.reader.finder.find(text)):
             marked.text = marked.text[: mention.start] + marked.put("S", Group(mention.series)) + marked.text[mention.end :]
-        self._mark_panels(marked)
+        mark_panels(marked, self.reader.names, self.reader.memory.panel_pair)
         mark_counts(marked, self.context)
         mark_numbers(marked, self.reader.axes, self.reader.data.lists)
         mark_words(marked, self.reader.axes)
@@ -321,32 +312,8 @@ class _SentenceReading:
         marked.replace(ranked, "S", lambda m: Group(tuple(n for t in re.findall(r"«S\d+»", m[0]) for n in marked.get(t).names)))
         return marked
 
-    def _mark_panels(self, marked: Marked) -> None:
-        names = self.reader.names
-        for name in sorted(names.panels, key=len, reverse=True):
-            marked.replace(
-                rf"(?:\b(?:on|in|for|of) )?(?:the )?(?:panel )?\"?(?<![\w-]){re.escape(name)}(?![\w+]|-\w)\"?"
-                r"(?: (?:panel|chart|benchmark|plot|dataset|set))?",
-                "P",
-                lambda _, panel=name: (panel,),  # type: ignore[misc]
-            )
-
-        def lettered(match: re.Match[str]) -> tuple[str, ...] | None:
-            panel = names.panel_aliases.get((match["a"] or match["b"]).lower())
-            return (panel,) if panel else None
-
-        marked.replace(PANEL_LETTER, "P", lettered)
-        if len(names.panels) > 1:
-            marked.replace(ALL_PANELS, "P", lambda _: tuple(names.panels))
-            some = rf"\b(?:in|on) (?:exactly |only )?(?P<n>{COUNT}) of the (?:{COUNT} )?(?:panels|charts|benchmarks)\b"
-            marked.replace(some, "P", lambda match: ("exactly", count_of(match["n"])))
-            wins = rf"(?<=\bwins )(?:exactly |only )?(?P<n>{COUNT}) of the (?:{COUNT} )?(?:panels|charts|benchmarks)\b"
-            marked.replace(wins, "P", lambda match: ("exactly", count_of(match["n"])))
-            here = r"\b(?:on|in) (?:this|that|the same) (?:benchmark|panel|chart)\b|\bthere\b(?=[.,;]|$)"
-            marked.replace(here, "P", lambda _: ())
-
     def _clause(self, part: str, raw: str, marked: Marked) -> Clause:
-        text = without_fillers(part)
+        text = re.sub(rf"(«X\d+»)\s+{self.reader.axes.x_words}\b", r"\1", without_fillers(part), flags=re.I)
         has_subject = re.search(r"«[SIO]\d+»", text)
         if self.last_subject and (not has_subject or WITHOUT_SUBJECT.match(text)):
             text = f"{self.last_subject} {text}"
@@ -392,26 +359,3 @@ class _SentenceReading:
             self.last_subject = groups[0].text.replace("«O", "«S")
         if len(groups) > 1:
             self.last_object = groups[1].text
-
-
-def _clauses(text: str) -> Iterator[tuple[str, str, str, bool]]:
-    """Yields each clause in few words, its own words as far as they are known, the words that it stands in, and whether it
-    goes on with the clause before."""
-    for raw, goes_on in _split(text):
-        parts = [part for part in AND.split(canonical(raw)) if part and part.strip()]
-        for part in parts:
-            yield part, raw if len(parts) == 1 else TOKEN_WORD.sub(" ", part), raw, goes_on
-
-
-def _split(text: str) -> Iterator[tuple[str, bool]]:
-    """Yields the clauses of a sentence, and whether each goes on with the one before. A colon or semicolon ends a thought."""
-    last, goes_on = 0, False
-    for match in CLAUSE.finditer(text):
-        is_colon = match[0].strip() == ":"
-        if is_colon and VALUE_OF_TITLE.fullmatch(text[match.end() :]) and re.search(r"[^\W\d]", text[last : match.start()]):
-            continue  # "best checkpoint of A: step 40"
-        if re.search(r"\w", text[last : match.start()]):
-            yield text[last : match.start()].strip(" ,.;"), goes_on
-        last, goes_on = match.end(), match[0].strip() not in (":", ";", ".")
-    if re.search(r"\w", text[last:]):
-        yield text[last:].strip(" ,.;"), goes_on

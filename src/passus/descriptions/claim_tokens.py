@@ -35,6 +35,12 @@ def until(window: Window) -> Window:
     return Window(None, None if window.anchor else window.high) if window.is_point else window
 
 
+def digits_of(value: MarkedValue, clause: Clause) -> int:
+    """Returns how many digits a value has behind the point, as a share where it is one: 31 % has two."""
+    number = value.number
+    return number.digits + (2 if not value.is_length and clause.share(number, 1000.0) != 1000.0 else 0)
+
+
 def number_of(value: MarkedValue, clause: Clause, low: bool = True) -> float:
     number = value.number.low if low else value.number.high
     return number if value.is_length else clause.share(value.number, number)

@@ -307,6 +307,12 @@ HARMLESS = frozenset(
         "amongst",
         "other's",
         "throughout",
+        "into",
+        "stretch",
+        "until",
+        "anything",
+        "something",
+        "funny",
     ]
 )  # fmt: skip
 """Words that change nothing about what a clause says. A clause with other words is not wholly understood."""

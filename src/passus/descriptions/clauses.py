@@ -93,6 +93,8 @@ class Clause:
         before = self.before
         if isinstance(place, tuple):
             low = None if before is None else before.high if before.high is not None else before.low
+            if low is None and len(place) > 2:
+                return place[2]
             return None if low is None else Window(low, low + place[1])
         if place == "until end":
             low = None if before is None else before.low if before.is_point else before.high
@@ -126,6 +128,9 @@ def joined(windows: Sequence[Window], default: Window) -> Window | None:
         return replace(bounded[0], every=every or bounded[0].every)
     if set(bounded) == {START, END}:
         return replace(WHOLE, every=every)
+    if len(bounded) == 2 and START in bounded:  # "at the start, at hour 0"
+        other = next(w for w in bounded if w != START)
+        return other if other.is_point and other.low == 0 else None
     if len(bounded) == 2 and END in bounded:  # "finishes at step 100": the end is that step
         other = next(w for w in bounded if w != END)
         return other if other.is_point and not other.anchor else None

@@ -251,10 +251,12 @@ def reaching(c: Clause) -> Found:
 
 def returning(c: Clause) -> Found:
     """Reads "has given back everything that it gained"."""
-    if c.words != ["BACKTOSTART"] or len(c.groups) != 1 or c.negation:
+    if c.words != ["BACKTOSTART"] or len({token.part for token in c.groups}) != 1 or c.negation:
         return None
-    group = group_of(c.groups[0])
-    return [Claim("level", group, END, "worse", other=SELF, other_where=START, is_weak=True)] if group else []
+    group, where = group_of(c.groups[0]), c.place(default=END)
+    if group is None or where is None or not where.is_point:
+        return []
+    return [Claim("returns", group, where)]
 
 
 def ratio(c: Clause) -> Found:
@@ -262,7 +264,7 @@ def ratio(c: Clause) -> Found:
     if len(c.amounts) != 1 or c.amounts[0].kind not in ("ratio", "share") or not c.groups:
         return None
     words = set(c.words)
-    if words - {*MOVES, "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES"}:
+    if words - {*MOVES, "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES", "FROMPEAK"}:
         return None
     amount, group, where = c.amounts[0], group_of(c.groups[0]), c.place()
     others = [g for token in c.groups[1:] if (g := group_of(token)) is not None and not token.is_possessive]
@@ -280,7 +282,7 @@ def ratio(c: Clause) -> Found:
     if amount.kind == "share":
         if not moves or c.says("gains?|improvements?"):
             return None if moves or "REACHES" in words else []
-        start = "max" if words & {"PEAKS", "BEST", "HIGHEST"} else None
+        start = "max" if words & {"PEAKS", "BEST", "HIGHEST", "FROMPEAK"} else None
         return [Claim("trend", group, until(where), MOVES[moves[0]], amount=amount, other_where=start)]
     if c.negation == "NEVER":
         return []

@@ -17,7 +17,8 @@ GRID = re.compile(
 )
 NUMBER_OF = re.compile(rf"\bnumber of (?P<noun>{COUNTED})\b[^:]{{0,30}}:\s*(?P<n>{COUNT})\b", re.I)
 SHOWS = re.compile(
-    r"\b(?:compar\w+|show\w*|plot\w*|track\w*|display\w*|illustrat\w+|list\w*|consist\w*|contain\w*|has|have|with|there are"
+    r"\b(?:compar\w+|names|show\w*|plot\w*|track\w*|display\w*|illustrat\w+|list\w*|consist\w*|contain\w*|has"
+    r"|have|with|there are"
     rf"|depict\w*|for|of|in total|digest for|present\w*"
     rf"|report\w*)\b[^.;:]{{0,40}}?(?<![\w.-])(?P<n>{COUNT})\s+(?:(?!for|of|in|and"
     rf"|{COUNT})[\w-]+ ){{0,3}}?(?P<noun>{COUNTED})\b(?!,? (?:and|plus) (?:one|an?|two)\b)",

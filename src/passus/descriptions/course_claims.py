@@ -1,11 +1,14 @@
 """Claims about the course of a curve: rise, fall, plateau, order, noise, single values."""
 
+import re
 from dataclasses import replace
 
-from passus.descriptions.claim_tokens import LESS_OFTEN, Found, are_same, group_of, number_of, until
-from passus.descriptions.claims import END, WHOLE, Amount, Claim, Group, Window
+from passus.descriptions.claim_tokens import LESS_OFTEN, Found, are_same, digits_of, group_of, number_of, until
+from passus.descriptions.claims import END, START, WHOLE, Amount, Claim, Group, Window
 from passus.descriptions.clause_words import EXTREMES, MOVES, OPPOSITES
 from passus.descriptions.clauses import Clause
+
+REST_SENSE = {"more": "less", "at least": "at most", "less": "more", "at most": "at least"}
 
 
 def course(c: Clause) -> Found:
@@ -27,6 +30,8 @@ def course(c: Clause) -> Found:
     ]
     if others:
         return _gain_against(c, group, others[0], moves[0], where)
+    if len(c.values) == 2 and not c.amounts and not c.negation and re.search(r"from «V\d+» to «V\d+»", c.raw):
+        return _from_to(c, group, where)
     if c.values and not c.amounts:  # "falls to 0.85": a part of the curve, whose value is checked as such
         return []
     if where == WHOLE and c.before is not None and c.says("then|before"):
@@ -44,7 +49,8 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
             return []
         # "loses 3 points at hour 40" may mean since the point before, or since the start: both must agree.
         last_step = Window(first=-2) if where.anchor == "end" else replace(where, first=-2) if where.low is not None else None
-        where = WHOLE if where.anchor == "start" else until(where)
+        is_later = where.after and not c.says("has|have|had|by then")  # "after 1600 steps it gains less than 2 points"
+        where = WHOLE if where.anchor == "start" else Window(where.low, None) if is_later else until(where)
     is_strict = c.is_monotone or where.every
     no = c.says("no")
     is_event = c.says(
@@ -79,6 +85,21 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
     ]  # fmt: skip
 
 
+def _from_to(c: Clause, group: Group, where: Window) -> list[Claim]:
+    """Reads "A climbs from .52 to .76 over the run": a value at either end of the window."""
+    if where.is_point or where.half or where.last or where.first or where.decade:
+        return []
+    ends = (
+        START if where.low is None else Window(where.low, where.low),
+        END if where.high is None else Window(where.high, where.high),
+    )
+    return [
+        Claim("value", group, at, number=number_of(value, c), amount=Amount(0, digits=digits_of(value, c)))
+        for at, value in zip(ends, c.values, strict=True)
+        if not value.number.is_range and not value.is_length
+    ]
+
+
 def _gain_against(c: Clause, group: Group, other: Group, move: str, where: Window) -> list[Claim]:
     if not c.says("more|less|faster|slower") or c.negation or c.amounts:
         return []
@@ -98,6 +119,9 @@ def _share_of_gain(c: Clause) -> list[Claim]:
         if before and where.high is not None:
             return [Claim("gain_share", group, Window(where.high, where.high), amount=Amount(0.5, "more", "share"))]
         return []
+    if where.low is not None and where.high is None:  # the share that is left at that place
+        rest = replace(c.amounts[0], value=1 - c.amounts[0].value, sense=REST_SENSE.get(c.amounts[0].sense, "about"))
+        return [Claim("gain_share", group, Window(where.low, where.low), amount=rest)] if not c.negation else []
     is_before = where.open_high and where.low is None and where.high is not None
     if where.low is None and where.high is not None:
         where = Window(where.high, where.high)
@@ -152,7 +176,9 @@ def order(c: Clause) -> Found:
     group, where = group_of(c.groups[0]), c.place(default=END)
     if group is None or len(group.names) < 3 or group.quantifier != "all" or where is None or c.negation:
         return []
-    if not where.is_point:
+    if where.after and where.low is not None:
+        where = Window(where.low, where.low)
+    elif not where.is_point:
         where = Window(where.high, where.high) if where.low is None and where.high is not None else END
     ascending = c.says(r"(?:worst|lowest|weakest) to (?:the )?(?:best|highest|strongest)|ascending")
     relation = "above" if c.says(r"highest to (?:the )?lowest|descending") else "better"
@@ -193,12 +219,13 @@ def noise(c: Clause) -> Found:
 
 def value(c: Clause) -> Found:
     """Reads "the last reading of A is .47"."""
-    if c.words or len(c.groups) != 1 or len(c.values) != 1 or c.negation or c.amounts:
+    is_alone = not c.groups and len(c.context.names) == 1
+    if c.words or (len(c.groups) != 1 and not is_alone) or len(c.values) != 1 or c.negation or c.amounts:
         return None
-    group, where, given = group_of(c.groups[0]), c.place(), c.values[0]
+    group, where, given = Group(c.context.names) if is_alone else group_of(c.groups[0]), c.place(), c.values[0]
     if group is None or group.rank or len(group.names) != 1 or where is None or not where.is_point or given.number.is_range:
         return []
     measure = "tokens" if given.is_length and c.has_lengths else "accuracy"
     return [
-        Claim("value", group, where, number=number_of(given, c), amount=Amount(0, digits=given.number.digits), measure=measure)
+        Claim("value", group, where, number=number_of(given, c), amount=Amount(0, digits=digits_of(given, c)), measure=measure)
     ]

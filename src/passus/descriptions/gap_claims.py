@@ -27,6 +27,8 @@ def gap(c: Clause) -> Found:
         return []
     if "WITHIN" in words:
         amount = replace(amount, sense="at most")
+    elif amount.sense == "about" and ("ABOVE" in words) != ("BELOW" in words):  # "the gap exceeds 15 points"
+        amount = replace(amount, sense="more" if "ABOVE" in words else "less")
     if c.negation:
         amount = replace(amount, sense=LESS_OFTEN.get(amount.sense, amount.sense))
     groups = [g for token in c.groups if (g := group_of(token)) is not None]
@@ -126,6 +128,8 @@ def crossing(c: Clause) -> Found:
     if other is None:
         is_lead = words[0] == "OVERTAKES" and where.is_point and len(groups) == 1 and not c.negation
         return [Claim("takes_lead", group, where, "best")] if is_lead else []
+    if c.negation and where.low is not None and where.low in (where.high, None) and c.says("until|till|before"):
+        return [Claim("cross", group, Window(where.low, None), "better", other=other)]
     if c.negation:
         every = Window(None, None, open_low=True, every=True)
         return [Claim("level", group, every, "worse", other=other, is_weak=True)] if where == WHOLE or where.every else []

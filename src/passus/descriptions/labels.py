@@ -44,7 +44,10 @@ GENERIC_WORDS = frozenset(
         "x", "x-axis", "y", "y-axis", "you", "your", "approximately", "confidence", "six", "seven", "eight",
     ]
 )  # fmt: skip
-ENUMERATOR = re.compile(r"^(?:\(?[A-Za-z]?\d{1,2}(?:\.\d{1,2})*[.):]?|\((?:[a-z]|[ivx]{2,4})\)|[IVX]{1,4}[.)]|#\d+)\s+(?=\S)")
+ENUMERATOR = re.compile(
+    r"^(?:[a-z]\.|\(?[A-Za-z]?\d{1,2}(?:\.\d{1,2})*[.):]?|\((?:[a-z]|[ivx]{2,4})\)"
+    r"|[IVX]{1,4}[.)]|#\d+)\s+(?=\S)"
+)
 SIDE = re.compile(r"\s*\((?:the )?(?:left|right|cent(?:er|re)|middle|top|bottom|upper|lower)(?:[- ]\w+)?\)$", re.I)
 PANEL_WORD = re.compile(
     r"^(?:(?:the\s+)?(?:left|right|top|bottom|middle|upper|lower|first|second|third)[- ])?(?:sub-?)?(?:panel|plot|chart"

@@ -16,6 +16,20 @@ RULES: tuple[tuple[str, str], ...] = (
         r"\bfrom (?:one|each|every) \w+ to the (?:next|other)(?: one)?\b|\bbetween (?:any two )?(?:neighbou?ring"
         r"|adjacent|consecutive|successive) (?:points?|checkpoints?|evaluations?|evals?|markers?|readings?|rows?"
         r"|entries|steps?|epochs?)\b|\bfrom (\w+) to \1\b", " MONO "),
+    (r"\bbrings? up the rear\b|\bpropping up the \w+\b", " WORST "),
+    (r"\b(?:closest|nearest)(?: together| to each other| to one another)?\b(?! to)", " LOWEST GAP "),
+    (r"\b(?:furthest|farthest|most widely) (?:apart|separated)\b", " HIGHEST GAP "),
+    (
+        r"\b(?:hardly|barely|scarcely) (?:chang|mov|improv|var)\w+\b(?! by| «D)|\b(?:does|do|did) (?:hardly|barely) \w+\b"
+        r"(?! by| «D)|\b(?:shows?|makes?) (?:hardly|barely) any (?:change|movement|improvement|progress)\b", " FLAT "),
+    (
+        r"\b(?:has |have |is |are |was )?(?:fully |completely |all the way |right |only )*(?:return(?:s|ed)?|back|reverts?"
+        r"|reverted|fell back|falls? back) to (?:\S+ )?(?:exactly )?(?:where «[IS]\d+» (?:started|began|starts)"
+        r"|«O\d+» (?:own )?"
+        r"(?:start(?:ing)?|initial|original|first)(?: (?:value|level|point|accuracy|reward|loss|score|entropy"
+        r"|pass@1|length))?)\b",
+        " BACKTOSTART ",
+    ),
     (r"\b(?:goes|went|belongs) to (?=«S)", " BEST "),
     (r"\b(?:made|makes?|making) (?:it|«I\d+») to\b", " REACHES "),
     (r"\bpasses from below to above(?: that of)?\b", " OVERTAKES "),
@@ -28,6 +42,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|\bnever (?:once )?(?:drops?|falls?|declines?|dips?|decreases?|loses? ground|regresses)\b(?! (?:below|under"
         r"|behind|to|back|more|by))", " RISES MONO "),
     (r"\bnever (?:once |ever )?(?:rises?|increases?|climbs?|goes up|recovers?)\b(?! (?:above|over|past|to))", " FALLS MONO "),
+    (r"\bnever (?:once |ever )?(?:took|takes?|taking) a step back(?:wards?)?\b|\bnever (?:lost"
+        r"|loses) ground\b", " RISES MONO "),
     (r"\bnever (?:have|has|had) a bad \S+", " RISES MONO "),
     (r"\bwent backwards?\b|\bgoes backwards?\b", " WORSENS "),
     (r"\b(?:has|have|had) (?:given|gives?) (?:up|back) everything(?: \S+ (?:had )?gained)?\b", " BACKTOSTART "),
@@ -70,7 +86,8 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\b(?:the )?(?:error bars|bands|intervals)\b(?: (?:of|for)\b)?", " BARS "),
     (r"\boverlap(?:s|ped)?\b", " OVERLAPS "),
     (
-        r"\b(?:than |from )?(?:the |«O\d+» )?(?:base model|SFT checkpoint|initial (?:checkpoint|value|accuracy|score"
+        r"\b(?:than |from )?(?:that of )?(?:the |«O\d+» )?(?:base model|SFT (?:checkpoint|model|policy)(?: «I\d+» (?:started"
+        r"|starts|came|comes|begins|began) (?:from|with))?|initial (?:checkpoint|value|accuracy|score"
         r"|reward|loss|entropy|length|level|one|point|\w+ accuracy)|starting (?:point|value|level)|first (?:value"
         r"|reading|one|checkpoint)|(?:value|level|one) (?:with|at|from) which)\b", " START "),
     (r"\bg(?:ives?|ave|iven|iving) back\b", " FALLS FROMPEAK "),
@@ -78,8 +95,10 @@ RULES: tuple[tuple[str, str], ...] = (
     # Crossing.
     (
         r"\b(?:has |have |had )?(?:already |just )?(?:overtak\w+|overtook|surpassed|pull\w* (?:past|ahead of|away from)"
-        r"|mov\w+ past|slip\w* past|(?:goes|gone|go|went|going) past|pass(?:es|ed)?(?= (?:«S\d+»|«I\d+»))"
-        r"|left (?:«I\d+»|«S\d+») behind|leap\w* over|edg\w+ (?:past|ahead of)|tak\w+ over(?: from)?"
+        r"|mov\w+ past|g[eo]ts? past(?= «[SI])|slip\w* past|(?:goes|gone|go|went|going) past|pass(?:es"
+        r"|ed)?(?= (?:«S\d+»|«I\d+»))"
+        r"|(?:left|leaves|leaving) (?:«I\d+»|«S\d+»)(?: line| curve| run| model)? behind|leap\w* over"
+        r"|edg\w+ (?:past|ahead of)|tak\w+ over(?: from)?"
         r"|took over(?: from)?|(?:becomes?|became) (?:longer|higher|better|larger) than|climb\w* (?:past"
         r"|above)(?= (?:«S\d+»|«I\d+»))|ris\w+ above(?= (?:«S\d+»|«I\d+»)))", " OVERTAKES "),
     (
@@ -154,12 +173,14 @@ RULES: tuple[tuple[str, str], ...] = (
     (
         r"\b(?:rises?|rising|rose|climb(?:s|ed|ing)?|increas(?:es?|ed|ing)|grow(?:s|ing|n|th)?|grew|goes up|going up"
         r"|went up|(?:slopes?|goes|moves?|edges|creeps|trends?) up(?:wards?)?|ascend\w*|gain(?:s|ed|ing)?|jump(?:s|ed)?"
-        r"|shoots? up|shot up|upward|picks? up|picked up|moves up|won|slow riser|riser|adds?|makes? up)\b", " RISES "),
+        r"|shoots? up|shot up|upward|picks? up|picked up|moves up|won|slow riser|riser|lifts?|raises?|boosts?"
+        r"|adds?|makes? up)\b", " RISES "),
     (
         r"\b(?:falls?|falling|fell|fallen|declin(?:es?|ed|ing)|drop(?:s|ped|ping)?|decreas(?:es?|ed|ing)|goes down"
         r"|went down|going down|descen\w+|sinks?|slides?|collaps(?:es?|ed)|crash(?:es|ed)?|dip(?:s|ped)?|los(?:es?|t"
         r"|ing)|shrinks?|shrank|comes? down|bends? downwards?|unravels?|gives? (?:up|back)|given (?:up|back)"
-        r"|throws? away|burnt|burns?|burned|turns? down|dies|moves? down|slips?|heads? down|tails? off|costs?)\b", " FALLS "),
+        r"|cuts?|reduc(?:es?|ed)|sheds?|trims?|throws? away|burnt|burns?|burned|turns? down|dies|moves? down"
+        r"|slips?|heads? down|tails? off|costs?)\b", " FALLS "),
     (
         r"\b(?:flat(?:tens?(?: out| off)?)?|(?:levels?|levell?ed|levell?ing) (?:off|out)|plateaus?|plateaued|reach(?:es"
         r"|ed)? a plateau|stagnat\w+|saturat\w+|stable|constant|horizontal|unchanged|stays? put|stalls?|stalled"
@@ -180,17 +201,21 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\b(?:order(?:ing)?|ranking|ranked|sequence)\b", " ORDER "),
     (r"\b(?:reverse|inverted|inverse|opposite|flipped)\b", " REVERSE "),
     (r"\b(?:never|not once|at no (?:point|time))\b", " NEVER "),
-    (r"\b(?:not|no longer|doesn't|does not|do not|don't|isn't|is not|cannot|nor|fails? to|hardly|without ever)\b", " NOT "),
+    (r"\b(?:not|no longer|doesn't|does not|do not|don't|isn't|is not|cannot|nor|fails? to|failed to|hardly"
+        r"|scarcely|without ever)\b", " NOT "),
     (r"\b(?:only|sole|solely)\b", " ONLY "),
     (r"\bwithin\b", " WITHIN "),
     (r"\b(?:reach(?:es|ed|ing)?|hits?|attains?|arrives? at|gets? to|touch(?:es)?)\b", " REACHES "),
     (
         r"\b(?:stays?|remains?|sits?|lies|lie|stands?|holds?|keeps?|is|are|was|were|be|been|being|has|have|had|does|do"
-        r"|did|'s|'re|seems?|appears?|looks?|runs?|gets?|got|goes|comes?|came|becomes?|shows?|exhibits?|displays?"
-        r"|performs?|gives?|produces?|writes?|needs?|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?|posts?)\b", " is "),
+        r"|did|'s|'re|seems?|appears?|looks?|runs?|gets?|got|goes|went|gone|comes?|came|becomes?|shows?|exhibits?|displays?"
+        r"|performs?|gives?|produces?|writes?|needs?|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?"
+        r"|posts?|manag(?:es?|ed)|solv(?:es?|ed)|lets?|allows?|occup(?:y|ies)|brings?)\b", " is "),
 )  # fmt: skip
 FILLERS = re.compile(
-    r"\b(?:also|still|even|already|nevertheless|nonetheless|however|moreover|furthermore|thus|clearly|indeed|actually"
+    r"\b(?:that said|true(?=,)|honestly|love it|without (?:any |much )?(?:drama|fuss|trouble|surprises?)"
+    r"|including the (?:last|first) one|including|towards?"
+    r"|also|still|even|already|nevertheless|nonetheless|however|moreover|furthermore|thus|clearly|indeed|actually"
     r"|again|then|now|meanwhile|in fact|of course|in turn|on the other hand"
     r"|by contrast|in contrast|for its part|as a consequence|as a result|therefore|interestingly|notably|again|simply"
     r"|just|really|quite|rather|somewhat|slightly|well|considerably|significantly|clearly"
@@ -198,9 +223,10 @@ FILLERS = re.compile(
     r"|easily|visibly|noticeably|slight|sharp|steep|gradual|significant|substantial"
     r"|far|much|by far|funny enough|so|and|yes|lol|tbf|hm|ok|yeah|but|although|though|while|whereas|yet|because|since|a"
     r"|an|the|its own|own|overall|roughly|about|approximately|almost|nearly|essentially|practically"
-    r"|(?:one )?of (?:all )?(?:two|three|four|five|six|seven|eight)|sadly|firstly|secondly|thirdly|first,|second,"
-    r"|third,|in summary|moreover|in turn|completely|a bit|bit|largely|yes,|no doubt"
-    r"|of (?:each|one) (?:an)?other|true,|hm,|right,|at once"
+    r"|(?:one )?of (?:all )?(?:two|three|four|five|six|seven|eight)|sadly|firstly|secondly|thirdly|(?:first"
+    r"|second|third|yes|hm|right)(?=,)"
+    r"|in summary|moreover|in turn|completely|a bit|bit|largely|no doubt"
+    r"|of (?:each|one) (?:an)?other|at once"
     r"|that|which|who|there|here|too|right|somewhere|once|ever|as|both|of course|despite|in spite of|on average"
     r"|eventually|basically|mostly|largely|only slightly|by comparison|for example|instead|in particular|later|early on"
     r"|at that point|to|again)\b",

@@ -17,7 +17,7 @@ TOKEN = re.compile(r"«([A-Z])(\d+)»")
 S, X, V, D, R, P = (rf"«{letter}\d+»" for letter in "SXVDRP")
 SENSES = (
     ("at least", r"at least|no less than|not less than|no fewer than|a minimum of|as much as(?= \S+ (?:points|more))"),
-    ("at most", r"at most|no more than|not more than|up to|as much as|at the most|a maximum of|never more than"),
+    ("at most", r"at most|no more than|not more than|up to|at the most|a maximum of|never more than"),
     ("more",
         r"(?:well |far |much |slightly |a little |a bit |considerably )?(?:more than|over|above|greater than"
         r"|larger than|in excess of|upwards of)|beyond"),
@@ -27,7 +27,7 @@ SENSES = (
     ("nearly", r"nearly|almost|close to|just under|not quite|practically"),
     ("exactly", r"exactly|precisely"),
     ("about",
-        r"about|around|approximately|approx\.?|roughly|some|circa|ca\.?|~|only|just|a mere|a good|a full|another"
+        r"about|as much as|around|approximately|approx\.?|roughly|some|circa|ca\.?|~|only|just|a mere|a good|a full|another"
         r"|further|a further|still|an? "),
 )  # fmt: skip
 SENSE = re.compile(
@@ -45,6 +45,7 @@ FRACTION = re.compile(
 MULTIPLES = {
     "doubl": 2, "tripl": 3, "trebl": 3, "quadrupl": 4, "quintupl": 5, "halv": 0.5,
 }  # fmt: skip
+BEFORE_PLACE = re.compile(r"\b(?:by|at|after|until|from|since|before)\s+$", re.I)
 TIMES = {"twice": 2, "thrice": 3, "double": 2, "triple": 3, "half": 0.5}
 
 
@@ -90,7 +91,8 @@ def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
         has_unit = _is_unit(number, axes) and (item.role != "x" or is_glued)  # the noun of a place is read with its words
         start, end = number.start, number.unit_end if has_unit else number.end
         before, after = text[:start], text[end:]
-        if item.role == "x":
+        is_place = number.is_scaled and number.low in lists.known and BEFORE_PLACE.search(before)  # "by 6B"
+        if item.role == "x" or is_place:
             begin, stop, window = _window(before, after, number, axes)
             text = before[:begin] + marked.put("X", window) + after[stop:]
             continue
@@ -215,7 +217,7 @@ def _window(before: str, after: str, number: Number, axes: Axes) -> tuple[int, i
         return (
             start.start(),
             noun.end() if noun else 0,
-            Window((axes.x.low or 0.0) + number.low, (axes.x.low or 0.0) + number.low),
+            Window((axes.x.low or 0.0) + number.low, None, after=True),
         )
     if stretch and not number.is_range and not noun_first:
         noun = re.match(rf"\s?{axes.x_words}\b", after, re.I)
@@ -257,6 +259,8 @@ def _window(before: str, after: str, number: Number, axes: Axes) -> tuple[int, i
         return begin, stop, Window(None, low, open_high=True)
     if word in ("after", "past", "beyond") and noun_first:
         return begin, stop, Window(low, None, open_low=True)
+    if word in ("in", "within") and noun_last and not noun_first and not re.search(r"\bthe\s+$", head):
+        return begin, stop, ("next", low, Window(None, low))  # "in 400 steps": since the place before
     if word in ("over", "during", "within", "for", "in") and noun_last and not noun_first:
         return begin, stop, Window(None, low)
     return begin, stop, Window(low, low, after=word == "after")
@@ -266,7 +270,7 @@ def mark_words(marked: Marked, axes: Axes) -> None:
     """Marks places, amounts and multiples that are given in words."""
     nouns = (
         rf"(?:{axes.x_words}(?: counts?| numbers?| budgets?)?|checkpoints?|evaluations?|evals?|readings?|points?"
-        rf"|markers?|rows?|columns?|entries|intervals?|measurements?)"
+        rf"|markers?|ticks?|rows?|columns?|entries|intervals?|measurements?)"
     )
     count = rf"(?:\d+|{'|'.join(WORDS)})"
     put = marked.replace
@@ -275,10 +279,19 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         r"|plotted steps|table))?"
     )
     put(
-        rf"\b(?:at|by|in|towards?|until|to|till|up to)? ?(?:the )?(?:very )?(?:end|finish"
+        rf"\b(?:between|from) (?:this|that) (?:{nouns}) (?:and|to) (?:the )?(?:very )?end{training}\b"
+        rf"|\bfrom the (?:very )?first {nouns} after (?:the (?:start|common start)|initiali[sz]ation)\b",
+        "X",
+        _later(marked),
+    )
+    put(rf"\bover (?:the|all|these)(?: {count})? {axes.x_words}(?= ?(?:$|[,.;]))", "X", lambda m: WHOLE)
+    put(r"\bat first\b(?! (?:sight|glance))", "X", lambda m: Window(first=2))
+    put(
+        rf"(?:\b(?:at|by|in|towards?|until|to|till|up to) (?:the )?|\bthe )(?:very )?(?:end|finish"
         rf"|conclusion){training}\b(?! (?:of|point))|\bby the time the (?:run|job|training) (?:is over|ends)|\b(?:at|by"
         rf"|in) the (?:very )?(?:right (?:edge|end)|last|final) ?{nouns}?(?: of the (?:axis|chart))?\b(?! (?:two|three"
-        rf"|\d))|\bin the end\b|\bultimately\b|\bfinally\b|\bwhen training (?:ends|stops)\b",
+        rf"|\d))|\bin the end\b|\bultimately\b|\bfinally\b"
+        rf"|\b(?:when|where|once|after) (?:the )?(?:training|run|job|axis) (?:ends|ended|stops|stopped|is over|was over)\b",
         "X", lambda m: "until end" if re.match(r"(?:until|to|till|up to)", m[0], re.I) else END)  # fmt: skip
     put(
         rf"\b(?:at|in|from) (?:the )?(?:very |common )?(?:start|beginning|outset|first {nouns}|initiali[sz]ation"
@@ -304,7 +317,7 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         rf"|evaluation)\b|\b(?:along|on) the way(?: there)?\b|\bof the (?:whole|entire) (?:experiment|chart|figure"
         rf"|sweep|run|table|study|plot)\b|\banywhere(?: in the (?:chart|figure|table|plot))?\b|\bso far\b"
         rf"|\bbetween the first and the last {nouns}\b|\bon the whole (?:card|chart|plot)\b|\boverall\b|\bin total\b"
-        rf"|\bover the run\b|\bfrom «X\d+» to «X\d+»",
+        rf"|\bover the run\b|\b(?:every|each) time\b|\bfrom «X\d+» to «X\d+»",
         "X", _whole(marked))  # fmt: skip
     put(
         rf"\b(?P<word>at|in|on|after|by|since|for"
@@ -411,7 +424,7 @@ def mark_multiples(marked: Marked) -> None:
     def verb(match: re.Match[str]) -> Amount:
         return amount(MULTIPLES[match["verb"].lower()], "ratio", match["sense"])
 
-    marked.replace(rf"\b{sense}(?P<verb>{'|'.join(MULTIPLES)})(?:e|es|ed|ing|e its|es its)?\b", "R", verb)
+    marked.replace(rf"(?<!each )(?<!every )\b{sense}(?P<verb>{'|'.join(MULTIPLES)})(?:e|es|ed|ing|e its|es its)?\b", "R", verb)
     marked.replace(
         rf"\b{sense}(?:cut|cuts|slashed?)(?: \S+){{0,3}}? (?:roughly |about )?(?:in|by) half\b",
         "R",

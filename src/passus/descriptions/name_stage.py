@@ -14,6 +14,7 @@ from passus.descriptions.names import (
     VERB,
     abbreviations,
     described_lines,
+    listed_sizes,
     lists_of_names,
     namey_spans,
 )
@@ -147,6 +148,12 @@ class NameStage(UnitStage):
             return False
         head = text[: first.start]
         return bool(self.finder.find(head)) or any(True for _ in namey_spans(head)) or bool(EVERY.search(head))
+
+    def _name_sizes(self) -> None:
+        """Adds models that are named by their sizes alone."""
+        if not self.names.series:
+            for size in listed_sizes([sentence.text for sentence in self.data.sentences]):
+                self.names.add(size)
 
     def _name_subjects(self) -> None:
         votes: Counter[str] = Counter()

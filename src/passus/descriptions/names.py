@@ -272,6 +272,23 @@ def _last_words(text: str) -> str:
     return plain(words).strip(" \"'\u25a0\u25b2\u25cf\u25c6\u2605\u25cb\u25a1\u25b3\u25c7\u25bc\u25ba\u25b6\u25aa\u2022")
 
 
+SIZE_LIST = re.compile(
+    r"(?<![\w.])\d+(?:\.\d+)?[BM](?:,\s+\d+(?:\.\d+)?[BM])*,?\s+(?:and|or|to)\s+\d+(?:\.\d+)?[BM]\b(?!\s+tokens)"
+)
+SIZE_WORD = re.compile(r"(?<![\w.])\d+(?:\.\d+)?[BM]\b")
+
+
+def listed_sizes(texts: Sequence[str]) -> list[str]:
+    """Returns sizes that name the models of a text: a list of them, one of which is called a model or a curve."""
+    found: dict[str, None] = {}
+    for text in texts:
+        for match in SIZE_LIST.finditer(text):
+            found |= dict.fromkeys(SIZE_WORD.findall(match[0]))
+    everything = " ".join(texts)
+    is_named = any(re.search(rf"(?<![\w.]){re.escape(size)} {LINE_NOUN}\b", everything) for size in found)
+    return list(found) if is_named else []
+
+
 ABBREVIATION = re.compile(
     r"\((?:hereafter |henceforth |or |called |short |abbreviated "
     r"|denoted )?\"?(?P<a>[^()\"]{1,24}?)\"?(?:,? (?:for short|below|hereafter|henceforth|in the following"

@@ -65,6 +65,7 @@ class _PointReader(NameStage):
         self._find_legends()
         self._find_units()
         self._name_labels()
+        self._name_sizes()
         self._name_subjects()
         self._name_abbreviations()
         if self.is_closed:

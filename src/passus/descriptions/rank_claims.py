@@ -7,6 +7,7 @@ from passus.descriptions.claim_tokens import (
     GAIN,
     RANKS,
     Found,
+    digits_of,
     group_of,
     number_of,
     until,
@@ -154,7 +155,7 @@ def peak(c: Clause) -> Found:
                 WHOLE,
                 relation,
                 number_of(value, c),
-                amount=Amount(0, digits=value.number.digits),
+                amount=Amount(0, digits=digits_of(value, c)),
                 measure=measure,
             )
         )

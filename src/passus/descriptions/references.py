@@ -19,7 +19,8 @@ NOUN = (
 EVERY_NOUN = (
     r"(?:lines?|curves?|runs?|models?|methods?|configurations?|variants?|settings?|sizes?|series|arms?|recipes?"
     r"|approach(?:es)?|algorithms?|systems?|entries|schemes?|strateg(?:y|ies)|techniques?|conditions?|mixtures?"
-    r"|polic(?:y|ies)|losses|optimi[sz]ers?|competitors?|contenders?)"
+    r"|polic(?:y|ies)|losses|optimi[sz]ers?|competitors?|contenders?|ablations?|versions?|predecessors?|agents?|baselines?"
+    r"|students?)"
 )
 COUNT = rf"(?:\d+|{'|'.join(WORDS)})"
 S = r"«S\d+»"
@@ -41,7 +42,7 @@ KNOWN_ADJECTIVE = re.compile(
     r"|last|strongest|weakest|leading|winning|fastest|slowest|base|initial|training|single|odd"
     r"|said|latter|former|winner|runner|horizontal|straight|flat|noisy|steady|clear|good|bad|new|better|worse|higher"
     r"|lower|stronger|plotted|different"
-    r"|typical|long|short|few|given|language|reward|line|is|are|was|were|has|of)\b",
+    r"|SFT|pretrained|reference|starting|original|typical|long|short|few|given|language|reward|line|is|are|was|were|has|of)\b",
     re.I,
 )
 
@@ -110,7 +111,7 @@ def mark_groups(marked: Marked, context: Context) -> None:
         "S",
         lambda m: Group(_names(group, m[0]), "only"),
     )
-    marked.text = ONLY_ONE.sub("only one", marked.text)
+    marked.text = ONLY_ONE.sub("only one ", marked.text)
     mark_counts(marked, context)
     put(
         rf"\b(?P<sense>exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the "
@@ -131,7 +132,8 @@ def mark_groups(marked: Marked, context: Context) -> None:
     put(
         rf"\b(?:none|neither|not one|not any) of (?:the |these |them)?(?:{COUNT} )?(?:other )?(?:{EVERY_NOUN}"
         rf"|them)(?! of)|\bno (?:single )?(?:other )?{EVERY_NOUN}\b|\bnot a single {EVERY_NOUN}\b|\bnobody\b|\bno one\b"
-        rf"|\bnone\b(?= (?:ever|is|are|do|does|reach))", "S",
+        rf"|\bno (?:entry|value|reading|score|number)\b(?: (?:of|in) the (?:table|chart|figure|plot))?"
+        rf"|\bnothing in the (?:table|chart|figure|plot)\b|\bnone\b(?= (?:ever|is|are|do|does|reach))", "S",
         lambda m: Group(_others(every, context) if "other" in m[0].lower() else every, "none"))  # fmt: skip
     put(
         rf"\b(?:all|each|every|any|the)(?: of the| of the)?(?: {COUNT})? (?:other|remaining)(?: {COUNT})? (?:{NOUN}"
@@ -144,6 +146,13 @@ def mark_groups(marked: Marked, context: Context) -> None:
         rf"|\bthey all\b|\bthe (?:whole )?(?:bunch|pack|field)\b|\beach of them\b|\bthem all\b"
         rf"|\ball of the {EVERY_NOUN}\b|\bthe (?P<n>{COUNT}) {EVERY_NOUN}\b", "S",
         lambda m: _every(m, every, context))  # fmt: skip
+    rivals = tuple(name for name in every if name not in (context.within or context.subject))
+    if len(rivals) == 2:
+        words = (
+            rf"\b(?:both|the two)(?: other)? (?:predecessors|rivals|competitors|ablations|baselines|others"
+            rf"|{NOUN} before it)\b"
+        )
+        put(words, "S", lambda m: Group(rivals))
     put(rf"\bthe {EVERY_NOUN}(?= all\b)", "S", lambda m: Group(every))
     _mark_ranks(marked, context)
     _mark_sizes(marked, context)
@@ -207,6 +216,17 @@ def _mark_ranks(marked: Marked, context: Context) -> None:
     best, worst = r"(?:best|top|strongest|leading|winning|fastest)", r"(?:worst|weakest|slowest|bottom|lowest-scoring)"
     put = marked.replace
     put(
+        rf"\bthe (?:best|top|highest|first) and (?:the )?(?:worst|lowest|last|bottom)(?: {NOUN})?\b|\bbest/worst\b"
+        rf"|\bbest and worst(?: {NOUN})?\b|\bthe (?:highest|top) and (?:the )?(?:lowest|bottom) {NOUN}\b",
+        "B",
+        lambda m: (1, -1),
+    )
+    put(
+        rf"\bthe first and (?:the )?second(?:-placed)?(?: {NOUN})?\b|\bthe (?:top|best) two(?: {NOUN})?\b",
+        "B",
+        lambda m: (1, 2),
+    )
+    put(
         rf"\bthe (?P<nth>second|third|fourth|fifth)[- ]best(?: {NOUN}| one)?\b(?!(?: result| value))"
         rf"|\bthe (?:runner-up)\b", "S",
         lambda m: Group((), rank=ORDINALS[m["nth"].lower()] if m["nth"] else 2, among=context.names))  # fmt: skip
@@ -218,17 +238,6 @@ def _mark_ranks(marked: Marked, context: Context) -> None:
         rf"\bthe {worst} (?:of (?:them|the (?:bunch|rest|others|two|three|four))|{NOUN})\b(?! of)|\bthe loser\b",
         "S",
         lambda m: Group((), rank=-1, among=context.names),
-    )
-    put(
-        rf"\bthe (?:best|top|highest|first) and (?:the )?(?:worst|lowest|last|bottom)(?: {NOUN})?\b|\bbest/worst\b"
-        rf"|\bbest and worst(?: {NOUN})?\b|\bthe (?:highest|top) and (?:the )?(?:lowest|bottom) {NOUN}\b",
-        "B",
-        lambda m: (1, -1),
-    )
-    put(
-        rf"\bthe first and (?:the )?second(?:-placed)?(?: {NOUN})?\b|\bthe (?:top|best) two(?: {NOUN})?\b",
-        "B",
-        lambda m: (1, 2),
     )
 
 
@@ -251,7 +260,8 @@ def _mark_sizes(marked: Marked, context: Context) -> None:
     put = marked.replace
     put(
         rf"\bthe (?:(?P<two>two|three) )?(?P<word>largest|biggest|smallest|larger|bigger|smaller)(?: of (?:the )?(?:two"
-        rf"|three|four|them|all))?(?: {NOUN}| group| one| budget)?\b(?! (?:gap|gain|drop|difference|increase|decrease"
+        rf"|three|four|them|all))?(?: {NOUN}| group| one| budget)?\b(?! (?:part|share|portion|half|swings?|gap"
+        rf"|gain|drop|difference|increase|decrease"
         rf"|improvement|distance|total|change|value|advantage|lead|jump|rise))", "S",
         lambda m: _by_size(m, ordered, context))  # fmt: skip
 
@@ -268,7 +278,7 @@ def _by_size(match: re.Match[str], ordered: list[str], context: Context) -> Grou
 
 
 def _mark_pronouns(marked: Marked, context: Context) -> None:
-    put = marked.replace
+    put, group = marked.replace, _getter(marked)
     pair = context.pair if len(context.pair) == 2 else context.names if len(context.names) == 2 else ()
     if len(pair) == 2:
         put(r"\bof the two,? ?|\bbetween the two,? ?", "Z", lambda m: "")
@@ -276,7 +286,7 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
         put(r"\bthe latter\b", "S", lambda m: Group((pair[1],)))
         put(
             rf"\b(?:both|the two|these two|those (?:same )?two|the other two)(?: (?:of them|(?:dashed "
-            rf"|solid )?{NOUN}))?\b(?! (?:panel|chart|bench|quantit|axes|axis))|\bthe (?:{NOUN})\b(?= (?:cross|meet"
+            rf"|solid )?{NOUN}))?\b(?! (?:panel|chart|bench|quantit|axes|axis))|\bthe (?=\w+s\b)(?:{NOUN})\b(?= (?:cross|meet"
             rf"|intersect|swap|finish|coincide|converge|overlap|diverge|are|differ|start|end))",
             "S",
             lambda m: Group(pair),
@@ -288,7 +298,7 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
         )
     else:
         put(
-            rf"\bthe {NOUN}\b(?= (?:are|cross|coincide|converge|fan out|draw|all|start|end|meet|diverge|share))",
+            rf"\bthe (?=\w+s\b){NOUN}\b(?= (?:are|cross|coincide|converge|fan out|draw|all|start|end|meet|diverge|share))",
             "S",
             lambda m: Group(context.names),
         )
@@ -301,7 +311,7 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
         starts = re.match(r"\W*(?:«[IO]\d+»|its?\b)", match.string)
         own = (
             context.within
-            and re.search(S, before)
+            and any(set(context.within) <= set(group(token).names) for token in re.findall(S, before))
             and not (starts and context.subject)
             and not (is_object and context.subject and context.subject != context.within)
         )
@@ -309,9 +319,16 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
         return Group(names) if names else None
 
     put(
-        rf"\b(?:the same|this|that|the said)(?: \w+)? {NOUN}\b(?! of)",
+        rf"\b(?:the same|this|that|the said)(?: (?!the\b)\w+)? {NOUN}\b(?! of)",
         "S",
         lambda m: Group(context.subject) if context.subject else None,
+    )
+    put(
+        r"\bthe (?:run|line|curve|model|policy)\b(?= (?:is|was|has|had|ends?|finish|starts?|begins?|rises?"
+        r"|falls?|drops?|climbs?"
+        r"|never|then|still|reach|gains?|loses?))",
+        "I",
+        pronoun,
     )
     put(r"\bits\b|\btheir\b", "O", pronoun)
     put(r"\bit(?:self|'s)?\b", "I", pronoun)

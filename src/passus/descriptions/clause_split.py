@@ -1,0 +1,50 @@
+"""Cuts a sentence into clauses: at its punctuation, and before the verbs that follow an "and"."""
+
+import re
+from collections.abc import Iterator
+
+from passus.descriptions.lexicon import canonical
+
+CLAUSE = re.compile(
+    r";|\s=>\s|(?<=[^\d]),\s+(?=(?:but|and|while|whereas|yet|although|though|so|since|because|which|where|with|whose|or|nor"
+    r"|then|making"
+    r"|leaving|before|until|as|even|albeit|despite|who)\b)|\s+(?=(?:but|while|whereas|although|though|because|yet)\b)"
+    r"|\s[-\u2014]+\s|\((?=[^)]{12,})|\)(?=\s)|:\s|(?<=[a-z0-9%)»])\.\s+(?=\S)|\s+and (?=(?:may|might|could|would"
+    r"|should)\b)|,\s+(?=(?:«O\d+»|its|their)\b)",
+    re.I,
+)
+VERBS = (
+    r"(?:RISES|FALLS|IMPROVES|WORSENS|FLAT|END|START|NEVER|NOT|BETTER|WORSE|ABOVE|BELOW|OVERTAKES|PEAKS|TROUGHS|is"
+    r"|CROSSES|«D\d+»"
+    r"|«R\d+»|REACHES|CATCHES|BEST|WORST|MEETS|SAME|«S\d+» (?:is|END|START|RISES|FALLS|«D|BEST|WORST|RANK))"
+)
+AND = re.compile(
+    rf"\s+and (?=(?:then |also |still |already |even |actually |eventually |soon |only |just |it |«I\d+» "
+    rf"|«X\d+»,? )*{VERBS}(?=\W|$))"
+    r"|,\s+(?=(?:then |but |afterwards )?(?:«X\d+» )?(?:RISES|FALLS|FLAT|NEVER|OVERTAKES)\b|END «[DV]\d)"
+)
+VALUE_OF_TITLE = re.compile(r"\W*(?:the )?«[SX]\d+»(?:,? «[SX]\d+»)*\W*")
+TOKEN_WORD = re.compile(r"\b[A-Z]{3,}\d?\b")
+
+
+def clauses_of(text: str) -> Iterator[tuple[str, str, str, bool]]:
+    """Yields each clause in few words, its own words as far as they are known, the words that it stands in, and whether it
+    goes on with the clause before."""
+    for raw, goes_on in _split(text):
+        parts = [part for part in AND.split(canonical(raw)) if part and part.strip()]
+        for part in parts:
+            yield part, raw if len(parts) == 1 else TOKEN_WORD.sub(" ", part), raw, goes_on
+
+
+def _split(text: str) -> Iterator[tuple[str, bool]]:
+    """Yields the clauses of a sentence, and whether each goes on with the one before. A colon or semicolon ends a thought."""
+    last, goes_on = 0, False
+    for match in CLAUSE.finditer(text):
+        is_colon = match[0].strip() == ":"
+        if is_colon and VALUE_OF_TITLE.fullmatch(text[match.end() :]) and re.search(r"[^\W\d]", text[last : match.start()]):
+            continue  # "best checkpoint of A: step 40"
+        if re.search(r"\w", text[last : match.start()]):
+            yield text[last : match.start()].strip(" ,.;"), goes_on
+        last, goes_on = match.end(), match[0].strip() not in (":", ";", ".")
+    if re.search(r"\w", text[last:]):
+        yield text[last:].strip(" ,.;"), goes_on
