@@ -56,10 +56,12 @@ def curve_names(subjects: Subjects) -> Names:
 
 
 def _by_line(curves: Curves) -> dict[tuple[str, str], list[Curve]]:
+    """Groups the runs of a line on a benchmark. Where each curve is named by its benchmark, they share one panel."""
     lines: dict[tuple[str, str], list[Curve]] = {}
-    for curve in curves.series:
-        if not curve.reader:
-            lines.setdefault((curve.name, curve.benchmark), []).append(curve)
+    own = [curve for curve in curves.series if not curve.reader]
+    is_by_benchmark = all(curve.name == curve.benchmark for curve in own)
+    for curve in own:
+        lines.setdefault((curve.name, "" if is_by_benchmark else curve.benchmark), []).append(curve)
     return lines
 
 

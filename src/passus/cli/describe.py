@@ -6,6 +6,8 @@ from pathlib import Path
 def describe(*sources: Path, out: Path | None = None) -> int:
     """Write runs or curve files as a chart description, in the form that passus read understands. Numbers are rounded.
 
+    Each observation follows from a finding of passus analyse that is supported.
+
     Parameters
     ----------
     sources
@@ -13,12 +15,12 @@ def describe(*sources: Path, out: Path | None = None) -> int:
     out
         File for the description. Without it, the description is printed.
     """
+    from passus.analysis.observations import describe_with_observations
     from passus.atomic_io import write_text
     from passus.console import print_next_commands
-    from passus.descriptions.chart_writer import describe_curves
     from passus.runs.read_curves import load_curves
 
-    text = describe_curves(load_curves(list(sources)))
+    text = describe_with_observations(load_curves(list(sources)))
     if out is None:
         print(text)
         return 0

@@ -193,8 +193,10 @@ def _read_spans(axes: Axes, sentences: Sequence[Sentence]) -> None:
                 is_x = is_place(axes, sentence.text, number) or re.search(
                     rf"{axes.x_words},?\s*(?:\(?from|ranging from|between)?\s*$", before, re.I
                 )
+                is_event = re.search(r"\bbetween\b[^.]{0,25}$", before, re.I) and not SPAN_VERB.search(before)
                 if (
                     is_x
+                    and not is_event
                     and number.low < number.high
                     and (number.low == 0 or re.search(r"\b(?:spans?|covers?|axis)\b", sentence.text))
                 ):

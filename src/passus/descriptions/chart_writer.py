@@ -5,7 +5,7 @@ Numbers are rounded to four significant digits, as a person would write them. An
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from passus.descriptions.own_form import MARK, always_quoted, quoted
@@ -13,8 +13,9 @@ from passus.formatting import significant
 from passus.runs.curve import Curve, CurvePoint, Curves, CurveStretch
 
 
-def describe_curves(curves: Curves) -> str:
-    """Returns a description: the points, the trend of each series in words, and the claims as observations."""
+def describe_curves(curves: Curves, observations: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Returns a description: the points, the trend of each series in words, the claims of the curves, and observations
+    under the heading of each group of them."""
     curves = replace(curves, series=[_rounded(curve) for curve in curves.series])
     points = [point for curve in curves.series for point in curve.points]
     benchmarks = len({curve.benchmark for curve in curves.series})
@@ -30,6 +31,8 @@ def describe_curves(curves: Curves) -> str:
         "### Key Observations",
         *(f"* {_sentence(claim.text)}" for claim in curves.claims),
     ]
+    for heading, sentences in (observations or {}).items():
+        lines += [f"#### {heading}", *(f"* {_sentence(sentence)}" for sentence in sentences)] if sentences else []
     return "\n".join(lines) + "\n"
 
 

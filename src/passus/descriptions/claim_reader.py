@@ -49,6 +49,8 @@ ASIDE = re.compile(
     r"\b(?:un)?like (?:[\w.-]+ ){1,3}(?=it\b)|(?:^|(?<=: ))[Ll]ike [^,]{2,30}, (?=the |it |its )"
     r"|,? ?\b(?:for its part|on its own|in its own right|itself|themselves),?"
 )
+FACT = re.compile(r"^the fact that (?P<fact>.+?),? (?:suggests?|indicates?|implies|means|points|hints|shows?)\b.*$", re.I)
+"""A sentence that draws a conclusion from something that it states."""
 BACK_REFERENCE = re.compile(r"\b(?:the two|both|the former|the latter|they)\b", re.I)
 """Words for two series that the same sentence has named before."""
 CONCESSION = re.compile(
@@ -251,7 +253,7 @@ class _SentenceReading:
         named = tuple(dict.fromkeys(mention.series[0] for mention in mentioned))
         if len(named) == 2 and BACK_REFERENCE.search(text[mentioned[-1].end :]):
             self.context.pair = named
-        text = CONCESSION.sub("", ASIDE.sub("", text))
+        text = FACT.sub(r"\g<fact>", CONCESSION.sub("", ASIDE.sub("", text)))
         marked = self._marked(text)
         if self.own:
             self.last_subject = marked.put("S", Group(self.own))

@@ -8,7 +8,7 @@ from passus.descriptions.lexicon import canonical
 CLAUSE = re.compile(
     r";|\s=>\s|(?<=[^\d]),\s+(?=(?:but|and|while|whereas|yet|although|though|so|since|because|which|where|with|whose|or|nor"
     r"|then|making"
-    r"|leaving|before|until|as|even|albeit|despite|who)\b)|\s+(?=(?:but|while|whereas|although|though|because|yet)\b)"
+    r"|leaving|before|until|as|even|albeit|despite|who|suggesting|indicating|implying|hinting|possibly|presumably|perhaps)\b)|\s+(?=(?:but|while|whereas|although|though|because|yet)\b)"
     r"|\s[-\u2014]+\s|\((?=[^)]{12,})|\)(?=\s)|:\s|(?<=[a-z0-9%)»])\.\s+(?=\S)|\s+and (?=(?:may|might|could|would"
     r"|should)\b)|,\s+(?=(?:«O\d+»|its|their)\b)",
     re.I,

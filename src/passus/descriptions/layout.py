@@ -49,6 +49,9 @@ LETTER_HEADING = re.compile(r"\((?:[a-h]|[ivx]{1,4})\)\s+\S.{0,60}$")
 MAX_SENTENCE = 2000
 """Characters of a sentence that are read. No person writes a longer one, and the numbers of one sentence are paired with each
 other."""
+MID_SENTENCE = re.compile(r"[a-z]{2,},? *$|\b(?:at|to|of|by|a|the|and) [\d.]+,? *$")
+LOWER_PROSE = re.compile(r"[a-z]+(?: [\w.,%'-]+)+")
+"""A line of prose that begins in the middle of a sentence, and is no row of a list such as "grpo: 0.5"."""
 MAX_WIDTH = 140
 """A text with longer lines is not wrapped by hand."""
 BOLD_LEVEL, PARAGRAPH_LEVEL, ITEM_LEVEL = 10, 20, 21
@@ -229,15 +232,17 @@ def _heading(lines: Sequence[str], at: int) -> tuple[int, str]:
 
 def _join_lines(passage: Passage, lines: Sequence[str], at: int, least_indent: int, width: int) -> int:
     """Adds the lines that go on with a paragraph or an item. Returns the next line."""
-    while at < len(lines) and _goes_on(lines[at - 1], lines[at], least_indent, width):
+    is_formal = plain(passage.text)[:1].isupper()  # a chat has a message per line, and few capitals
+    while at < len(lines) and _goes_on(lines[at - 1], lines[at], least_indent, width, is_formal):
         passage.breaks.append((len(passage.text) + 1, at + 1))
         passage.text = f"{passage.text} {lines[at].strip()}"
         at += 1
     return at
 
 
-def _goes_on(before: str, raw: str, least_indent: int, width: int) -> bool:
-    """Returns whether a line goes on with the one before: its first word had no room there. A new item or row does not."""
+def _goes_on(before: str, raw: str, least_indent: int, width: int, is_formal: bool) -> bool:
+    """Returns whether a line goes on with the one before: it begins within a sentence, or its first word had no room there.
+    A new item or row does not."""
     body = raw.strip()
     if not body or BULLET.match(body) or body.startswith(("#", "|", "[")) or UNDERLINE.match(body) or SPEAKER.match(body):
         return False
@@ -245,6 +250,8 @@ def _goes_on(before: str, raw: str, least_indent: int, width: int) -> bool:
         return False
     if DATA_ROW.match(body):
         return False
+    if is_formal and MID_SENTENCE.search(before) and LOWER_PROSE.match(body):
+        return True
     had_no_room = len(before) + 1 + len(body.split(maxsplit=1)[0]) > 0.9 * width
     return had_no_room and width <= MAX_WIDTH and len(before) > 40
 

@@ -210,7 +210,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"\b(?:stays?|remains?|sits?|lies|lie|stands?|holds?|keeps?|is|are|was|were|be|been|being|has|have|had|does|do"
         r"|did|'s|'re|seems?|appears?|looks?|runs?|gets?|got|goes|went|gone|comes?|came|becomes?|shows?|exhibits?|displays?"
         r"|performs?|gives?|produces?|writes?|needs?|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?"
-        r"|posts?|manag(?:es?|ed)|solv(?:es?|ed)|lets?|allows?|occup(?:y|ies)|brings?)\b", " is "),
+        r"|posts?|achiev(?:es?|ed)|demonstrat(?:es?|ed)|manag(?:es?|ed)"
+        r"|solv(?:es?|ed)|lets?|allows?|occup(?:y|ies)|brings?)\b", " is "),
 )  # fmt: skip
 FILLERS = re.compile(
     r"\b(?:that said|true(?=,)|honestly|love it|without (?:any |much )?(?:drama|fuss|trouble|surprises?)"
