@@ -137,7 +137,7 @@ def test_the_second_seed_has_its_plateaus_and_falls():
     mistral, smol = curves["Frozen Mistral"], curves["Frozen SmolLM3"]
     assert [(p.x, p.y) for p in mistral.points] == [(0, 0.26), (40, 0.8), (60, 0.9), (110, 0.84)]
     assert [(p.x, p.y) for p in smol.points] == [(0, 0.25), (40, 0.75), (110, 0.75)]
-    assert [(s.x_low, s.x_high, s.y_low, s.y_high) for s in smol.stretches] == [(40, 110, 0.82, 0.85)]
+    assert [(s.x_low, s.x_high, s.y_low, s.y_high) for s in smol.stretches] == [(40, 90, 0.82, 0.85)]
 
 
 @needs_seeds
@@ -169,3 +169,14 @@ def test_the_fifth_seed():
 
 def test_a_text_without_numbers_gives_no_points():
     assert read_chart_data("Nothing to see here.").points == []
+
+
+def test_a_plateau_ends_where_the_text_says_that_a_fall_begins():
+    text = (
+        "### Axes\n* **X-axis:** Step, ranging from 0 to 110.\n### Data\n1. **Alpha (blue):**\n* **Key Points:** Starts ~0.25. "
+        "Reaches ~0.75 by Step 40. Plateaus around ~0.82-0.85. Begins a sharp decline after Step 90, ending at ~0.75 at "
+        "Step 110.\n2. **Beta (red):**\n* **Key Points:** Starts ~0.25. Ends at 0.8 at Step 110.\n"
+    )
+    curve = read_text(text).series[0]
+    assert [(s.x_low, s.x_high, s.y_low, s.y_high, s.where) for s in curve.stretches] == [(40, 90, 0.82, 0.85, "somewhere")]
+    assert [(p.x, p.y) for p in curve.points] == [(0, 0.25), (40, 0.75), (110, 0.75)]

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 from helpers.figure_runs import curve_file, make_run, style_by_line
 from passus.errors import UsageError
 from passus.figures import export, kinds, matplotlib_render, styles
+from passus.figures.series import series_of_file
 from passus.figures.spec import Mark
+from passus.runs.curve import Curve, CurvePoint, Curves, CurveStretch
+from passus.runs.curve_file import write_curve_file
 from passus.runs.read_curves import load_curves
 
 
@@ -151,3 +155,14 @@ def test_a_shipped_reference_goes_by_its_name(tmp_path):
     assert len(kinds.curves([Path("kimi-k1.5")]).panels) > 5
     with pytest.raises(UsageError, match=r"write: kimi-k1\.5"):
         kinds.curves([Path("kimi-k1-5")])
+
+
+def test_a_line_has_a_gap_where_a_range_lies_between_two_points(tmp_path):
+    points = [CurvePoint(0.0, 0.2), CurvePoint(40.0, 0.75), CurvePoint(110.0, 0.75)]
+    plateau = [CurveStretch(40.0, 90.0, 0.82, 0.85, "somewhere")]
+    across = [CurveStretch(0.0, 110.0, 0.2, 0.8, "throughout")]
+    series = [Curve("A", "", points, stretches=plateau), Curve("B", "", points, stretches=across)]
+    write_curve_file(Curves("A", "step", "accuracy", series), tmp_path / "curves.json")
+    broken, whole = series_of_file(tmp_path / "curves.json")[0]
+    assert [p.x for p in broken.points] == [0, 40, 65, 110] and math.isnan(broken.points[2].y)
+    assert [p.x for p in whole.points] == [0, 40, 110]

@@ -14,6 +14,7 @@ from passus.descriptions.names import Names
 from passus.runs.curve import Curve, CurvePoint, Curves
 
 SHAPED = re.compile(r"-shaped\b|, \d+(?:\.\d+)?[KMB]\b")
+SIZE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?[KMB]\b")
 
 
 def curve_evidence(curves: Curves) -> Evidence:
@@ -50,9 +51,16 @@ def curve_names(subjects: Subjects) -> Names:
     """Returns the names of curves, with shorter words for them that are as clear."""
     series = list(dict.fromkeys(name for names in subjects.by_panel.values() for name in names))
     names = Names(series, [panel for panel in subjects.by_panel if panel])
-    short = [SHAPED.sub("", name) for name in series]
-    names.aliases = {word: name for word, name in zip(short, series, strict=True) if word != name and short.count(word) == 1}
+    for short in ([SHAPED.sub("", name) for name in series], [_size(name) for name in series]):
+        names.aliases |= {
+            word: name for word, name in zip(short, series, strict=True) if word and word != name and short.count(word) == 1
+        }
     return names
+
+
+def _size(name: str) -> str:
+    size = SIZE.search(name)
+    return size[0] if size else ""
 
 
 def _by_line(curves: Curves) -> dict[tuple[str, str], list[Curve]]:

@@ -49,8 +49,8 @@ LETTER_HEADING = re.compile(r"\((?:[a-h]|[ivx]{1,4})\)\s+\S.{0,60}$")
 MAX_SENTENCE = 2000
 """Characters of a sentence that are read. No person writes a longer one, and the numbers of one sentence are paired with each
 other."""
-MID_SENTENCE = re.compile(r"[a-z]{2,},? *$|\b(?:at|to|of|by|a|the|and) [\d.]+,? *$")
-LOWER_PROSE = re.compile(r"[a-z]+(?: [\w.,%'-]+)+")
+MID_SENTENCE = re.compile(r"(?:[a-z]{2}|,|\b(?:at|to|of|by|a|the|and) [\d.]+) *$")
+LOWER_PROSE = re.compile(r"[a-z][\w/@-]*(?: [\w.,%'/-]+)+")
 """A line of prose that begins in the middle of a sentence, and is no row of a list such as "grpo: 0.5"."""
 MAX_WIDTH = 140
 """A text with longer lines is not wrapped by hand."""

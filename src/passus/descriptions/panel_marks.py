@@ -27,8 +27,9 @@ POSITION = re.compile(
 def mark_panels(marked: Marked, names: Names, pair: tuple[str, ...]) -> None:
     """Marks panels. The pair is what "the former" and "the latter" stand for."""
     for name in sorted(names.panels, key=len, reverse=True):
+        words = re.escape(name).replace(r",\ ", r"(?:,| at| with) ")  # "AIME, temperature 0": "AIME at temperature 0"
         marked.replace(
-            rf"(?:\b(?:on|in|for|of) )?(?:the )?(?:panel )?\"?(?<![\w-]){re.escape(name)}(?![\w+]|-\w)\"?"
+            rf"(?:\b(?:on|in|for|of) )?(?:the )?(?:panel )?\"?(?<![\w-]){words}(?![\w+]|-\w)\"?"
             r"(?: (?:panel|chart|benchmark|plot|dataset|set))?",
             "P",
             lambda _, panel=name: (panel,),  # type: ignore[misc]

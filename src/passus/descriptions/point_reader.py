@@ -50,6 +50,12 @@ def read_chart_data(text: str, names: Names | None = None) -> ChartData:
     return _PointReader(ChartData(axes, names or Names(), passages, sentences), is_closed=names is not None).read()
 
 
+FALL_BEGINS = (
+    r"\b(?:declin|drop|dip|fall|decreas|degrad|collaps)\w*\s+(?:in \w+\s+)?(?:(?:starting|beginning)\s+)?"
+    r"(?:after|around|at|from|past|beyond)\s+(?:about |around |approximately |roughly |~)?"
+)
+
+
 class _PointReader(NameStage):
     """Reads the points: which series and panel each value belongs to."""
 
@@ -247,16 +253,27 @@ class _PointReader(NameStage):
         return [PairedValue(max(before), self.axes.x.high, values[0].number, values[0].role == "length", "somewhere")]
 
     def _end_plateaus(self) -> None:
-        """Lets plateaus without a place end at the last point of their series."""
+        """Lets plateaus without a place end where a fall begins, or at the last point of their series."""
         for point in self.data.points:
             reading = point.reading
             if reading.where != "somewhere" or reading.x_high != self.axes.x.high:
                 continue
             key = (point.series, point.panel, point.measure)
             others = [p.reading.x_high for p in self.data.points if p is not point and (p.series, p.panel, p.measure) == key]
-            last = max(others, default=reading.x_high)
+            last = self._fall_after(point) or max(others, default=reading.x_high)
             if reading.x_low < last < reading.x_high:
                 point.reading = replace(reading, x_high=last)
+
+    def _fall_after(self, point: Point) -> float | None:
+        """Returns where a fall begins that the rest of the passage tells of: "Begins a sharp decline after Step 90"."""
+        sentence = self.data.sentences[point.sentence]
+        for later in self.data.sentences[point.sentence + 1 :]:
+            if later.passage is not sentence.passage:
+                return None
+            if fall := re.search(rf"{FALL_BEGINS}{self.axes.x_words}\s+(?=~?\d)", later.text, re.I):
+                found = [n for n in numbers_in(later.text, self.axes.style) if n.start >= fall.end() - 1]
+                return found[0].low if found else None
+        return None
 
     def _lengths_by_size(self) -> None:
         """Takes values that are far larger than the others for lengths, where the text has lengths."""

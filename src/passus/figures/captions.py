@@ -1,5 +1,6 @@
 """Axis labels and the note under a figure, which explains its bands and lines."""
 
+import math
 from collections.abc import Sequence
 
 from passus.figures.labels import shared_note
@@ -35,6 +36,8 @@ def curves_note(series: Sequence[Series]) -> str:
     if stretches:
         some = any(not stretch.is_throughout for stretch in stretches)
         notes.append(f"bars and boxes: ranges that the text gives{'; dashed: somewhere in the box' if some else ''}")
+        if any(math.isnan(p.y) for s in series if s.stretches for p in s.points[1:-1]):
+            notes.append("dotted: a guide through a range, from the point before to the point after")
     if any(s.approximate for s in series):
         which = "all values" if all(s.approximate for s in series) else "gray"
         notes.append(f"{which}: read off a chart, so approximate")

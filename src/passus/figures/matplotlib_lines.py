@@ -135,6 +135,7 @@ def _draw_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:
             draw_line(ax, points, style, linewidth=width, zorder=3, label=label, markersize=size, markevery=every)
             draw_band(ax, points, s.style.colour)
         draw_stretches(ax, s.stretches, s.style.colour, scale)
+        draw_guides(ax, s.points, s.stretches, s.style.colour)
     finish_panel(ax, figure, panel, sheet)
 
 
@@ -205,6 +206,20 @@ def draw_stretches(ax: Any, stretches: Sequence[Stretch], colour: str, scale: fl
         )
         ax.add_patch(Rectangle(corner, *size, fill=False, edgecolor=colour, linestyle=dash, linewidth=0.9 * scale, zorder=2.2))
         ax.update_datalim([corner, (s.x_high, s.y_high)])
+
+
+def draw_guides(ax: Any, points: Sequence[PlotPoint], stretches: Sequence[Stretch], colour: str) -> None:
+    """Leads the eye through a range that lies between two points, from the one to the other."""
+    for before, gap, after in zip(points, points[1:], points[2:], strict=False):
+        ranges = [t for t in stretches if before.x <= t.x_low < t.x_high <= after.x]
+        if not math.isnan(gap.y) or not ranges or math.isnan(before.y + after.y):
+            continue
+        inset = 0.15 * (ranges[0].x_high - ranges[0].x_low)
+        path = [(before.x, before.y)]
+        for t in sorted(ranges, key=lambda t: t.x_low):
+            low, high = t.x_low + inset * (t.x_low == before.x), t.x_high - inset * (t.x_high == after.x)
+            path += [(x, (t.y_low + t.y_high) / 2) for x in (low, high)]
+        ax.plot(*zip(*path, (after.x, after.y), strict=True), color=colour, linestyle=":", linewidth=1.2, zorder=2.1)
 
 
 def finish_panel(ax: Any, figure: Figure, panel: str, sheet: Sheet) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from passus.errors import UsageError
@@ -84,6 +85,7 @@ def series_of_file(path: Path, x: str | None = None, y: str | None = None) -> tu
     for s in series:
         if s.stretches and not s.points:  # ranges only: a line without values has the x-axis that they need
             s.points = [PlotPoint(x, math.nan) for x in sorted({x for t in s.stretches for x in (t.x_low, t.x_high)})]
+        s.points = _broken(s.points, s.stretches)
     return series, (curves.x, y_axis)
 
 
@@ -93,6 +95,16 @@ def _stretches(curve: Curve, is_length: bool) -> list[Stretch]:
         for s in curve.stretches
         if s.is_length == is_length
     ]
+
+
+def _broken(points: list[PlotPoint], stretches: Sequence[Stretch]) -> list[PlotPoint]:
+    """Leaves a gap between two points that have a range between them: a straight line would say that the range is not there."""
+    broken = points[:1]
+    for before, after in pairwise(points):
+        between = [t for t in stretches if before.x <= t.x_low < t.x_high <= after.x]
+        broken += [PlotPoint((t.x_low + t.x_high) / 2, math.nan) for t in between[:1]]
+        broken.append(after)
+    return broken
 
 
 def _file_point(p: CurvePoint, curve: Curve, share: bool) -> PlotPoint:
