@@ -225,7 +225,13 @@ def is_place(axes: Axes, text: str, number: Number) -> bool:
     """Returns whether a number is marked as a place on the x-axis by the noun before or behind it."""
     if axes.is_x_noun(_noun(axes, text, number)):
         return True
+    if number.unit == "%":
+        return False
     before = text[max(0, number.start - 40) : number.start]
-    return bool(
-        re.search(rf"\b{axes.x_words}\s*(?:number|no\.|#)?\s*=?\s*(?:~|about |around |approximately |roughly )?$", before, re.I)
+    noun = re.search(
+        rf"(?P<count>[0-9][kKMB]?[ -])?\b{axes.x_words}\s*(?:number|no\.|#)?\s*=?\s*"
+        r"(?:~|about |around |approximately |roughly )?$",
+        before,
+        re.I,
     )
+    return noun is not None and not noun["count"]  # in "after 12 hours 47 of them" the hours are counted already

@@ -243,12 +243,7 @@ def _grouped(text: str, items: Sequence[NumberItem]) -> list[_Group]:
 def _paired(text: str, groups: list[_Group], axes: Axes, lists: PlaceLists) -> list[PairedValue]:
     """Pairs each group of values with the group of places that the words between them bind it to most strongly."""
     _spread_ranges(groups)
-    links = sorted(_links(text, groups, axes), reverse=True)
-    place_of: dict[int, int] = {}
-    for _, _, value, place in links:
-        taken = [other for other, at in place_of.items() if at == place]
-        if value not in place_of and not taken:
-            place_of[value] = place
+    place_of = _best_links(text, groups, _links(text, groups, axes))
     for value in range(1, len(groups)):  # "starts at 0.2 and 310 tokens"
         before = value - 1
         is_other = before in place_of and value not in place_of and len(groups[value].items) == 1
@@ -313,6 +308,32 @@ def _from_to(
         if is_pair and re.fullmatch(r"[^,.;]{0,20}\bto\s(?:\w+\s){0,2}~?", text[a.end : b.start]) and None not in ends:
             places |= {at: [_place(ends[0])], at + 1: [_place(ends[1])]}  # type: ignore[arg-type]
     return places
+
+
+PAIR_BREAK = re.compile(r"[,;|]|\b(?:and|then|but|before|while|to)\b", re.I)
+"""Signs and words that stand between two pairs of a value and its place rather than within one."""
+BREAK_COST, LINK_GAIN = 120, 150
+
+
+def _best_links(text: str, groups: Sequence[_Group], links: Sequence[tuple[int, int, int, int]]) -> dict[int, int]:
+    """Chooses among the links between neighbours those that fit best together: each group has one partner at most."""
+    weight = {}
+    for strength, closeness, value, place in links:
+        first = min(value, place)
+        gap = text[groups[first].end : groups[first + 1].start]
+        broken = BREAK_COST * bool(PAIR_BREAK.search(gap))
+        weight[first] = (LINK_GAIN + 100 * strength + closeness - broken, value, place)
+    best = [(0.0, False), (0.0, False)]
+    for at in range(1, len(groups)):
+        linked = best[at - 1][0] + weight[at - 1][0] if at - 1 in weight else -1.0
+        best.append(max((best[at][0], False), (linked, True)))
+    place_of, at = {}, len(groups)
+    while at > 1:
+        if best[at][1]:
+            _, value, place = weight[at - 2]
+            place_of[value] = place
+        at -= 2 if best[at][1] else 1
+    return place_of
 
 
 def _links(text: str, groups: Sequence[_Group], axes: Axes) -> list[tuple[int, int, int, int]]:

@@ -14,6 +14,8 @@ EVALUATED_AT = re.compile(
     r"((?:~?[0-9][\d.,]*[kMB]?(?:\s*(?:/|,|;|and|->|\u2192)\s*)?){3,})",
     re.I,
 )
+BOUND_TO_PLACE = re.compile(r"\s?(?:at|after|by|@|\()\s?(?:\w+ ){0,2}~?[0-9]", re.I)
+"""What stands behind a value: "24 h, 41 at 36 h"."""
 EVERY_SO_MANY = re.compile(r"\b(?:every|each|per|at intervals of|in steps of|spaced)\s+(?P<n>[0-9][\d.,]*[kMB]?)", re.I)
 
 
@@ -36,6 +38,8 @@ class PlaceStage(TextStage):
                     and re.fullmatch(r"\s*(?:,|/|and|, and|;)\s*", gap)
                     and a.digits == b.digits
                     and b.low > a.low
+                    and b.unit != "%"
+                    and not BOUND_TO_PLACE.match(sentence.text, b.end)
                 ):
                     known |= {b.low, b.high}
         return frozenset(known)
