@@ -270,6 +270,25 @@ def _paired(text: str, groups: list[_Group], axes: Axes, lists: PlaceLists) -> l
     return readings
 
 
+def joint_readings(
+    text: str, axes: Axes, lists: PlaceLists, is_length: bool, count: int, lead: Number | None
+) -> list[list[PairedValue]]:
+    """Returns the values that a piece of text gives for each of several series: "A and B reach 0.5 and 0.6 at step 100".
+
+    A list with one value for each series is dealt out in order. A place without a number of its own is that of the lead."""
+    groups = _grouped(text, items_in(text, axes, lists, is_length))
+    place_of = _best_links(text, groups, _links(text, groups, axes, count))
+    readings: list[list[PairedValue]] = []
+    for at, group in enumerate(groups):
+        if group.role not in ("value", "length") or len(group.items) != count:
+            continue
+        place = groups[place_of[at]].items[0].number if at in place_of else lead
+        if place is not None and not place.is_range:
+            row = [PairedValue(place.low, place.high, item.number, item.role == "length") for item in group.items]
+            readings.append(row)
+    return readings
+
+
 def _spread_ranges(groups: Sequence[_Group]) -> None:
     """Turns "epochs 1 through 5" beside five values into five places."""
     for at, group in enumerate(groups):
@@ -336,8 +355,9 @@ def _best_links(text: str, groups: Sequence[_Group], links: Sequence[tuple[int, 
     return place_of
 
 
-def _links(text: str, groups: Sequence[_Group], axes: Axes) -> list[tuple[int, int, int, int]]:
-    """Returns (strength, closeness, values, places) for neighbours."""
+def _links(text: str, groups: Sequence[_Group], axes: Axes, count: int = 1) -> list[tuple[int, int, int, int]]:
+    """Returns (strength, closeness, values, places) for neighbours. Where the values are those of several series, a list of
+    that many values may have one place."""
     links = []
     for at, (a, b) in enumerate(itertools.pairwise(groups)):
         gap = re.sub(rf"{axes.x_words}\s*#?\s*$", "", text[a.end : b.start], flags=re.I)
@@ -345,7 +365,7 @@ def _links(text: str, groups: Sequence[_Group], axes: Axes) -> list[tuple[int, i
         if len(gap) > 90 or re.search(r"[.!?]\s", gap) or "other" in (a.role, b.role) or (a.role == "x") == (b.role == "x"):
             continue
         if a.role == "x":
-            if _places(b, a) is None:
+            if _places(b, a) is None and not _is_joint(b, a, count):
                 continue
             is_word = bool(a.items[0].word)
             strength = (
@@ -360,7 +380,7 @@ def _links(text: str, groups: Sequence[_Group], axes: Axes) -> list[tuple[int, i
                 continue
             links.append((strength, -len(gap), at + 1, at))
         else:
-            if _places(a, b) is None or _is_window(text, b):
+            if (_places(a, b) is None and not _is_joint(a, b, count)) or _is_window(text, b):
                 continue
             strength = 3 if STRONG_AFTER.fullmatch(gap) else 1 if re.search(r"\b(?:at|after|by|in)\b", gap) else 0
             if b.items[0].word:
@@ -375,6 +395,11 @@ def _links(text: str, groups: Sequence[_Group], axes: Axes) -> list[tuple[int, i
                 strength = 0
             links.append((strength, -len(gap), at, at + 1))
     return [link for link in links if link[0] > 0]
+
+
+def _is_joint(values: _Group, places: _Group, count: int) -> bool:
+    """Returns whether a list has one value for each of several series, all at one place."""
+    return count > 1 and len(values.items) == count and len(places.items) == 1
 
 
 def _places(values: _Group, places: _Group) -> list[Number] | None:

@@ -6,6 +6,7 @@ that it stands under. Where labels with data stand above those of series, they a
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 from passus.descriptions.axes import read_axes
@@ -18,7 +19,9 @@ from passus.descriptions.names import (
     Names,
 )
 from passus.descriptions.numbers import Number, number_format, numbers_in
-from passus.descriptions.pairing import PairedValue, PlaceLists, items_in, readings_in
+from passus.descriptions.number_roles import NumberItem
+from passus.descriptions.pairing import PairedValue, PlaceLists, items_in, joint_readings, readings_in
+from passus.descriptions.segments import Segment, segments_at, segments_of
 from passus.descriptions.vocabulary import LENGTH_WORD
 
 PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve))\b", re.I)
@@ -159,68 +162,77 @@ class _PointReader(NameStage):
         is_length = LENGTH_WORD.match(unit.text) and self.axes.second.low is not None
         measure = unit.measure or ("tokens" if is_length else "accuracy")
         masked = self.finder.masked(unit.text)
-        segments = self._segments(unit, series)
+        items = items_in(masked, self.axes, self.lists, measure == "tokens")
+        segments = self._segments(unit, series, masked, items)
         if segments is None:
             self._shared_readings(unit, masked, measure)
             return
-        if not segments:
-            return
-        prefix = masked[: segments[0][0]]
-        places = [item.number for item in items_in(prefix, self.axes, self.lists) if item.role == "x"]
-        self.lists.is_fresh, self.lists.own = len(places) > 1, []
-        if len(places) > 1:
-            self.lists.groups = [[number.low for number in places]]
-        for at, (start, name) in enumerate(segments):
-            end = segments[at + 1][0] if at + 1 < len(segments) else len(masked)
-            panel = self._panel_at(unit.text, start) or self.panel
-            self._segment_points(masked[start:end], name, panel, measure, places, sentence)
-        self.subject = segments[0][1]
+        for at, segment in enumerate(segments):
+            if segment.places and (at == 0 or segment.places != segments[at - 1].places):
+                self._lead(segment)
+            if len(segment.names) == 1:
+                self._segment_points(masked, segment, measure, sentence)
+            else:
+                self._joint_points(masked, segment, measure, sentence)
+        if segments:
+            self.subject = segments[0].names[0]
+
+    def _lead(self, segment: Segment) -> None:
+        """Takes several places at the beginning of a clause for those of all its series."""
+        self.lists.is_fresh, self.lists.own = len(segment.places) > 1, []
+        if len(segment.places) > 1:
+            self.lists.groups = [[item.number.low for item in segment.places]]
+
+    def _joint_points(self, masked: str, segment: Segment, measure: str, sentence: Sentence) -> None:
+        """Reads the values of several series at once."""
+        panel = self._panel_at(sentence.text, segment.start) or self.panel
+        lead = segment.places[0].number if len(segment.places) == 1 else None
+        piece = masked[segment.start : segment.end]
+        rows = joint_readings(piece, self.axes, self.lists, measure == "tokens", len(segment.names), lead)
+        for name, reading in (pair for row in rows for pair in zip(segment.names, row, strict=True)):
+            self._add(name, panel, measure, reading, sentence)
+
+    def _add(self, name: str, panel: str, measure: str, reading: PairedValue, sentence: Sentence) -> None:
+        measure = "tokens" if reading.is_length else measure
+        self.data.points.append(Point(name, panel, measure, reading, sentence.number, sentence.line))
 
     def _panel_at(self, text: str, place: int) -> str | None:
         """Returns the panel that a sentence with several panels names before a place."""
         found = [name for name in self.names.panels if name.lower() in text.lower()]
         return self.names.panel_in(text[:place]) if len(found) > 1 else None
 
-    def _segments(self, unit: Unit, series: str | None) -> list[tuple[int, str]] | None:
-        """Returns where in a sentence which series begins; None where its values are those of all series."""
-        mentions = [(m.start, m.series[0]) for m in self.finder.find(unit.text)]
+    def _segments(
+        self, unit: Unit, series: str | None, masked: str, items: Sequence[NumberItem]
+    ) -> list[Segment] | None:
+        """Returns the parts of a sentence with their series; None where its values are those of all series."""
+        mentions = self.finder.find(unit.text)
+        end = len(masked)
         inner = [(place, known) for place, name in self._inner_leads(unit) if (known := self.names.find(name)) is not None]
         if inner:
-            return ([(0, series)] if series is not None and inner[0][0] > 0 else []) + inner
-        if series is not None and (unit.is_list or all(name == series for _, name in mentions)):
-            return [(0, series)]
+            first = [(0, series)] if series is not None and inner[0][0] > 0 else []
+            return segments_at([*first, *inner], end, items)
+        if series is not None and (unit.is_list or all(m.series[0] == series for m in mentions)):
+            return [Segment(0, end, (series,))]
         is_shared = EVERY.search(unit.text)
-        if is_shared and (not mentions or is_shared.start() < mentions[0][0]) and unit.count <= 2:
+        if is_shared and (not mentions or is_shared.start() < mentions[0].start) and unit.count <= 2:
             return None
         if mentions:
-            return self._behind(unit) or mentions
+            return segments_of(masked, mentions, items)
         if series is not None:
-            return [(0, series)]
+            return [Segment(0, end, (series,))]
         if not self.names.series and unit.sentence.number in self.label_panel:
-            return [(0, "")]  # one line on several panels
-        return [(0, self.subject)] if self.subject and PRONOUN.search(unit.text) else []
-
-    def _behind(self, unit: Unit) -> list[tuple[int, str]]:
-        """Returns where each series begins in a sentence that names them behind their values: "0.1, 0.2 (A), 0.3, 0.4 (B)"."""
-        found = self.finder.find(unit.text)
-        in_brackets = all(unit.text[m.start - 1 : m.start] == "(" and unit.text[m.end : m.end + 1] == ")" for m in found)
-        after_for = all(re.search(r"\bfor (?:the )?$", unit.text[: m.start]) for m in found)
-        if len(found) < 2 or not (in_brackets or after_for):
-            return []
-        first = [n for n in numbers_in(self.finder.masked(unit.text), self.axes.style) if n.start < found[0].start]
-        if len(first) < 2 or re.match(r"\W*for\b", unit.text, re.I):
-            return []
-        starts = [0, *(m.end for m in found[:-1])]
-        return [(start, m.series[0]) for start, m in zip(starts, found, strict=True)]
+            return [Segment(0, end, ("",))]  # one line on several panels
+        return [Segment(0, end, (self.subject,))] if self.subject and PRONOUN.search(unit.text) else []
 
     def _shared_readings(self, unit: Unit, masked: str, measure: str) -> None:
         for reading in readings_in(masked, self.axes, PlaceLists(known=self.lists.known), measure == "tokens"):
             if reading.x_low in (self.axes.x.low, 0.0):
                 self.shared.append((self.panel, "tokens" if reading.is_length else measure, reading, unit.sentence))
 
-    def _segment_points(
-        self, piece: str, name: str, panel: str, measure: str, places: list[Number], sentence: Sentence
-    ) -> None:
+    def _segment_points(self, masked: str, segment: Segment, measure: str, sentence: Sentence) -> None:
+        name, piece = segment.names[0], masked[segment.start : segment.end]
+        panel = self._panel_at(sentence.text, segment.start) or self.panel
+        places = [item.number for item in segment.places]
         readings = readings_in(piece, self.axes, self.lists, measure == "tokens")
         if not readings and len(places) == 1:
             items = items_in(piece, self.axes, self.lists, measure == "tokens")
@@ -234,9 +246,7 @@ class _PointReader(NameStage):
         if self.lists.own:
             self.lists.is_fresh, self.lists.groups, self.lists.own = True, self.lists.own, []
         for reading in readings:
-            self.data.points.append(
-                Point(name, panel, "tokens" if reading.is_length else measure, reading, sentence.number, sentence.line)
-            )
+            self._add(name, panel, measure, reading, sentence)
 
     def _plateau(self, piece: str, name: str, panel: str, measure: str) -> list[PairedValue]:
         """Reads a plateau without a place of its own, between the points before and after it: "Reaches 0.8 by step 40.
