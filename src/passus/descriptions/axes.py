@@ -27,6 +27,8 @@ SCALE_OF = re.compile(
 SPAN_BEFORE = re.compile(r"\b(?:over|for|run length|during|up to)\s(?:the\s)?$", re.I)
 SPAN_VERB = re.compile(r"\b(?:evaluat|measur|times|cover|span|run|rang|plot|shown|record|train)\w*\W*$", re.I)
 SPAN_OF = re.compile(r"\b(?:train|chart|run|figure|plot|graph)", re.I)
+MIN_BUDGET = 1e5
+"""Tokens from which a number of them is no length."""
 GLUED = {
     "h": "hour",
     "hr": "hour",
@@ -154,8 +156,9 @@ def _x_nouns(axes: Axes, passages: Sequence[Passage], sentences: Sequence[Senten
     nouns = "|".join(X_NOUNS)
     texts = [s.text for s in sentences] + [cell for p in passages for _, row in p.rows for cell in row]
     for text in texts:
-        for match in re.finditer(rf"\b({nouns})s? [~(]?[0-9]|[0-9][kMB]?[ -]({nouns})s?\b|\b[0-9]+(h)\b", text, re.I):
-            counts["hour" if match[3] else (match[1] or match[2]).lower()] += 1
+        for match in re.finditer(rf"\b({nouns})s? [~(]?[0-9]|\b[0-9][0-9.,]*[kMB]?[ -]({nouns})s?\b|\b[0-9]+(h)\b", text, re.I):
+            noun = "hour" if match[3] else (match[1] or match[2]).lower()
+            counts[noun] += noun != "token" or _is_budget(match[0], axes.style)
     for passage in passages:
         if passage.rows:
             head = passage.rows[0][1][0].lower()
@@ -175,6 +178,11 @@ def _x_nouns(axes: Axes, passages: Sequence[Passage], sentences: Sequence[Senten
     if set(nouns_found) & {"step", "iteration", "update"}:
         nouns_found += [noun for noun in ("step", "iteration", "update") if counts[noun] and noun not in nouns_found]
     return tuple(nouns_found)
+
+
+def _is_budget(text: str, style: NumberFormat) -> bool:
+    """Returns whether a number of tokens is one that models are trained on rather than the length of an answer."""
+    return any(number.low >= MIN_BUDGET for number in numbers_in(text, style))
 
 
 def _read_spans(axes: Axes, sentences: Sequence[Sentence]) -> None:

@@ -22,6 +22,29 @@ CHANGE_BEFORE = re.compile(
     rf"|fewer than|gains?|gained|loses?|lost|gives? (?:up|back)|adds?|added|wins?|won|costs?)\s(?:another\s)?(?:{HEDGES})?$",
     re.I,
 )
+CHANGE_VERB_BEFORE = re.compile(
+    r"\b(?:(?:ris|increas|climb|grow|improv|drop|fall|declin|decreas|shrink|jump|mov|chang|sink|slid|slip|shed|dip|plung|surg"
+    r"|soar|widen|narrow|differ|tumbl|los|gain|cost|add|sav|sacrific|forfeit|recover|regain|giv)(?:e|es|ed|ing|s|ps|ping|ped)?"
+    r"|rose|grew|fell|lost|shrank|sank|slid|gave|(?:up|down|back|ahead|behind|apart|forward) by)"
+    rf"\s(?:(?:up|down|back|only|another|a further|a total of|an additional|further|in total|on average)\s)?(?:{HEDGES})?$",
+    re.I,
+)
+"""Verbs whose object, right behind them, is the size of a change: "drops 0.20", "adds 3 percent"."""
+DATE_BEFORE = re.compile(
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|january|february|march|april|june|july|august|september|october"
+    r"|november|december|mon|tue|wed|thu|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday|day|week)"
+    r"[.,]?\s$",
+    re.I,
+)
+DATE_AFTER = re.compile(
+    r"(?:st|nd|rd|th)?\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\b|:[0-9]{2}\b", re.I
+)
+CHANGED_NOUN = re.compile(
+    r"(?:-| )?(?:\w+ ){0,2}?(?:gap|lead|gain|drop|fall|rise|advantage|difference|improvement|increase|decrease|decline|deficit"
+    r"|margin|spread|edge|jump|dip|loss in|boost|penalty|range|reduction)s?\b",
+    re.I,
+)
+"""What stands behind the size of a change: "a 0.05 gap"."""
 THRESHOLD_BEFORE = re.compile(
     rf"\b(?:above|below|beyond|past|over|under|exceed(?:s|ing|ed)?|surpass(?:es|ing|ed)?|beneath|than|threshold of|mark of"
     rf"|never (?:reaches|hits|touches)|short of|crosses|crossing|breaks?|least|most|negative|limit of|ceiling of"
@@ -29,8 +52,9 @@ THRESHOLD_BEFORE = re.compile(
     re.I,
 )
 START_WORD = (
-    r"(?:starts?(?: off| out)?|starting|started|begins?|beginning|began|opens?|initially|initial (?:value|accuracy"
-    r"|score|reward|loss)"
+    r"(?:(?<!after the )(?<!since the )(?<!than the )(?:starts?(?: off| out)?|starting|started|begins?|beginning|began|opens?)"
+    r"|initial(?:ly)?|(?:before|prior to) (?:the |any |all )?(?:training|fine-?tuning|adaptation|RL|reinforcement learning)"
+    r"|zero-shot|untrained|at the left edge|(?:base|unadapted|pre-?trained) (?:model|accuracy|policy)|point of departure"
     r"|leaves? the axis|first value|departs?|launches|at the (?:very )?(?:start|beginning|outset|origin)"
     r"|before training|at initiali[sz]ation)"
 )
@@ -119,7 +143,8 @@ def role(text: str, number: Number, axes: Axes) -> str:
     if number.unit in ("times", "points", "point", "pp", "pts"):
         return "other"
     if re.match(
-        r"\s(?:\w+ )?(?:ahead|behind|apart|higher|lower|more than|less than|better|worse|clear of)\b",
+        r"\s(?:\w+ )?(?:ahead|behind|apart|higher|lower|more than|less than|better|worse|clear of|above|below|beneath|under"
+        r"|short of|off the|away from|in front)\b",
         text[end_of(number) :],
         re.I,
     ):
@@ -132,7 +157,11 @@ def role(text: str, number: Number, axes: Axes) -> str:
         and number.unit != "%"
     ):
         return "other"
-    if THRESHOLD_BEFORE.search(before) or CHANGE_BEFORE.search(before):
+    if THRESHOLD_BEFORE.search(before) or CHANGE_BEFORE.search(before) or CHANGE_VERB_BEFORE.search(before):
+        return "other"
+    if not number.digits and (DATE_BEFORE.search(before) or DATE_AFTER.match(text, number.end)):
+        return "other"
+    if re.search(r"\b(?:a|an|the|its|this|that)\s$", before) and CHANGED_NOUN.match(text, end_of(number)):
         return "other"
     if re.search(
         r"\b(?:section|table|figure|fig\.|chapter|eq\.|equation|appendix|page|reviewer|submission|version|rating"

@@ -21,7 +21,7 @@ from passus.descriptions.names import (
 from passus.descriptions.numbers import Number, number_format, numbers_in
 from passus.descriptions.number_roles import NumberItem
 from passus.descriptions.pairing import PairedValue, PlaceLists, items_in, joint_readings, readings_in
-from passus.descriptions.segments import Segment, segments_at, segments_of
+from passus.descriptions.segments import Segment, is_dealt_out, is_plain, led_by, named_order, segments_at, segments_of
 from passus.descriptions.vocabulary import LENGTH_WORD
 
 PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve))\b", re.I)
@@ -41,6 +41,19 @@ SHARE_MEASURE = re.compile(
     re.I,
 )
 SIDE = re.compile(r"\((left|right|top|bottom|middle|centre|center)(?: panel)?\)", re.I)
+SHARED = re.compile(
+    r"\b(?:all|both|every|everyone|everybody|everything|each|common|shared|share|same|identical|alike|together|jointly|tied"
+    r"|coincide|base model|untrained model|(?:two|three|four|five|six|seven|eight) (?:of )?(?!steps|epochs)\w+ (?:all )?"
+    r"(?:start|begin|began|set out|open|depart))\b",
+    re.I,
+)
+NOT_SHARED = re.compile(
+    r"\b(?:(?:almost|nearly|not|but|except|above|after|over|at) all|all (?:but|the way|along|of (?:its|this))|(?:each|every|same|all"
+    r"|both) (?:the |these |those |of the )?(?:\w+ )?(?:steps?|epochs?|evaluations?|evals?|times?|measurements?|checkpoints?"
+    r"|readings?|places?|points?|hours?|iterations?|rounds?|marks?|panels?|benchmarks?|tasks?|axes|order))\b",
+    re.I,
+)
+DIFFERS = re.compile(r"\b(?:above|below|than|over|under|by)\b")
 NUMBERED_CHART = re.compile(r"\bfig(?:ure|\.) (\d+\.\d+) (?:gives|shows|plots|reports|depicts|turns|is|the)\b", re.I)
 NO_SHARE = re.compile(r"\b(?:loss(?:es)?|perplexit\w+|entrop\w+|nats|KL|rewards?|gradient norm|elo)\b", re.I)
 
@@ -100,6 +113,8 @@ class _PointReader(NameStage):
     def _collect(self) -> None:
         self.subject: str | None = None
         self.panel = ""
+        self.order: tuple[str, ...] = ()
+        self.place: Number | None = None
         self.shared: list[tuple[str, str, PairedValue, Sentence]] = []
         passage: Passage | None = None
         for current in self.data.passages:
@@ -109,7 +124,8 @@ class _PointReader(NameStage):
             for sentence in self.sentences_of[id(current)]:
                 if sentence.passage is not passage:
                     passage = sentence.passage
-                    self.subject = None
+                    self.subject, self.order = None, ()
+                    self.place = self._label_place(sentence)
                     if self.label_panel.get(sentence.number) or current.labels or current.kind == "prose":
                         self.panel = self.label_panel.get(
                             sentence.number, "" if current.labels or not self.names.panel_aliases else self.panel
@@ -161,9 +177,12 @@ class _PointReader(NameStage):
         series = self.series_of.get(sentence.number)
         is_length = LENGTH_WORD.match(unit.text) and self.axes.second.low is not None
         measure = unit.measure or ("tokens" if is_length else "accuracy")
+        if unit.lead is not None and unit.lead.kind == "name" and series is None and self.names.find(unit.lead.text) is None:
+            unit.text = sentence.text  # what seemed to be a lead names none of the series
         masked = self.finder.masked(unit.text)
         items = items_in(masked, self.axes, self.lists, measure == "tokens")
         segments = self._segments(unit, series, masked, items)
+        self._follow_place(masked, items)
         if segments is None:
             self._shared_readings(unit, masked, measure)
             return
@@ -176,6 +195,31 @@ class _PointReader(NameStage):
                 self._joint_points(masked, segment, measure, sentence)
         if segments:
             self.subject = segments[0].names[0]
+            self.order = named_order(segments) or self.order
+
+    def _label_place(self, sentence: Sentence) -> Number | None:
+        """Returns the place that a sentence stands under: "Step 500" as a heading."""
+        unit = self.data.units.get(sentence.number)
+        labels = [label.text for label, _ in unit.chain if label.kind == "place"] if unit is not None else []
+        numbers = numbers_in(labels[-1], self.axes.style) if labels else []
+        return numbers[0] if len(numbers) == 1 and not numbers[0].is_range else None
+
+    def _follow_place(self, masked: str, items: Sequence[NumberItem]) -> None:
+        """Remembers the place that a sentence gives for what follows: "Step 500.", "At step 500, A is at 0.3."."""
+        places = [item for item in items if item.role == "x"]
+        if not places:
+            return
+        first = places[0]
+        is_alone = len({item.number.low for item in places}) == 1 and not first.word and not first.number.is_range
+        leads = first in led_by(items, len(masked)) and (is_plain(masked[: first.number.start]))
+        has_values = any(item.role in ("value", "length") for item in items)
+        self.place = first.number if is_alone and leads and (has_values or is_plain(masked)) else None
+
+    def _lead_of(self, segment: Segment, piece: str) -> Number | None:
+        """Returns the place of values that have none of their own: that of their clause, or of the sentences before."""
+        if segment.places:
+            return segment.places[0].number if len(segment.places) == 1 else None
+        return self.place if self.place is not None and is_plain(piece) else None
 
     def _lead(self, segment: Segment) -> None:
         """Takes several places at the beginning of a clause for those of all its series."""
@@ -186,8 +230,8 @@ class _PointReader(NameStage):
     def _joint_points(self, masked: str, segment: Segment, measure: str, sentence: Sentence) -> None:
         """Reads the values of several series at once."""
         panel = self._panel_at(sentence.text, segment.start) or self.panel
-        lead = segment.places[0].number if len(segment.places) == 1 else None
         piece = masked[segment.start : segment.end]
+        lead = self._lead_of(segment, piece)
         rows = joint_readings(piece, self.axes, self.lists, measure == "tokens", len(segment.names), lead)
         for name, reading in (pair for row in rows for pair in zip(segment.names, row, strict=True)):
             self._add(name, panel, measure, reading, sentence)
@@ -213,11 +257,13 @@ class _PointReader(NameStage):
             return segments_at([*first, *inner], end, items)
         if series is not None and (unit.is_list or all(m.series[0] == series for m in mentions)):
             return [Segment(0, end, (series,))]
-        is_shared = EVERY.search(unit.text)
+        is_shared = SHARED.search(NOT_SHARED.sub(lambda match: " " * len(match[0]), unit.text))
         if is_shared and (not mentions or is_shared.start() < mentions[0].start) and unit.count <= 2:
             return None
         if mentions:
-            return segments_of(masked, mentions, items)
+            return segments_of(masked, mentions, items, self.order)
+        if self.order and is_dealt_out(masked, items, len(self.order)):
+            return segments_of(masked, [], items, self.order)
         if series is not None:
             return [Segment(0, end, (series,))]
         if not self.names.series and unit.sentence.number in self.label_panel:
@@ -225,8 +271,18 @@ class _PointReader(NameStage):
         return [Segment(0, end, (self.subject,))] if self.subject and PRONOUN.search(unit.text) else []
 
     def _shared_readings(self, unit: Unit, masked: str, measure: str) -> None:
-        for reading in readings_in(masked, self.axes, PlaceLists(known=self.lists.known), measure == "tokens"):
-            if reading.x_low in (self.axes.x.low, 0.0):
+        """Reads the values that all series have: "All runs start at 0.3.", "Step 0: 0.29 for both"."""
+        lists = PlaceLists(known=self.lists.known)
+        readings = readings_in(masked, self.axes, lists, measure == "tokens")
+        if not readings and self.place is not None:
+            items = items_in(masked, self.axes, lists, measure == "tokens")
+            values = [item for item in items if item.role in ("value", "length")]
+            is_clear = len({item.role for item in values}) == len(values) and not values[0].number.is_range if values else False
+            readings = [
+                PairedValue(self.place.low, self.place.high, item.number, item.role == "length") for item in values if is_clear
+            ]
+        for reading in readings:
+            if reading.x_low == reading.x_high and reading.x_low in (self.axes.x.low, 0.0):
                 self.shared.append((self.panel, "tokens" if reading.is_length else measure, reading, unit.sentence))
 
     def _segment_points(self, masked: str, segment: Segment, measure: str, sentence: Sentence) -> None:
@@ -234,11 +290,12 @@ class _PointReader(NameStage):
         panel = self._panel_at(sentence.text, segment.start) or self.panel
         places = [item.number for item in segment.places]
         readings = readings_in(piece, self.axes, self.lists, measure == "tokens")
-        if not readings and len(places) == 1:
+        lead = self._lead_of(segment, piece)
+        if not readings and lead is not None and not DIFFERS.search(piece):
             items = items_in(piece, self.axes, self.lists, measure == "tokens")
             values = [item for item in items if item.role in ("value", "length")]
-            if len(values) == 1 and not re.search(r"\b(?:above|below|than|over|under|by)\b", piece):
-                readings = [PairedValue(places[0].low, places[0].high, values[0].number, values[0].role == "length")]
+            if values and len({item.role for item in values}) == len(values) and not any(item.role == "x" for item in items):
+                readings = [PairedValue(lead.low, lead.high, item.number, item.role == "length") for item in values]
         if len(readings) > 1 and all(reading.x_low == reading.y.low for reading in readings):
             readings = []  # a list of places
         if not readings and not places:
@@ -302,7 +359,10 @@ class _PointReader(NameStage):
         for panel, measure, reading, sentence in self.shared:
             for name in dict.fromkeys(p.series for p in points if p.panel == panel):
                 known = any(
-                    p.series == name and p.panel == panel and p.measure == measure and p.reading.x_low == reading.x_low
+                    p.series == name
+                    and p.panel == panel
+                    and p.measure == measure
+                    and p.reading.x_low <= reading.x_low <= p.reading.x_high
                     for p in points
                 )
                 if not known:
@@ -331,7 +391,6 @@ class _PointReader(NameStage):
         is_share = any(SHARE_MEASURE.search(text) for text in [*texts[:12], self.axes.y.label]) or not any(
             NO_SHARE.search(text) for text in texts
         )
-        marked_at_all = any(p.reading.y.unit == "%" for p in self.data.points if p.measure == "accuracy")
         for panel in {p.panel for p in self.data.points}:
             main = [
                 p.reading.y
@@ -339,6 +398,7 @@ class _PointReader(NameStage):
                 if p.panel == panel and p.measure == "accuracy" and p.reading.y.unit != "/"
             ]
             bare = [y for y in main if y.unit != "%"]
+            marked_at_all = len(bare) < len(main)
             fits = (
                 bool(bare)
                 and sum(0 <= y.high <= 100 for y in bare) >= 0.9 * len(bare)

@@ -72,7 +72,7 @@ def segments_of(
         names = _joined_names(masked, [m for m in mentions if start <= m.start < end])
         names = _without_objects(masked, start, names, own)
         parts = (_behind(masked, start, end, names, own) or _before(end, names, own)) if names else []
-        led = _led_by(own, end)
+        led = led_by(own, end)
         if not names and is_dealt_out(masked[start:end], own, len(order)):
             parts = [Segment(start, end, tuple(order), led)]
         elif not names and segments and len(segments[-1].names) == 1:
@@ -117,6 +117,11 @@ def is_dealt_out(clause: str, items: Sequence[NumberItem], count: int) -> bool:
     return bool((says_order or count > 2 or not places) and is_plain(clause))
 
 
+def named_order(segments: Sequence[Segment]) -> tuple[str, ...]:
+    """Returns the series of a sentence in the order in which they are named."""
+    return tuple(dict.fromkeys(name for segment in segments for name in segment.names))
+
+
 def segments_at(starts: Sequence[tuple[int, str]], end: int, items: Sequence[NumberItem]) -> list[Segment]:
     """Returns the parts of a line that begin with known leads."""
     names = [_Name(start, start, (name,)) for start, name in starts]
@@ -156,7 +161,7 @@ def _without_objects(masked: str, start: int, names: Sequence[_Name], items: Seq
     return kept
 
 
-def _led_by(items: Sequence[NumberItem], end: int) -> tuple[NumberItem, ...]:
+def led_by(items: Sequence[NumberItem], end: int) -> tuple[NumberItem, ...]:
     """Returns the places before the first value and before the end of the lead."""
     places = []
     for item in items:
@@ -169,7 +174,7 @@ def _led_by(items: Sequence[NumberItem], end: int) -> tuple[NumberItem, ...]:
 
 def _before(end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> list[Segment]:
     """Returns the parts of a clause whose series stand before their values."""
-    places = _led_by(items, names[0].start)
+    places = led_by(items, names[0].start)
     starts = [name.start for name in names]
     ends = [*starts[1:], end]
     return [Segment(a, b, name.series, places) for a, b, name in zip(starts, ends, names, strict=True)]
@@ -182,7 +187,7 @@ def _behind(
     values = [item for item in items if item.role in ("value", "length")]
     if not values or values[0].number.start > names[0].start:
         return []
-    places = _led_by(items, values[0].number.start)
+    places = led_by(items, values[0].number.start)
     segments: list[Segment] = []
     cut = values[0].number.start
     for name in names:
