@@ -27,6 +27,15 @@ SCALE_OF = re.compile(
 SPAN_BEFORE = re.compile(r"\b(?:over|for|run length|during|up to)\s(?:the\s)?$", re.I)
 SPAN_VERB = re.compile(r"\b(?:evaluat|measur|times|cover|span|run|rang|plot|shown|record|train)\w*\W*$", re.I)
 SPAN_OF = re.compile(r"\b(?:train|chart|run|figure|plot|graph)", re.I)
+X_ADJECTIVE = (
+    r"(?:training|optimi[sz]er|policy|RL|gradient|wall-?clock|adaptation|GPU|TPU|A100|H100|node|device|fine-?tuning|pre-?training"
+    r"|environment|env|update|outer|inner|full|complete)"
+)
+LEADING_PLACE = (
+    r"(?:^|[;:.] )(?:and )?(?:with|at|after|by|in) (?:about |around )?[0-9][0-9.,]*[kMB]? (?:[a-z0-9]+[- ])?({0})s?[,:]"
+)
+MIN_LEADING = 3
+"""Places at the beginning of sentences from which their noun is one of an x-axis."""
 MIN_BUDGET = 1e5
 """Tokens from which a number of them is no length."""
 GLUED = {
@@ -70,7 +79,7 @@ class Axes:
     def x_words(self) -> str:
         """A pattern of the words for places on the x-axis."""
         nouns = "|".join(sorted(self.x_nouns, key=len, reverse=True))
-        return rf"(?:(?:training|optimi[sz]er|policy|RL|gradient|wall-clock|adaptation) )?(?:{nouns})s?"
+        return rf"(?:{X_ADJECTIVE}[- ])?(?:{nouns})s?"
 
 
 def singular(noun: str) -> str:
@@ -175,6 +184,8 @@ def _x_nouns(axes: Axes, passages: Sequence[Passage], sentences: Sequence[Senten
         nouns_found = [noun for noun, _ in counts.most_common(1)]
     if not nouns_found:
         nouns_found = ["step"]
+    leading = Counter(match[1].lower() for text in texts for match in re.finditer(LEADING_PLACE.format(nouns), text, re.I))
+    nouns_found += [noun for noun in X_NOUNS if leading[noun] >= MIN_LEADING and noun not in nouns_found]
     if set(nouns_found) & {"step", "iteration", "update"}:
         nouns_found += [noun for noun in ("step", "iteration", "update") if counts[noun] and noun not in nouns_found]
     return tuple(nouns_found)
@@ -224,9 +235,9 @@ def _noun(axes: Axes, text: str, number: Number) -> str:
     if axes.is_x_noun(number.unit):
         return number.unit
     match = re.match(
-        rf"\s+(?:more |further |additional |preference )?({axes.x_words})\b", text[number.end : number.end + 40], re.I
+        rf"[\s-]+(?:more |further |additional |preference )?({axes.x_words})\b", text[number.end : number.end + 40], re.I
     )
-    return match[1].split()[-1] if match else number.unit
+    return re.split(r"[\s-]", match[1])[-1] if match else number.unit
 
 
 def is_place(axes: Axes, text: str, number: Number) -> bool:

@@ -24,8 +24,8 @@ CHANGE_BEFORE = re.compile(
 )
 CHANGE_VERB_BEFORE = re.compile(
     r"\b(?:(?:ris|increas|climb|grow|improv|drop|fall|declin|decreas|shrink|jump|mov|chang|sink|slid|slip|shed|dip|plung|surg"
-    r"|soar|widen|narrow|differ|tumbl|los|gain|cost|add|sav|sacrific|forfeit|recover|regain|giv)(?:e|es|ed|ing|s|ps|ping|ped)?"
-    r"|rose|grew|fell|lost|shrank|sank|slid|gave|(?:up|down|back|ahead|behind|apart|forward) by)"
+    r"|soar|widen|narrow|differ|tumbl|los|gain|cost|add|sav|sacrific|forfeit|recover|regain)(?:e|es|ed|ing|s|ps|ping|ped)?"
+    r"|rose|grew|fell|lost|shrank|sank|slid|(?:up|down|back|ahead|behind|apart|forward) by)"
     rf"\s(?:(?:up|down|back|only|another|a further|a total of|an additional|further|in total|on average)\s)?(?:{HEDGES})?$",
     re.I,
 )
@@ -39,6 +39,13 @@ DATE_BEFORE = re.compile(
 DATE_AFTER = re.compile(
     r"(?:st|nd|rd|th)?\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\b|:[0-9]{2}\b", re.I
 )
+DIFFERENCE_BEFORE = re.compile(
+    r"\b(?:differences?|gaps?|distances?|margins?|spreads?|advantages?|deficits?|discrepanc(?:y|ies)|leads?(?= (?:over|of|on|is"
+    r"|was|grows|shrinks|widens|narrows|increases|decreases|over))|separation|handicap)\b(?![^;.]*(?:, (?:and|but|so|with)\b"
+    r"|\b(?:while|whereas)\b))[^;.]*$",
+    re.I,
+)
+"""A subject whose values are differences: "the gap grows from 0.04 at the start to"."""
 CHANGED_NOUN = re.compile(
     r"(?:-| )?(?:\w+ ){0,2}?(?:gap|lead|gain|drop|fall|rise|advantage|difference|improvement|increase|decrease|decline|deficit"
     r"|margin|spread|edge|jump|dip|loss in|boost|penalty|range|reduction)s?\b",
@@ -63,7 +70,7 @@ END_WORD = (
     r"|terminates?|closes?"
     r"|last value|winds up|settles at|concludes?|culminat\w+|at the (?:very )?end(?: of (?:the )?(?:training|run"
     r"|chart))?|by the end"
-    r"(?: of (?:the )?(?:training|run))?|at the right (?:edge|end)|when (?:I|we) (?:killed|stopped) the (?:job|run))"
+    r"(?: of (?:the )?(?:training|run))?|at the right (?:edge|end)|when (?:I|we) (?:(?:killed|stopped|ended) (?:the|it)|pulled the plug))"
 )
 SEPARATOR = re.compile(
     r"(?:\s|~|,|;|/|\||->|\u2192|=>|>|&|\band\b|\bthen\b|\bfinally\b|\bvia\b|\blastly\b|\bnext\b|%|\bpercent\b|\btokens?\b)*"
@@ -158,6 +165,8 @@ def role(text: str, number: Number, axes: Axes) -> str:
     ):
         return "other"
     if THRESHOLD_BEFORE.search(before) or CHANGE_BEFORE.search(before) or CHANGE_VERB_BEFORE.search(before):
+        return "other"
+    if DIFFERENCE_BEFORE.search(text[max(0, number.start - 200) : number.start]):
         return "other"
     if not number.digits and (DATE_BEFORE.search(before) or DATE_AFTER.match(text, number.end)):
         return "other"

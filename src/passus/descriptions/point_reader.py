@@ -13,6 +13,7 @@ from passus.descriptions.axes import read_axes
 from passus.descriptions.chart_data import ChartData, Point, Unit
 from passus.descriptions.labels import classify_label
 from passus.descriptions.layout import Passage, Sentence, read_layout, sentences_of
+from passus.descriptions.mentions import Mention
 from passus.descriptions.name_stage import NameStage
 from passus.descriptions.names import (
     EVERY,
@@ -21,7 +22,7 @@ from passus.descriptions.names import (
 from passus.descriptions.numbers import Number, number_format, numbers_in
 from passus.descriptions.number_roles import NumberItem
 from passus.descriptions.pairing import PairedValue, PlaceLists, items_in, joint_readings, readings_in
-from passus.descriptions.segments import Segment, is_dealt_out, is_plain, led_by, named_order, segments_at, segments_of
+from passus.descriptions.segments import Segment, clause_spans, is_dealt_out, is_plain, led_by, named_order, segments_at, segments_of
 from passus.descriptions.vocabulary import LENGTH_WORD
 
 PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve))\b", re.I)
@@ -53,6 +54,7 @@ NOT_SHARED = re.compile(
     r"|readings?|places?|points?|hours?|iterations?|rounds?|marks?|panels?|benchmarks?|tasks?|axes|order))\b",
     re.I,
 )
+LENGTHS_ONLY = re.compile(r"(?:(?:the|their|mean|average|median|response|answer|output)\s)*(?:lengths?|tokens?)\b(?!\W*axis)", re.I)
 DIFFERS = re.compile(r"\b(?:above|below|than|over|under|by)\b")
 NUMBERED_CHART = re.compile(r"\bfig(?:ure|\.) (\d+\.\d+) (?:gives|shows|plots|reports|depicts|turns|is|the)\b", re.I)
 NO_SHARE = re.compile(r"\b(?:loss(?:es)?|perplexit\w+|entrop\w+|nats|KL|rewards?|gradient norm|elo)\b", re.I)
@@ -176,7 +178,7 @@ class _PointReader(NameStage):
         self.data.panel_of[sentence.number] = self.panel
         series = self.series_of.get(sentence.number)
         is_length = LENGTH_WORD.match(unit.text) and self.axes.second.low is not None
-        measure = unit.measure or ("tokens" if is_length else "accuracy")
+        measure = unit.measure or ("tokens" if is_length or LENGTHS_ONLY.match(unit.text) else "accuracy")
         if unit.lead is not None and unit.lead.kind == "name" and series is None and self.names.find(unit.lead.text) is None:
             unit.text = sentence.text  # what seemed to be a lead names none of the series
         masked = self.finder.masked(unit.text)
@@ -257,11 +259,12 @@ class _PointReader(NameStage):
             return segments_at([*first, *inner], end, items)
         if series is not None and (unit.is_list or all(m.series[0] == series for m in mentions)):
             return [Segment(0, end, (series,))]
-        is_shared = SHARED.search(NOT_SHARED.sub(lambda match: " " * len(match[0]), unit.text))
-        if is_shared and (not mentions or is_shared.start() < mentions[0].start) and unit.count <= 2:
+        if self._is_shared(masked, mentions, items):
             return None
         if mentions:
             return segments_of(masked, mentions, items, self.order)
+        if not mentions and unit.is_list and self.subject and not self.order[1:]:
+            return [Segment(0, end, (self.subject,))]
         if self.order and is_dealt_out(masked, items, len(self.order)):
             return segments_of(masked, [], items, self.order)
         if series is not None:
@@ -270,20 +273,37 @@ class _PointReader(NameStage):
             return [Segment(0, end, ("",))]  # one line on several panels
         return [Segment(0, end, (self.subject,))] if self.subject and PRONOUN.search(unit.text) else []
 
+    @staticmethod
+    def _is_shared(masked: str, mentions: Sequence[Mention], items: Sequence[NumberItem]) -> bool:
+        """Returns whether a sentence gives a value for all series, and none for one of them alone."""
+        text = NOT_SHARED.sub(lambda match: " " * len(match[0]), masked)
+        for start, end in clause_spans(masked):
+            values = [item for item in items if item.role in ("value", "length") and start <= item.number.start < end]
+            first = min((m.start for m in mentions if start <= m.start < end), default=end)
+            if values and SHARED.search(text, start, first) and len({item.role for item in values}) == len(values):
+                return not any(m.start >= end for m in mentions)
+        return False
+
     def _shared_readings(self, unit: Unit, masked: str, measure: str) -> None:
         """Reads the values that all series have: "All runs start at 0.3.", "Step 0: 0.29 for both"."""
         lists = PlaceLists(known=self.lists.known)
         readings = readings_in(masked, self.axes, lists, measure == "tokens")
-        if not readings and self.place is not None:
-            items = items_in(masked, self.axes, lists, measure == "tokens")
-            values = [item for item in items if item.role in ("value", "length")]
-            is_clear = len({item.role for item in values}) == len(values) and not values[0].number.is_range if values else False
-            readings = [
-                PairedValue(self.place.low, self.place.high, item.number, item.role == "length") for item in values if is_clear
-            ]
+        items = items_in(masked, self.axes, lists, measure == "tokens")
+        readings += self._at_lead(self.place, items, readings)
         for reading in readings:
             if reading.x_low == reading.x_high and reading.x_low in (self.axes.x.low, 0.0):
                 self.shared.append((self.panel, "tokens" if reading.is_length else measure, reading, unit.sentence))
+
+    @staticmethod
+    def _at_lead(lead: Number | None, items: Sequence[NumberItem], readings: Sequence[PairedValue]) -> list[PairedValue]:
+        """Returns the values without a place of their own, at most one of each measure, at the place that holds for them."""
+        values = [item for item in items if item.role in ("value", "length")]
+        has_place = any(item.role == "x" and item.number.low != getattr(lead, "low", None) for item in items)
+        if lead is None or has_place or len({item.role for item in values}) != len(values):
+            return []
+        known = {reading.is_length for reading in readings}
+        open_values = [item for item in values if (item.role == "length") not in known]
+        return [PairedValue(lead.low, lead.high, item.number, item.role == "length") for item in open_values]
 
     def _segment_points(self, masked: str, segment: Segment, measure: str, sentence: Sentence) -> None:
         name, piece = segment.names[0], masked[segment.start : segment.end]
@@ -291,11 +311,9 @@ class _PointReader(NameStage):
         places = [item.number for item in segment.places]
         readings = readings_in(piece, self.axes, self.lists, measure == "tokens")
         lead = self._lead_of(segment, piece)
-        if not readings and lead is not None and not DIFFERS.search(piece):
+        if not DIFFERS.search(piece):
             items = items_in(piece, self.axes, self.lists, measure == "tokens")
-            values = [item for item in items if item.role in ("value", "length")]
-            if values and len({item.role for item in values}) == len(values) and not any(item.role == "x" for item in items):
-                readings = [PairedValue(lead.low, lead.high, item.number, item.role == "length") for item in values]
+            readings += self._at_lead(lead, items, readings)
         if len(readings) > 1 and all(reading.x_low == reading.y.low for reading in readings):
             readings = []  # a list of places
         if not readings and not places:

@@ -77,7 +77,7 @@ def segments_of(
             parts = [Segment(start, end, tuple(order), led)]
         elif not names and segments and len(segments[-1].names) == 1:
             segments[-1] = replace(segments[-1], end=end)
-        places = next((part.places for part in parts if part.places), places)
+        places = next((part.places for part in parts if part.places), places if parts else led or places)
         segments += [part if part.places else replace(part, places=places) for part in parts]
         if names:
             order = tuple(dict.fromkeys(series for name in names for series in name.series))
@@ -88,7 +88,7 @@ LINKING_WORDS = frozenset(
     [
         "a", "about", "after", "again", "against", "all", "also", "amount", "amounts", "an", "and", "answer", "answers", "are",
         "around", "at", "average", "by", "come", "comes", "compared", "correspondingly", "do", "each", "eval", "evaluation",
-        "finally", "find", "first", "follow", "followed", "for", "get", "gets", "give", "given", "gives", "had", "has", "have",
+        "final", "finally", "find", "first", "follow", "followed", "for", "get", "gets", "give", "given", "gives", "had", "has", "have",
         "here", "in", "is", "it", "its", "just", "last", "mean", "means", "measure", "measured", "namely", "next", "now",
         "obtain", "of", "on", "one", "ones", "only", "order", "our", "per", "percent", "read", "reads", "respectively",
         "roughly", "same", "score", "scored", "scores", "see", "sit", "sits", "stand", "stands", "still", "that", "the",
