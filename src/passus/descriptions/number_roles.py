@@ -41,8 +41,8 @@ DATE_AFTER = re.compile(
 )
 DIFFERENCE_BEFORE = re.compile(
     r"\b(?:differences?|gaps?|distances?|margins?|spreads?|advantages?|deficits?|discrepanc(?:y|ies)|leads?(?= (?:over|of|on|is"
-    r"|was|grows|shrinks|widens|narrows|increases|decreases|over))|separation|handicap)\b(?![^;.]*(?:, (?:and|but|so|with)\b"
-    r"|\b(?:while|whereas)\b))[^;.]*$",
+    r"|was|grows|shrinks|widens|narrows|increases|decreases|over))|separation|handicap)\b(?!(?:[^;.]|\.\d)*(?:, (?:and|but|so|with)\b"
+    r"|\b(?:while|whereas)\b))(?:[^;.]|\.\d)*$",
     re.I,
 )
 """A subject whose values are differences: "the gap grows from 0.04 at the start to"."""

@@ -200,6 +200,10 @@ def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[Nu
     return sorted(joined, key=lambda item: item.number.start)
 
 
+FROM_PLACE = re.compile(r"\b(?:from|since)\s?$", re.I)
+TO_PLACE = re.compile(r"\s(?:until|till|onwards?|on\b(?! [A-Z])|all the way|to the end)", re.I)
+
+
 def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists, is_length: bool) -> str:
     """Decides what an unmarked number is, by the words before it and by the places that the text knows."""
     item = items[at]
@@ -219,6 +223,8 @@ def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists,
             return "x"
         if is_known and (not number.digits or any(x != int(x) for x in lists.known)):
             return "x"
+    if number.low in lists.known and FROM_PLACE.search(before) and TO_PLACE.match(text, number.end):
+        return "x"
     is_known_range = number.is_range and {number.low, number.high} <= lists.known and number.digits == 0 and number.high > 1
     if is_known_range and re.search(r"\b(?:from|between)\s?$", before, re.I):
         return "x"
@@ -276,6 +282,7 @@ def joint_readings(
     """Returns the values that a piece of text gives for each of several series: "A and B reach 0.5 and 0.6 at step 100".
 
     A list with one value for each series is dealt out in order. A place without a number of its own is that of the lead."""
+    text = AGAINST.sub(lambda match: "and".ljust(len(match[0])), text)
     groups = _grouped(text, items_in(text, axes, lists, is_length))
     place_of = _best_links(text, groups, _links(text, groups, axes, count))
     readings: list[list[PairedValue]] = []
@@ -329,6 +336,7 @@ def _from_to(
     return places
 
 
+AGAINST = re.compile(r"\b(?:against|versus|compared (?:to|with))\b|\bvs\b\.?", re.I)
 PAIR_BREAK = re.compile(r"[,;|]|\b(?:and|then|but|before|while|to)\b", re.I)
 """Signs and words that stand between two pairs of a value and its place rather than within one."""
 BREAK_COST, LINK_GAIN = 120, 150

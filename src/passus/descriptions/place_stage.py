@@ -14,6 +14,13 @@ EVALUATED_AT = re.compile(
     r"((?:~?[0-9][\d.,]*[kMB]?(?:\s*(?:/|,|;|and|->|\u2192)\s*)?){3,})",
     re.I,
 )
+START_VALUE = re.compile(
+    r"\b(?:start(?:s|ed|ing)?|beg[ai]ns?|beginning|open(?:s|ed|ing)?|depart(?:s|ed|ing)?|set(?:s|ting)? out)(?: out| off)?"
+    r"(?: point)? (?:at|from|with|is|was|of)\s(?:the )?(?:\w+ ){0,2}?(?:\w+ )?~?[0-9.]|\b(?:before (?:the )?(?:training|fine-?tuning)"
+    r"|zero-shot|untrained)\b",
+    re.I,
+)
+"""A value before the first step."""
 BOUND_TO_PLACE = re.compile(r"\s?(?:at|after|by|@|\()\s?(?:\w+ ){0,2}~?[0-9]", re.I)
 """What stands behind a value: "24 h, 41 at 36 h"."""
 EVERY_SO_MANY = re.compile(r"\b(?:every|each|per|at intervals of|in steps of|spaced)\s+(?P<n>[0-9][\d.,]*[kMB]?)", re.I)
@@ -48,7 +55,8 @@ class PlaceStage(TextStage):
         """Takes the ends of the x-axis from the places, where no sentence states them."""
         x, known = self.axes.x, self.lists.known
         xs = [value for table in self.tables.values() for value in table.xs]
-        if x.low is None and (0.0 in known or xs):
+        starts = any(START_VALUE.search(sentence.text) for sentence in self.data.sentences)
+        if x.low is None and (0.0 in known or xs or (known and starts)):
             x.low = min(xs) if xs else 0.0
         if x.high is None and len(known) + len(xs) > 2:
             x.high = max([*known, *xs])

@@ -54,7 +54,7 @@ NOT_SHARED = re.compile(
     r"|readings?|places?|points?|hours?|iterations?|rounds?|marks?|panels?|benchmarks?|tasks?|axes|order))\b",
     re.I,
 )
-LENGTHS_ONLY = re.compile(r"(?:(?:the|their|mean|average|median|response|answer|output)\s)*(?:lengths?|tokens?)\b(?!\W*axis)", re.I)
+LENGTHS_ONLY = re.compile(r"(?:(?:the|their|mean|average|median|response|answer|output)\s)*(?:lengths?|tokens?)\b(?=\W*(?:is|was|are|were|of|at|for|in|[~0-9]))", re.I)
 DIFFERS = re.compile(r"\b(?:above|below|than|over|under|by)\b")
 NUMBERED_CHART = re.compile(r"\bfig(?:ure|\.) (\d+\.\d+) (?:gives|shows|plots|reports|depicts|turns|is|the)\b", re.I)
 NO_SHARE = re.compile(r"\b(?:loss(?:es)?|perplexit\w+|entrop\w+|nats|KL|rewards?|gradient norm|elo)\b", re.I)
@@ -263,7 +263,8 @@ class _PointReader(NameStage):
             return None
         if mentions:
             return segments_of(masked, mentions, items, self.order)
-        if not mentions and unit.is_list and self.subject and not self.order[1:]:
+        goes_on = unit.is_list or (any(item.role == "x" for item in items) and is_plain(masked))
+        if goes_on and self.subject and not self.order[1:] and not mentions and not self.finder.find(unit.sentence.text):
             return [Segment(0, end, (self.subject,))]
         if self.order and is_dealt_out(masked, items, len(self.order)):
             return segments_of(masked, [], items, self.order)

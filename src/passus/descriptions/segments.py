@@ -87,10 +87,10 @@ def segments_of(
 LINKING_WORDS = frozenset(
     [
         "a", "about", "after", "again", "against", "all", "also", "amount", "amounts", "an", "and", "answer", "answers", "are",
-        "around", "at", "average", "by", "come", "comes", "compared", "correspondingly", "do", "each", "eval", "evaluation",
+        "around", "at", "average", "budget", "budgets", "by", "come", "comes", "compared", "correspondingly", "do", "each", "eval", "evaluation",
         "final", "finally", "find", "first", "follow", "followed", "for", "get", "gets", "give", "given", "gives", "had", "has", "have",
         "here", "in", "is", "it", "its", "just", "last", "mean", "means", "measure", "measured", "namely", "next", "now",
-        "obtain", "of", "on", "one", "ones", "only", "order", "our", "per", "percent", "read", "reads", "respectively",
+        "obtain", "of", "other", "others", "on", "one", "ones", "only", "order", "our", "per", "percent", "read", "reads", "remaining", "respectively",
         "roughly", "same", "score", "scored", "scores", "see", "sit", "sits", "stand", "stands", "still", "that", "the",
         "their", "then", "there", "these", "they", "this", "those", "to", "tok", "token", "tokens", "versus", "vs", "was",
         "we", "were", "while", "with", "you",
