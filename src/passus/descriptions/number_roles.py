@@ -72,6 +72,13 @@ END_WORD = (
     r"|chart))?|by the end"
     r"(?: of (?:the )?(?:training|run))?|at the right (?:edge|end)|when (?:I|we) (?:(?:killed|stopped|ended) (?:the|it)|pulled the plug))"
 )
+BOUND_TO_PLACE = re.compile(rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|[@(]\s?)(?:{HEDGES})?[.0-9]", re.I)
+"""What stands behind a value: "24 h, 41 at 36 h"."""
+MIN_LENGTH = 5
+"""Tokens from which a number in a list may be a length."""
+STRETCH_BEFORE = re.compile(
+    r"\b(?:(?P<noun>last|final|remaining|next|following|another|further|additional|every|each)|first)\s$", re.I
+)
 SEPARATOR = re.compile(
     r"(?:\s|~|,|;|/|\||->|\u2192|=>|>|&|\band\b|\bthen\b|\bfinally\b|\bvia\b|\blastly\b|\bnext\b|%|\bpercent\b|\btokens?\b)*"
 )
@@ -145,7 +152,11 @@ def role(text: str, number: Number, axes: Axes) -> str:
         return "x"
     if number.in_words and re.search(r"\b(?:same|these|those|all|the|following|next|last|first)\s$", before, re.I):
         return "other"
-    if is_place(axes, text, number) or re.search(r"@\s?~?$", before) or before.endswith("#"):
+    stretch = STRETCH_BEFORE.search(before)
+    is_x = is_place(axes, text, number)
+    if stretch and (stretch["noun"] or not is_x) and number.unit != "%" and not number.digits:
+        return "other"  # "in the last 8 hours"
+    if is_x or re.search(r"@\s?~?$", before) or before.endswith("#"):
         return "x"
     if number.unit in ("times", "points", "point", "pp", "pts"):
         return "other"
@@ -247,8 +258,10 @@ def spread_roles(text: str, items: list[NumberItem]) -> list[NumberItem]:
                 and not spread[other].word
                 and SEPARATOR.fullmatch(between)
             ):
-                is_before_place = re.match(r"\s?@\s?~?[.\d]", text[end_of(spread[at].number) :])
+                is_before_place = BOUND_TO_PLACE.match(text, end_of(spread[at].number))
                 if spread[other].role == "x" and (is_before_place or not _looks_alike(spread[a].number, spread[b].number)):
+                    continue
+                if spread[other].role == "length" and spread[at].number.high < MIN_LENGTH:
                     continue
                 spread[at] = NumberItem(spread[other].role, spread[at].number)
     return spread

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from passus.descriptions.axes import Axes, is_place
 from passus.descriptions.number_roles import (
+    BOUND_TO_PLACE,
     SEPARATOR,
     NumberItem,
     PlaceLists,
@@ -137,6 +138,15 @@ def _ends_of_change(text: str, number: Number, axes: Axes) -> list[Number]:
     return [first[-1], second[0]] if first and second and first[-1].start == number.start else [number]
 
 
+WHOLE = (
+    r"\b(?:(?:the|its|their) (?:whole|entire|full|complete) (?:time|run|chart|range|training|period|figure|plot|axis|course|x-axis"
+    r"|budget|span|width|length of training)|throughout(?: (?:the )?(?:training|run|chart|whole \w+|entire \w+))?|all along"
+    r"|at all times|(?:at|across|for|over|in) (?:all|every|each) (?:the )?{0}|from (?:the )?(?:start|beginning|first) to (?:the )?"
+    r"(?:end|finish|last)|from beginning to end|for the duration of (?:the )?\w+|from left to right|all the way across)\b"
+)
+"""Words for the whole x-axis."""
+
+
 def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[NumberItem]:
     """Joins places to ranges: "from step 40 to step 100", "from 12h to the end", "from step 60 on", "the whole time"."""
     joined: list[NumberItem] = []
@@ -194,12 +204,18 @@ def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[Nu
             joined[at] = NumberItem("x", replace(item.number, high=high, joint="on"))
     low = axes.x.low
     if low is not None and high is not None:
-        whole = r"\b(?:the (?:whole|entire) (?:time|run|chart|training)|throughout(?: (?:the )?(?:training|run))?|all along)\b"
+        whole = WHOLE.format(axes.x_words)
         found = re.finditer(whole, text, re.I)
         joined += [NumberItem("x", Number(match.start(), match.end(), low, high, joint="on"), "whole") for match in found]
     return sorted(joined, key=lambda item: item.number.start)
 
 
+AT_VALUE = re.compile(
+    rf"\b(?:start(?:s|ed|ing)?|beg[ai]n(?:s|ning)?|is|are|was|were|stands?|sits?|hovers?|plateaus?) (?:out |off )?(?:at|from)"
+    rf" (?:{HEDGES})?$",
+    re.I,
+)
+"""Words before a value rather than a place, where no noun marks it as one: "starts at"."""
 FROM_PLACE = re.compile(r"\b(?:from|since)\s?$", re.I)
 TO_PLACE = re.compile(r"\s(?:until|till|onwards?|on\b(?! [A-Z])|all the way|to the end)", re.I)
 
@@ -214,6 +230,8 @@ def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists,
         return "other"
     follows_at = re.search(rf"(?:\b(?:at|after|by|until|till|since|past|before|on|with)|[(@])\s?(?:{HEDGES})?$", before, re.I)
     last = next((i for i in reversed(items[:at]) if not i.word), None)
+    if BOUND_TO_PLACE.match(text, number.end) or AT_VALUE.search(before):
+        return "length" if is_length else "value"
     if follows_at and not number.plus_minus:
         is_known = number.low in lists.known and number.high in lists.known
         after_value = (

@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 from passus.descriptions.axes import Axes, is_place
+from passus.descriptions.number_roles import BOUND_TO_PLACE
 from passus.descriptions.numbers import Number, numbers_in
 from passus.descriptions.pairing import PlaceLists, items_in
 from passus.descriptions.text_stage import TextStage
@@ -21,8 +22,6 @@ START_VALUE = re.compile(
     re.I,
 )
 """A value before the first step."""
-BOUND_TO_PLACE = re.compile(r"\s?(?:at|after|by|@|\()\s?(?:\w+ ){0,2}~?[0-9]", re.I)
-"""What stands behind a value: "24 h, 41 at 36 h"."""
 EVERY_SO_MANY = re.compile(r"\b(?:every|each|per|at intervals of|in steps of|spaced)\s+(?P<n>[0-9][\d.,]*[kMB]?)", re.I)
 
 
