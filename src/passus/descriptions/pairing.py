@@ -105,8 +105,12 @@ def longest_list(text: str, axes: Axes, lists: PlaceLists) -> int:
     return longest if longest > 2 else 0
 
 
+SINGLE = re.compile(r"\b(?:a|one) (?:single|full|complete|lone) ", re.I)
+
+
 def items_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = False) -> list[NumberItem]:
     """Returns the numbers of a text with their roles, and the places that are given in words."""
+    text = SINGLE.sub(lambda match: "one".ljust(len(match[0])), text)
     numbers = [part for number in numbers_in(text, axes.style) for part in _ends_of_change(text, number, axes)]
     items = [NumberItem(role(text, number, axes), number) for number in numbers]
     items = sorted([*items, *word_places(text, axes)], key=lambda item: item.number.start)
@@ -285,7 +289,7 @@ def _paired(text: str, groups: list[_Group], axes: Axes, lists: PlaceLists) -> l
             places = _places(group, groups[place_of[at]])
         clause = text[groups[at - 1].end if at else 0 : group.start]
         if places is None:
-            places = _implied(text, group, clause, axes, lists, at, groups)
+            places = _following(text, group, readings, axes, lists) or _implied(text, group, clause, axes, lists, at, groups)
         if places is None:
             continue
         items = group.items[len(group.items) - len(places) :]
@@ -449,6 +453,31 @@ def _is_window(text: str, group: _Group) -> bool:
     return bool(
         re.search(r"\b(?:until|till|up to|before)\s+(?:\w+\s+){0,2}$", text[max(0, group.start - 24) : group.start], re.I)
     )
+
+
+FOLLOWING = re.compile(
+    r"\b(?:at|after|over|in|on|for) (?:the |its |their )?(?:(?P<rest>remaining|rest|last|final|other)|next|following|subsequent|later"
+    r"|succeeding|ensuing)\b|\b(?:that|which) follow(?:s|ed)?\b|\b(?:after that|after this|from there|thereafter|afterwards"
+    r"|subsequently|successively|in turn)\b",
+    re.I,
+)
+"""Words for the places behind the last one: "at the next three marks", "at the evaluations that follow"."""
+
+
+def _following(
+    text: str, group: _Group, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists
+) -> list[Number] | None:
+    """Returns the places that come next on a list of places, where the words behind or before the values say so."""
+    around = text[max(0, group.start - 60) : group.start], re.split(r"[;:]|\.\s", text[group.end : group.end + 90])[0]
+    says = FOLLOWING.search(around[1]) or FOLLOWING.search(around[0])
+    if not says or not readings:
+        return None
+    last, count = readings[-1].x_high, len(group.items)
+    for grid in [*lists.grids, *_counted(axes), sorted(lists.known)]:
+        later = [x for x in grid if x > last]
+        if last in grid and (len(later) == count or (len(later) > count and not says["rest"])):
+            return [_place(x) for x in later[:count]]
+    return None
 
 
 def _implied(
