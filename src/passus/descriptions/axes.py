@@ -27,6 +27,17 @@ SCALE_OF = re.compile(
 SPAN_BEFORE = re.compile(r"\b(?:over|for|run length|during|up to)\s(?:the\s)?$", re.I)
 SPAN_VERB = re.compile(r"\b(?:evaluat|measur|times|cover|span|run|rang|plot|shown|record|train)\w*\W*$", re.I)
 SPAN_OF = re.compile(r"\b(?:train|chart|run|figure|plot|graph)", re.I)
+X_ADJECTIVE = (
+    r"(?:training|optimi[sz]er|policy|RL|gradient|wall-?clock|adaptation|GPU|TPU|A100|H100|node|device|fine-?tuning|pre-?training"
+    r"|environment|env|update|outer|inner|full|complete)"
+)
+LEADING_PLACE = (
+    r"(?:^|[;:.] )(?:and )?(?:with|at|after|by|in) (?:about |around )?[0-9][0-9.,]*[kMB]? (?:[a-z0-9]+[- ])?({0})s?[,:]"
+)
+MIN_LEADING = 3
+"""Places at the beginning of sentences from which their noun is one of an x-axis."""
+MIN_BUDGET = 1e5
+"""Tokens from which a number of them is no length."""
 GLUED = {
     "h": "hour",
     "hr": "hour",
@@ -68,7 +79,7 @@ class Axes:
     def x_words(self) -> str:
         """A pattern of the words for places on the x-axis."""
         nouns = "|".join(sorted(self.x_nouns, key=len, reverse=True))
-        return rf"(?:(?:training|optimi[sz]er|policy|RL|gradient|wall-clock|adaptation) )?(?:{nouns})s?"
+        return rf"(?:{X_ADJECTIVE}[- ])?(?:{nouns})s?"
 
 
 def singular(noun: str) -> str:
@@ -154,8 +165,9 @@ def _x_nouns(axes: Axes, passages: Sequence[Passage], sentences: Sequence[Senten
     nouns = "|".join(X_NOUNS)
     texts = [s.text for s in sentences] + [cell for p in passages for _, row in p.rows for cell in row]
     for text in texts:
-        for match in re.finditer(rf"\b({nouns})s? [~(]?[0-9]|[0-9][kMB]?[ -]({nouns})s?\b|\b[0-9]+(h)\b", text, re.I):
-            counts["hour" if match[3] else (match[1] or match[2]).lower()] += 1
+        for match in re.finditer(rf"\b({nouns})s? [~(]?[0-9]|\b[0-9][0-9.,]*[kMB]?[ -]({nouns})s?\b|\b[0-9]+(h)\b", text, re.I):
+            noun = "hour" if match[3] else (match[1] or match[2]).lower()
+            counts[noun] += noun != "token" or _is_budget(match[0], axes.style)
     for passage in passages:
         if passage.rows:
             head = passage.rows[0][1][0].lower()
@@ -172,9 +184,16 @@ def _x_nouns(axes: Axes, passages: Sequence[Passage], sentences: Sequence[Senten
         nouns_found = [noun for noun, _ in counts.most_common(1)]
     if not nouns_found:
         nouns_found = ["step"]
+    leading = Counter(match[1].lower() for text in texts for match in re.finditer(LEADING_PLACE.format(nouns), text, re.I))
+    nouns_found += [noun for noun in X_NOUNS if leading[noun] >= MIN_LEADING and noun not in nouns_found]
     if set(nouns_found) & {"step", "iteration", "update"}:
         nouns_found += [noun for noun in ("step", "iteration", "update") if counts[noun] and noun not in nouns_found]
     return tuple(nouns_found)
+
+
+def _is_budget(text: str, style: NumberFormat) -> bool:
+    """Returns whether a number of tokens is one that models are trained on rather than the length of an answer."""
+    return any(number.low >= MIN_BUDGET for number in numbers_in(text, style))
 
 
 def _read_spans(axes: Axes, sentences: Sequence[Sentence]) -> None:
@@ -216,16 +235,22 @@ def _noun(axes: Axes, text: str, number: Number) -> str:
     if axes.is_x_noun(number.unit):
         return number.unit
     match = re.match(
-        rf"\s+(?:more |further |additional |preference )?({axes.x_words})\b", text[number.end : number.end + 40], re.I
+        rf"[\s-]+(?:more |further |additional |preference )?({axes.x_words})\b", text[number.end : number.end + 40], re.I
     )
-    return match[1].split()[-1] if match else number.unit
+    return re.split(r"[\s-]", match[1])[-1] if match else number.unit
 
 
 def is_place(axes: Axes, text: str, number: Number) -> bool:
     """Returns whether a number is marked as a place on the x-axis by the noun before or behind it."""
     if axes.is_x_noun(_noun(axes, text, number)):
         return True
+    if number.unit == "%":
+        return False
     before = text[max(0, number.start - 40) : number.start]
-    return bool(
-        re.search(rf"\b{axes.x_words}\s*(?:number|no\.|#)?\s*=?\s*(?:~|about |around |approximately |roughly )?$", before, re.I)
+    noun = re.search(
+        rf"(?P<count>[0-9][kKMB]?[ -])?\b{axes.x_words}\s*(?:number|no\.|#)?\s*=?\s*"
+        r"(?:~|about |around |approximately |roughly )?$",
+        before,
+        re.I,
     )
+    return noun is not None and not noun["count"]  # in "after 12 hours 47 of them" the hours are counted already

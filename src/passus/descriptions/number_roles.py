@@ -22,6 +22,36 @@ CHANGE_BEFORE = re.compile(
     rf"|fewer than|gains?|gained|loses?|lost|gives? (?:up|back)|adds?|added|wins?|won|costs?)\s(?:another\s)?(?:{HEDGES})?$",
     re.I,
 )
+CHANGE_VERB_BEFORE = re.compile(
+    r"\b(?:(?:ris|increas|climb|grow|improv|drop|fall|declin|decreas|shrink|jump|mov|chang|sink|slid|slip|shed|dip|plung|surg"
+    r"|soar|widen|narrow|differ|tumbl|los|gain|cost|add|sav|sacrific|forfeit|recover|regain)(?:e|es|ed|ing|s|ps|ping|ped)?"
+    r"|rose|grew|fell|lost|shrank|sank|slid|(?:up|down|back|ahead|behind|apart|forward) by)"
+    rf"\s(?:(?:up|down|back|only|another|a further|a total of|an additional|further|in total|on average)\s)?(?:{HEDGES})?$",
+    re.I,
+)
+"""Verbs whose object, right behind them, is the size of a change: "drops 0.20", "adds 3 percent"."""
+DATE_BEFORE = re.compile(
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|january|february|march|april|june|july|august|september|october"
+    r"|november|december|mon|tue|wed|thu|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday|day|week)"
+    r"[.,]?\s$",
+    re.I,
+)
+DATE_AFTER = re.compile(
+    r"(?:st|nd|rd|th)?\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\b|:[0-9]{2}\b", re.I
+)
+DIFFERENCE_BEFORE = re.compile(
+    r"\b(?:differences?|gaps?|distances?|margins?|spreads?|advantages?|deficits?|discrepanc(?:y|ies)|leads?(?= (?:over|of|on|is"
+    r"|was|grows|shrinks|widens|narrows|increases|decreases|over))|separation|handicap)\b(?!(?:[^;.]|\.\d)*(?:, (?:and|but|so|with)\b"
+    r"|\b(?:while|whereas)\b))(?:[^;.]|\.\d)*$",
+    re.I,
+)
+"""A subject whose values are differences: "the gap grows from 0.04 at the start to"."""
+CHANGED_NOUN = re.compile(
+    r"(?:-| )?(?:\w+ ){0,2}?(?:gap|lead|gain|drop|fall|rise|advantage|difference|improvement|increase|decrease|decline|deficit"
+    r"|margin|spread|edge|jump|dip|loss in|boost|penalty|range|reduction)s?\b",
+    re.I,
+)
+"""What stands behind the size of a change: "a 0.05 gap"."""
 THRESHOLD_BEFORE = re.compile(
     rf"\b(?:above|below|beyond|past|over|under|exceed(?:s|ing|ed)?|surpass(?:es|ing|ed)?|beneath|than|threshold of|mark of"
     rf"|never (?:reaches|hits|touches)|short of|crosses|crossing|breaks?|least|most|negative|limit of|ceiling of"
@@ -29,8 +59,9 @@ THRESHOLD_BEFORE = re.compile(
     re.I,
 )
 START_WORD = (
-    r"(?:starts?(?: off| out)?|starting|started|begins?|beginning|began|opens?|initially|initial (?:value|accuracy"
-    r"|score|reward|loss)"
+    r"(?:(?<!after the )(?<!since the )(?<!than the )(?:starts?(?: off| out)?|starting|started|begins?|beginning|began|opens?)"
+    r"|initial(?:ly)?|(?:before|prior to) (?:the |any |all )?(?:training|fine-?tuning|adaptation|RL|reinforcement learning)"
+    r"|zero-shot|untrained|at the left edge|(?:base|unadapted|pre-?trained) (?:model|accuracy|policy)|point of departure"
     r"|leaves? the axis|first value|departs?|launches|at the (?:very )?(?:start|beginning|outset|origin)"
     r"|before training|at initiali[sz]ation)"
 )
@@ -39,7 +70,14 @@ END_WORD = (
     r"|terminates?|closes?"
     r"|last value|winds up|settles at|concludes?|culminat\w+|at the (?:very )?end(?: of (?:the )?(?:training|run"
     r"|chart))?|by the end"
-    r"(?: of (?:the )?(?:training|run))?|at the right (?:edge|end)|when (?:I|we) (?:killed|stopped) the (?:job|run))"
+    r"(?: of (?:the )?(?:training|run))?|at the right (?:edge|end)|when (?:I|we) (?:(?:killed|stopped|ended) (?:the|it)|pulled the plug))"
+)
+BOUND_TO_PLACE = re.compile(rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|[@(]\s?)(?:{HEDGES})?[.0-9]", re.I)
+"""What stands behind a value: "24 h, 41 at 36 h"."""
+MIN_LENGTH = 5
+"""Tokens from which a number in a list may be a length."""
+STRETCH_BEFORE = re.compile(
+    r"\b(?:(?P<noun>last|final|remaining|next|following|another|further|additional|every|each)|first)\s$", re.I
 )
 SEPARATOR = re.compile(
     r"(?:\s|~|,|;|/|\||->|\u2192|=>|>|&|\band\b|\bthen\b|\bfinally\b|\bvia\b|\blastly\b|\bnext\b|%|\bpercent\b|\btokens?\b)*"
@@ -114,12 +152,17 @@ def role(text: str, number: Number, axes: Axes) -> str:
         return "x"
     if number.in_words and re.search(r"\b(?:same|these|those|all|the|following|next|last|first)\s$", before, re.I):
         return "other"
-    if is_place(axes, text, number) or re.search(r"@\s?~?$", before) or before.endswith("#"):
+    stretch = STRETCH_BEFORE.search(before)
+    is_x = is_place(axes, text, number)
+    if stretch and (stretch["noun"] or not is_x) and number.unit != "%" and not number.digits:
+        return "other"  # "in the last 8 hours"
+    if is_x or re.search(r"@\s?~?$", before) or before.endswith("#"):
         return "x"
     if number.unit in ("times", "points", "point", "pp", "pts"):
         return "other"
     if re.match(
-        r"\s(?:\w+ )?(?:ahead|behind|apart|higher|lower|more than|less than|better|worse|clear of)\b",
+        r"\s(?:\w+ )?(?:ahead|behind|apart|higher|lower|more than|less than|better|worse|clear of|above|below|beneath|under"
+        r"|short of|off the|away from|in front)\b",
         text[end_of(number) :],
         re.I,
     ):
@@ -132,7 +175,13 @@ def role(text: str, number: Number, axes: Axes) -> str:
         and number.unit != "%"
     ):
         return "other"
-    if THRESHOLD_BEFORE.search(before) or CHANGE_BEFORE.search(before):
+    if THRESHOLD_BEFORE.search(before) or CHANGE_BEFORE.search(before) or CHANGE_VERB_BEFORE.search(before):
+        return "other"
+    if DIFFERENCE_BEFORE.search(text[max(0, number.start - 200) : number.start]):
+        return "other"
+    if not number.digits and (DATE_BEFORE.search(before) or DATE_AFTER.match(text, number.end)):
+        return "other"
+    if re.search(r"\b(?:a|an|the|its|this|that)\s$", before) and CHANGED_NOUN.match(text, end_of(number)):
         return "other"
     if re.search(
         r"\b(?:section|table|figure|fig\.|chapter|eq\.|equation|appendix|page|reviewer|submission|version|rating"
@@ -209,8 +258,10 @@ def spread_roles(text: str, items: list[NumberItem]) -> list[NumberItem]:
                 and not spread[other].word
                 and SEPARATOR.fullmatch(between)
             ):
-                is_before_place = re.match(r"\s?@\s?~?[.\d]", text[end_of(spread[at].number) :])
+                is_before_place = BOUND_TO_PLACE.match(text, end_of(spread[at].number))
                 if spread[other].role == "x" and (is_before_place or not _looks_alike(spread[a].number, spread[b].number)):
+                    continue
+                if spread[other].role == "length" and spread[at].number.high < MIN_LENGTH:
                     continue
                 spread[at] = NumberItem(spread[other].role, spread[at].number)
     return spread

@@ -8,6 +8,8 @@ import math
 import re
 from dataclasses import dataclass, replace
 
+from passus.descriptions.vocabulary import X_NOUNS
+
 WORDS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18,
@@ -120,6 +122,7 @@ _SPACED_THOUSANDS = re.compile(
     r"|(?<![0-9.,] )(?<![0-9.,])[1-9][0-9]{0,2} [0-9]{3} (?:steps?|updates?|iterations?|tokens?)\b",
     re.I,
 )
+PLACE_BEFORE = re.compile(rf"\b(?:{'|'.join(X_NOUNS)})s?\s$", re.I)
 MIN_SPACED = 2
 """Numbers such as 1 200 from which on a text writes all thousands so."""
 _JOINT = re.compile(
@@ -259,7 +262,8 @@ def _is_range(text: str, first: Number, second: Number, joint: str) -> bool:
     if joint == "or" or (first.in_words != second.in_words and first.low != 0):
         return False
     if joint == "to":
-        is_place_and_value = second.unit == "%" and first.digits == 0 < second.digits  # "epoch 5 to 49.4%"
+        is_mixed = first.digits == 0 < second.digits
+        is_place_and_value = is_mixed and (second.unit == "%" or PLACE_BEFORE.search(before))  # "epoch 5 to 49.4%"
         return not (first.plus_minus or second.plus_minus or is_place_and_value)
     return first.low <= second.low and first.plus_minus is None and not second.signed
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from passus.descriptions.axes import Axes, is_place
 from passus.descriptions.number_roles import (
+    BOUND_TO_PLACE,
     SEPARATOR,
     NumberItem,
     PlaceLists,
@@ -104,8 +105,12 @@ def longest_list(text: str, axes: Axes, lists: PlaceLists) -> int:
     return longest if longest > 2 else 0
 
 
+SINGLE = re.compile(r"\b(?:a|one) (?:single|full|complete|lone) ", re.I)
+
+
 def items_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = False) -> list[NumberItem]:
     """Returns the numbers of a text with their roles, and the places that are given in words."""
+    text = SINGLE.sub(lambda match: "one".ljust(len(match[0])), text)
     numbers = [part for number in numbers_in(text, axes.style) for part in _ends_of_change(text, number, axes)]
     items = [NumberItem(role(text, number, axes), number) for number in numbers]
     items = sorted([*items, *word_places(text, axes)], key=lambda item: item.number.start)
@@ -135,6 +140,15 @@ def _ends_of_change(text: str, number: Number, axes: Axes) -> list[Number]:
     cut = number.start + re.search(r"\bto\b", text[number.start : number.end]).end()  # type: ignore[union-attr]
     first, second = numbers_in(text[:cut], axes.style), numbers_in(" " * cut + text[cut:], axes.style)
     return [first[-1], second[0]] if first and second and first[-1].start == number.start else [number]
+
+
+WHOLE = (
+    r"\b(?:(?:the|its|their) (?:whole|entire|full|complete) (?:time|run|chart|range|training|period|figure|plot|axis|course|x-axis"
+    r"|budget|span|width|length of training)|throughout(?: (?:the )?(?:training|run|chart|whole \w+|entire \w+))?|all along"
+    r"|at all times|(?:at|across|for|over|in) (?:all|every|each) (?:the )?{0}|from (?:the )?(?:start|beginning|first) to (?:the )?"
+    r"(?:end|finish|last)|from beginning to end|for the duration of (?:the )?\w+|from left to right|all the way across)\b"
+)
+"""Words for the whole x-axis."""
 
 
 def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[NumberItem]:
@@ -194,10 +208,20 @@ def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[Nu
             joined[at] = NumberItem("x", replace(item.number, high=high, joint="on"))
     low = axes.x.low
     if low is not None and high is not None:
-        whole = r"\b(?:the (?:whole|entire) (?:time|run|chart|training)|throughout(?: (?:the )?(?:training|run))?|all along)\b"
+        whole = WHOLE.format(axes.x_words)
         found = re.finditer(whole, text, re.I)
         joined += [NumberItem("x", Number(match.start(), match.end(), low, high, joint="on"), "whole") for match in found]
     return sorted(joined, key=lambda item: item.number.start)
+
+
+AT_VALUE = re.compile(
+    rf"\b(?:start(?:s|ed|ing)?|beg[ai]n(?:s|ning)?|is|are|was|were|stands?|sits?|hovers?|plateaus?) (?:out |off )?(?:at|from)"
+    rf" (?:{HEDGES})?$",
+    re.I,
+)
+"""Words before a value rather than a place, where no noun marks it as one: "starts at"."""
+FROM_PLACE = re.compile(r"\b(?:from|since)\s?$", re.I)
+TO_PLACE = re.compile(r"\s(?:until|till|onwards?|on\b(?! [A-Z])|all the way|to the end)", re.I)
 
 
 def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists, is_length: bool) -> str:
@@ -210,6 +234,8 @@ def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists,
         return "other"
     follows_at = re.search(rf"(?:\b(?:at|after|by|until|till|since|past|before|on|with)|[(@])\s?(?:{HEDGES})?$", before, re.I)
     last = next((i for i in reversed(items[:at]) if not i.word), None)
+    if BOUND_TO_PLACE.match(text, number.end) or AT_VALUE.search(before):
+        return "length" if is_length else "value"
     if follows_at and not number.plus_minus:
         is_known = number.low in lists.known and number.high in lists.known
         after_value = (
@@ -219,6 +245,8 @@ def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists,
             return "x"
         if is_known and (not number.digits or any(x != int(x) for x in lists.known)):
             return "x"
+    if number.low in lists.known and FROM_PLACE.search(before) and TO_PLACE.match(text, number.end):
+        return "x"
     is_known_range = number.is_range and {number.low, number.high} <= lists.known and number.digits == 0 and number.high > 1
     if is_known_range and re.search(r"\b(?:from|between)\s?$", before, re.I):
         return "x"
@@ -243,12 +271,7 @@ def _grouped(text: str, items: Sequence[NumberItem]) -> list[_Group]:
 def _paired(text: str, groups: list[_Group], axes: Axes, lists: PlaceLists) -> list[PairedValue]:
     """Pairs each group of values with the group of places that the words between them bind it to most strongly."""
     _spread_ranges(groups)
-    links = sorted(_links(text, groups, axes), reverse=True)
-    place_of: dict[int, int] = {}
-    for _, _, value, place in links:
-        taken = [other for other, at in place_of.items() if at == place]
-        if value not in place_of and not taken:
-            place_of[value] = place
+    place_of = _best_links(text, groups, _links(text, groups, axes))
     for value in range(1, len(groups)):  # "starts at 0.2 and 310 tokens"
         before = value - 1
         is_other = before in place_of and value not in place_of and len(groups[value].items) == 1
@@ -266,12 +289,32 @@ def _paired(text: str, groups: list[_Group], axes: Axes, lists: PlaceLists) -> l
             places = _places(group, groups[place_of[at]])
         clause = text[groups[at - 1].end if at else 0 : group.start]
         if places is None:
-            places = _implied(text, group, clause, axes, lists, at, groups)
+            places = _following(text, group, readings, axes, lists) or _implied(text, group, clause, axes, lists, at, groups)
         if places is None:
             continue
         items = group.items[len(group.items) - len(places) :]
         readings += _readings(text, items, places, groups[place_of[at]].items[0].word if at in place_of else "")
         lists.own.append([place.low for place in places])
+    return readings
+
+
+def joint_readings(
+    text: str, axes: Axes, lists: PlaceLists, is_length: bool, count: int, lead: Number | None
+) -> list[list[PairedValue]]:
+    """Returns the values that a piece of text gives for each of several series: "A and B reach 0.5 and 0.6 at step 100".
+
+    A list with one value for each series is dealt out in order. A place without a number of its own is that of the lead."""
+    text = AGAINST.sub(lambda match: "and".ljust(len(match[0])), text)
+    groups = _grouped(text, items_in(text, axes, lists, is_length))
+    place_of = _best_links(text, groups, _links(text, groups, axes, count))
+    readings: list[list[PairedValue]] = []
+    for at, group in enumerate(groups):
+        if group.role not in ("value", "length") or len(group.items) != count:
+            continue
+        place = groups[place_of[at]].items[0].number if at in place_of else lead
+        if place is not None and not place.is_range:
+            row = [PairedValue(place.low, place.high, item.number, item.role == "length") for item in group.items]
+            readings.append(row)
     return readings
 
 
@@ -315,8 +358,36 @@ def _from_to(
     return places
 
 
-def _links(text: str, groups: Sequence[_Group], axes: Axes) -> list[tuple[int, int, int, int]]:
-    """Returns (strength, closeness, values, places) for neighbours."""
+AGAINST = re.compile(r"\b(?:against|versus|compared (?:to|with))\b|\bvs\b\.?", re.I)
+PAIR_BREAK = re.compile(r"[,;|]|\b(?:and|then|but|before|while|to)\b", re.I)
+"""Signs and words that stand between two pairs of a value and its place rather than within one."""
+BREAK_COST, LINK_GAIN = 120, 150
+
+
+def _best_links(text: str, groups: Sequence[_Group], links: Sequence[tuple[int, int, int, int]]) -> dict[int, int]:
+    """Chooses among the links between neighbours those that fit best together: each group has one partner at most."""
+    weight = {}
+    for strength, closeness, value, place in links:
+        first = min(value, place)
+        gap = text[groups[first].end : groups[first + 1].start]
+        broken = BREAK_COST * bool(PAIR_BREAK.search(gap))
+        weight[first] = (LINK_GAIN + 100 * strength + closeness - broken, value, place)
+    best = [(0.0, False), (0.0, False)]
+    for at in range(1, len(groups)):
+        linked = best[at - 1][0] + weight[at - 1][0] if at - 1 in weight else -1.0
+        best.append(max((best[at][0], False), (linked, True)))
+    place_of, at = {}, len(groups)
+    while at > 1:
+        if best[at][1]:
+            _, value, place = weight[at - 2]
+            place_of[value] = place
+        at -= 2 if best[at][1] else 1
+    return place_of
+
+
+def _links(text: str, groups: Sequence[_Group], axes: Axes, count: int = 1) -> list[tuple[int, int, int, int]]:
+    """Returns (strength, closeness, values, places) for neighbours. Where the values are those of several series, a list of
+    that many values may have one place."""
     links = []
     for at, (a, b) in enumerate(itertools.pairwise(groups)):
         gap = re.sub(rf"{axes.x_words}\s*#?\s*$", "", text[a.end : b.start], flags=re.I)
@@ -324,7 +395,7 @@ def _links(text: str, groups: Sequence[_Group], axes: Axes) -> list[tuple[int, i
         if len(gap) > 90 or re.search(r"[.!?]\s", gap) or "other" in (a.role, b.role) or (a.role == "x") == (b.role == "x"):
             continue
         if a.role == "x":
-            if _places(b, a) is None:
+            if _places(b, a) is None and not _is_joint(b, a, count):
                 continue
             is_word = bool(a.items[0].word)
             strength = (
@@ -339,7 +410,7 @@ def _links(text: str, groups: Sequence[_Group], axes: Axes) -> list[tuple[int, i
                 continue
             links.append((strength, -len(gap), at + 1, at))
         else:
-            if _places(a, b) is None or _is_window(text, b):
+            if (_places(a, b) is None and not _is_joint(a, b, count)) or _is_window(text, b):
                 continue
             strength = 3 if STRONG_AFTER.fullmatch(gap) else 1 if re.search(r"\b(?:at|after|by|in)\b", gap) else 0
             if b.items[0].word:
@@ -354,6 +425,11 @@ def _links(text: str, groups: Sequence[_Group], axes: Axes) -> list[tuple[int, i
                 strength = 0
             links.append((strength, -len(gap), at, at + 1))
     return [link for link in links if link[0] > 0]
+
+
+def _is_joint(values: _Group, places: _Group, count: int) -> bool:
+    """Returns whether a list has one value for each of several series, all at one place."""
+    return count > 1 and len(values.items) == count and len(places.items) == 1
 
 
 def _places(values: _Group, places: _Group) -> list[Number] | None:
@@ -377,6 +453,31 @@ def _is_window(text: str, group: _Group) -> bool:
     return bool(
         re.search(r"\b(?:until|till|up to|before)\s+(?:\w+\s+){0,2}$", text[max(0, group.start - 24) : group.start], re.I)
     )
+
+
+FOLLOWING = re.compile(
+    r"\b(?:at|after|over|in|on|for) (?:the |its |their )?(?:(?P<rest>remaining|rest|last|final|other)|next|following|subsequent|later"
+    r"|succeeding|ensuing)\b|\b(?:that|which) follow(?:s|ed)?\b|\b(?:after that|after this|from there|thereafter|afterwards"
+    r"|subsequently|successively|in turn)\b",
+    re.I,
+)
+"""Words for the places behind the last one: "at the next three marks", "at the evaluations that follow"."""
+
+
+def _following(
+    text: str, group: _Group, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists
+) -> list[Number] | None:
+    """Returns the places that come next on a list of places, where the words behind or before the values say so."""
+    around = text[max(0, group.start - 60) : group.start], re.split(r"[;:]|\.\s", text[group.end : group.end + 90])[0]
+    says = FOLLOWING.search(around[1]) or FOLLOWING.search(around[0])
+    if not says or not readings:
+        return None
+    last, count = readings[-1].x_high, len(group.items)
+    for grid in [*lists.grids, *_counted(axes), sorted(lists.known)]:
+        later = [x for x in grid if x > last]
+        if last in grid and (len(later) == count or (len(later) > count and not says["rest"])):
+            return [_place(x) for x in later[:count]]
+    return None
 
 
 def _implied(

@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 from passus.descriptions.axes import Axes, is_place
+from passus.descriptions.number_roles import BOUND_TO_PLACE
 from passus.descriptions.numbers import Number, numbers_in
 from passus.descriptions.pairing import PlaceLists, items_in
 from passus.descriptions.text_stage import TextStage
@@ -14,6 +15,13 @@ EVALUATED_AT = re.compile(
     r"((?:~?[0-9][\d.,]*[kMB]?(?:\s*(?:/|,|;|and|->|\u2192)\s*)?){3,})",
     re.I,
 )
+START_VALUE = re.compile(
+    r"\b(?:start(?:s|ed|ing)?|beg[ai]ns?|beginning|open(?:s|ed|ing)?|depart(?:s|ed|ing)?|set(?:s|ting)? out)(?: out| off)?"
+    r"(?: point)? (?:at|from|with|is|was|of)\s(?:the )?(?:\w+ ){0,2}?(?:\w+ )?~?[0-9.]|\b(?:before (?:the )?(?:training|fine-?tuning)"
+    r"|zero-shot|untrained)\b",
+    re.I,
+)
+"""A value before the first step."""
 EVERY_SO_MANY = re.compile(r"\b(?:every|each|per|at intervals of|in steps of|spaced)\s+(?P<n>[0-9][\d.,]*[kMB]?)", re.I)
 
 
@@ -36,6 +44,8 @@ class PlaceStage(TextStage):
                     and re.fullmatch(r"\s*(?:,|/|and|, and|;)\s*", gap)
                     and a.digits == b.digits
                     and b.low > a.low
+                    and b.unit != "%"
+                    and not BOUND_TO_PLACE.match(sentence.text, b.end)
                 ):
                     known |= {b.low, b.high}
         return frozenset(known)
@@ -44,7 +54,8 @@ class PlaceStage(TextStage):
         """Takes the ends of the x-axis from the places, where no sentence states them."""
         x, known = self.axes.x, self.lists.known
         xs = [value for table in self.tables.values() for value in table.xs]
-        if x.low is None and (0.0 in known or xs):
+        starts = any(START_VALUE.search(sentence.text) for sentence in self.data.sentences)
+        if x.low is None and (0.0 in known or xs or (known and starts)):
             x.low = min(xs) if xs else 0.0
         if x.high is None and len(known) + len(xs) > 2:
             x.high = max([*known, *xs])

@@ -6,19 +6,23 @@ that it stands under. Where labels with data stand above those of series, they a
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 from passus.descriptions.axes import read_axes
 from passus.descriptions.chart_data import ChartData, Point, Unit
 from passus.descriptions.labels import classify_label
 from passus.descriptions.layout import Passage, Sentence, read_layout, sentences_of
+from passus.descriptions.mentions import Mention
 from passus.descriptions.name_stage import NameStage
 from passus.descriptions.names import (
     EVERY,
     Names,
 )
 from passus.descriptions.numbers import Number, number_format, numbers_in
-from passus.descriptions.pairing import PairedValue, PlaceLists, items_in, readings_in
+from passus.descriptions.number_roles import NumberItem
+from passus.descriptions.pairing import PairedValue, PlaceLists, items_in, joint_readings, readings_in
+from passus.descriptions.segments import Segment, clause_spans, is_dealt_out, is_plain, led_by, named_order, segments_at, segments_of
 from passus.descriptions.vocabulary import LENGTH_WORD
 
 PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve))\b", re.I)
@@ -38,6 +42,20 @@ SHARE_MEASURE = re.compile(
     re.I,
 )
 SIDE = re.compile(r"\((left|right|top|bottom|middle|centre|center)(?: panel)?\)", re.I)
+SHARED = re.compile(
+    r"\b(?:all|both|every|everyone|everybody|everything|each|common|shared|share|same|identical|alike|together|jointly|tied"
+    r"|coincide|base model|untrained model|(?:two|three|four|five|six|seven|eight) (?:of )?(?!steps|epochs)\w+ (?:all )?"
+    r"(?:start|begin|began|set out|open|depart))\b",
+    re.I,
+)
+NOT_SHARED = re.compile(
+    r"\b(?:(?:almost|nearly|not|but|except|above|after|over|at) all|all (?:but|the way|along|of (?:its|this))|(?:each|every|same|all"
+    r"|both) (?:the |these |those |of the )?(?:\w+ )?(?:steps?|epochs?|evaluations?|evals?|times?|measurements?|checkpoints?"
+    r"|readings?|places?|points?|hours?|iterations?|rounds?|marks?|panels?|benchmarks?|tasks?|axes|order))\b",
+    re.I,
+)
+LENGTHS_ONLY = re.compile(r"(?:(?:the|their|mean|average|median|response|answer|output)\s)*(?:lengths?|tokens?)\b(?=\W*(?:is|was|are|were|of|at|for|in|[~0-9]))", re.I)
+DIFFERS = re.compile(r"\b(?:above|below|than|over|under|by)\b")
 NUMBERED_CHART = re.compile(r"\bfig(?:ure|\.) (\d+\.\d+) (?:gives|shows|plots|reports|depicts|turns|is|the)\b", re.I)
 NO_SHARE = re.compile(r"\b(?:loss(?:es)?|perplexit\w+|entrop\w+|nats|KL|rewards?|gradient norm|elo)\b", re.I)
 
@@ -96,6 +114,8 @@ class _PointReader(NameStage):
     def _collect(self) -> None:
         self.subject: str | None = None
         self.panel = ""
+        self.order: tuple[str, ...] = ()
+        self.place: Number | None = None
         self.shared: list[tuple[str, str, PairedValue, Sentence]] = []
         passage: Passage | None = None
         for current in self.data.passages:
@@ -105,7 +125,8 @@ class _PointReader(NameStage):
             for sentence in self.sentences_of[id(current)]:
                 if sentence.passage is not passage:
                     passage = sentence.passage
-                    self.subject = None
+                    self.subject, self.order = None, ()
+                    self.place = self._label_place(sentence)
                     if self.label_panel.get(sentence.number) or current.labels or current.kind == "prose":
                         self.panel = self.label_panel.get(
                             sentence.number, "" if current.labels or not self.names.panel_aliases else self.panel
@@ -157,76 +178,143 @@ class _PointReader(NameStage):
         self.data.panel_of[sentence.number] = self.panel
         series = self.series_of.get(sentence.number)
         is_length = LENGTH_WORD.match(unit.text) and self.axes.second.low is not None
-        measure = unit.measure or ("tokens" if is_length else "accuracy")
+        measure = unit.measure or ("tokens" if is_length or LENGTHS_ONLY.match(unit.text) else "accuracy")
+        if unit.lead is not None and unit.lead.kind == "name" and series is None and self.names.find(unit.lead.text) is None:
+            unit.text = sentence.text  # what seemed to be a lead names none of the series
         masked = self.finder.masked(unit.text)
-        segments = self._segments(unit, series)
+        items = items_in(masked, self.axes, self.lists, measure == "tokens")
+        segments = self._segments(unit, series, masked, items)
+        self._follow_place(masked, items)
         if segments is None:
             self._shared_readings(unit, masked, measure)
             return
-        if not segments:
+        for at, segment in enumerate(segments):
+            if segment.places and (at == 0 or segment.places != segments[at - 1].places):
+                self._lead(segment)
+            if len(segment.names) == 1:
+                self._segment_points(masked, segment, measure, sentence)
+            else:
+                self._joint_points(masked, segment, measure, sentence)
+        if segments:
+            self.subject = segments[0].names[0]
+            self.order = named_order(segments) or self.order
+
+    def _label_place(self, sentence: Sentence) -> Number | None:
+        """Returns the place that a sentence stands under: "Step 500" as a heading."""
+        unit = self.data.units.get(sentence.number)
+        labels = [label.text for label, _ in unit.chain if label.kind == "place"] if unit is not None else []
+        numbers = numbers_in(labels[-1], self.axes.style) if labels else []
+        return numbers[0] if len(numbers) == 1 and not numbers[0].is_range else None
+
+    def _follow_place(self, masked: str, items: Sequence[NumberItem]) -> None:
+        """Remembers the place that a sentence gives for what follows: "Step 500.", "At step 500, A is at 0.3."."""
+        places = [item for item in items if item.role == "x"]
+        if not places:
             return
-        prefix = masked[: segments[0][0]]
-        places = [item.number for item in items_in(prefix, self.axes, self.lists) if item.role == "x"]
-        self.lists.is_fresh, self.lists.own = len(places) > 1, []
-        if len(places) > 1:
-            self.lists.groups = [[number.low for number in places]]
-        for at, (start, name) in enumerate(segments):
-            end = segments[at + 1][0] if at + 1 < len(segments) else len(masked)
-            panel = self._panel_at(unit.text, start) or self.panel
-            self._segment_points(masked[start:end], name, panel, measure, places, sentence)
-        self.subject = segments[0][1]
+        first = places[0]
+        is_alone = len({item.number.low for item in places}) == 1 and not first.word and not first.number.is_range
+        leads = first in led_by(items, len(masked)) and (is_plain(masked[: first.number.start]))
+        has_values = any(item.role in ("value", "length") for item in items)
+        self.place = first.number if is_alone and leads and (has_values or is_plain(masked)) else None
+
+    def _lead_of(self, segment: Segment, piece: str) -> Number | None:
+        """Returns the place of values that have none of their own: that of their clause, or of the sentences before."""
+        if segment.places:
+            return segment.places[0].number if len(segment.places) == 1 else None
+        return self.place if self.place is not None and is_plain(piece) else None
+
+    def _lead(self, segment: Segment) -> None:
+        """Takes several places at the beginning of a clause for those of all its series."""
+        self.lists.is_fresh, self.lists.own = len(segment.places) > 1, []
+        if len(segment.places) > 1:
+            self.lists.groups = [[item.number.low for item in segment.places]]
+
+    def _joint_points(self, masked: str, segment: Segment, measure: str, sentence: Sentence) -> None:
+        """Reads the values of several series at once."""
+        panel = self._panel_at(sentence.text, segment.start) or self.panel
+        piece = masked[segment.start : segment.end]
+        lead = self._lead_of(segment, piece)
+        rows = joint_readings(piece, self.axes, self.lists, measure == "tokens", len(segment.names), lead)
+        for name, reading in (pair for row in rows for pair in zip(segment.names, row, strict=True)):
+            self._add(name, panel, measure, reading, sentence)
+
+    def _add(self, name: str, panel: str, measure: str, reading: PairedValue, sentence: Sentence) -> None:
+        measure = "tokens" if reading.is_length else measure
+        self.data.points.append(Point(name, panel, measure, reading, sentence.number, sentence.line))
 
     def _panel_at(self, text: str, place: int) -> str | None:
         """Returns the panel that a sentence with several panels names before a place."""
         found = [name for name in self.names.panels if name.lower() in text.lower()]
         return self.names.panel_in(text[:place]) if len(found) > 1 else None
 
-    def _segments(self, unit: Unit, series: str | None) -> list[tuple[int, str]] | None:
-        """Returns where in a sentence which series begins; None where its values are those of all series."""
-        mentions = [(m.start, m.series[0]) for m in self.finder.find(unit.text)]
+    def _segments(
+        self, unit: Unit, series: str | None, masked: str, items: Sequence[NumberItem]
+    ) -> list[Segment] | None:
+        """Returns the parts of a sentence with their series; None where its values are those of all series."""
+        mentions = self.finder.find(unit.text)
+        end = len(masked)
         inner = [(place, known) for place, name in self._inner_leads(unit) if (known := self.names.find(name)) is not None]
         if inner:
-            return ([(0, series)] if series is not None and inner[0][0] > 0 else []) + inner
-        if series is not None and (unit.is_list or all(name == series for _, name in mentions)):
-            return [(0, series)]
-        is_shared = EVERY.search(unit.text)
-        if is_shared and (not mentions or is_shared.start() < mentions[0][0]) and unit.count <= 2:
+            first = [(0, series)] if series is not None and inner[0][0] > 0 else []
+            return segments_at([*first, *inner], end, items)
+        if series is not None and (unit.is_list or all(m.series[0] == series for m in mentions)):
+            return [Segment(0, end, (series,))]
+        if self._is_shared(masked, mentions, items):
             return None
         if mentions:
-            return self._behind(unit) or mentions
+            return segments_of(masked, mentions, items, self.order)
+        goes_on = unit.is_list or (any(item.role == "x" for item in items) and is_plain(masked))
+        if goes_on and self.subject and not self.order[1:] and not mentions and not self.finder.find(unit.sentence.text):
+            return [Segment(0, end, (self.subject,))]
+        if self.order and is_dealt_out(masked, items, len(self.order)):
+            return segments_of(masked, [], items, self.order)
         if series is not None:
-            return [(0, series)]
+            return [Segment(0, end, (series,))]
         if not self.names.series and unit.sentence.number in self.label_panel:
-            return [(0, "")]  # one line on several panels
-        return [(0, self.subject)] if self.subject and PRONOUN.search(unit.text) else []
+            return [Segment(0, end, ("",))]  # one line on several panels
+        return [Segment(0, end, (self.subject,))] if self.subject and PRONOUN.search(unit.text) else []
 
-    def _behind(self, unit: Unit) -> list[tuple[int, str]]:
-        """Returns where each series begins in a sentence that names them behind their values: "0.1, 0.2 (A), 0.3, 0.4 (B)"."""
-        found = self.finder.find(unit.text)
-        in_brackets = all(unit.text[m.start - 1 : m.start] == "(" and unit.text[m.end : m.end + 1] == ")" for m in found)
-        after_for = all(re.search(r"\bfor (?:the )?$", unit.text[: m.start]) for m in found)
-        if len(found) < 2 or not (in_brackets or after_for):
-            return []
-        first = [n for n in numbers_in(self.finder.masked(unit.text), self.axes.style) if n.start < found[0].start]
-        if len(first) < 2 or re.match(r"\W*for\b", unit.text, re.I):
-            return []
-        starts = [0, *(m.end for m in found[:-1])]
-        return [(start, m.series[0]) for start, m in zip(starts, found, strict=True)]
+    @staticmethod
+    def _is_shared(masked: str, mentions: Sequence[Mention], items: Sequence[NumberItem]) -> bool:
+        """Returns whether a sentence gives a value for all series, and none for one of them alone."""
+        text = NOT_SHARED.sub(lambda match: " " * len(match[0]), masked)
+        for start, end in clause_spans(masked):
+            values = [item for item in items if item.role in ("value", "length") and start <= item.number.start < end]
+            first = min((m.start for m in mentions if start <= m.start < end), default=end)
+            if values and SHARED.search(text, start, first) and len({item.role for item in values}) == len(values):
+                return not any(m.start >= end for m in mentions)
+        return False
 
     def _shared_readings(self, unit: Unit, masked: str, measure: str) -> None:
-        for reading in readings_in(masked, self.axes, PlaceLists(known=self.lists.known), measure == "tokens"):
-            if reading.x_low in (self.axes.x.low, 0.0):
+        """Reads the values that all series have: "All runs start at 0.3.", "Step 0: 0.29 for both"."""
+        lists = PlaceLists(known=self.lists.known)
+        readings = readings_in(masked, self.axes, lists, measure == "tokens")
+        items = items_in(masked, self.axes, lists, measure == "tokens")
+        readings += self._at_lead(self.place, items, readings)
+        for reading in readings:
+            if reading.x_low == reading.x_high and reading.x_low in (self.axes.x.low, 0.0):
                 self.shared.append((self.panel, "tokens" if reading.is_length else measure, reading, unit.sentence))
 
-    def _segment_points(
-        self, piece: str, name: str, panel: str, measure: str, places: list[Number], sentence: Sentence
-    ) -> None:
+    @staticmethod
+    def _at_lead(lead: Number | None, items: Sequence[NumberItem], readings: Sequence[PairedValue]) -> list[PairedValue]:
+        """Returns the values without a place of their own, at most one of each measure, at the place that holds for them."""
+        values = [item for item in items if item.role in ("value", "length")]
+        has_place = any(item.role == "x" and item.number.low != getattr(lead, "low", None) for item in items)
+        if lead is None or has_place or len({item.role for item in values}) != len(values):
+            return []
+        known = {reading.is_length for reading in readings}
+        open_values = [item for item in values if (item.role == "length") not in known]
+        return [PairedValue(lead.low, lead.high, item.number, item.role == "length") for item in open_values]
+
+    def _segment_points(self, masked: str, segment: Segment, measure: str, sentence: Sentence) -> None:
+        name, piece = segment.names[0], masked[segment.start : segment.end]
+        panel = self._panel_at(sentence.text, segment.start) or self.panel
+        places = [item.number for item in segment.places]
         readings = readings_in(piece, self.axes, self.lists, measure == "tokens")
-        if not readings and len(places) == 1:
+        lead = self._lead_of(segment, piece)
+        if not DIFFERS.search(piece):
             items = items_in(piece, self.axes, self.lists, measure == "tokens")
-            values = [item for item in items if item.role in ("value", "length")]
-            if len(values) == 1 and not re.search(r"\b(?:above|below|than|over|under|by)\b", piece):
-                readings = [PairedValue(places[0].low, places[0].high, values[0].number, values[0].role == "length")]
+            readings += self._at_lead(lead, items, readings)
         if len(readings) > 1 and all(reading.x_low == reading.y.low for reading in readings):
             readings = []  # a list of places
         if not readings and not places:
@@ -234,9 +322,7 @@ class _PointReader(NameStage):
         if self.lists.own:
             self.lists.is_fresh, self.lists.groups, self.lists.own = True, self.lists.own, []
         for reading in readings:
-            self.data.points.append(
-                Point(name, panel, "tokens" if reading.is_length else measure, reading, sentence.number, sentence.line)
-            )
+            self._add(name, panel, measure, reading, sentence)
 
     def _plateau(self, piece: str, name: str, panel: str, measure: str) -> list[PairedValue]:
         """Reads a plateau without a place of its own, between the points before and after it: "Reaches 0.8 by step 40.
@@ -292,7 +378,10 @@ class _PointReader(NameStage):
         for panel, measure, reading, sentence in self.shared:
             for name in dict.fromkeys(p.series for p in points if p.panel == panel):
                 known = any(
-                    p.series == name and p.panel == panel and p.measure == measure and p.reading.x_low == reading.x_low
+                    p.series == name
+                    and p.panel == panel
+                    and p.measure == measure
+                    and p.reading.x_low <= reading.x_low <= p.reading.x_high
                     for p in points
                 )
                 if not known:
@@ -321,7 +410,6 @@ class _PointReader(NameStage):
         is_share = any(SHARE_MEASURE.search(text) for text in [*texts[:12], self.axes.y.label]) or not any(
             NO_SHARE.search(text) for text in texts
         )
-        marked_at_all = any(p.reading.y.unit == "%" for p in self.data.points if p.measure == "accuracy")
         for panel in {p.panel for p in self.data.points}:
             main = [
                 p.reading.y
@@ -329,6 +417,7 @@ class _PointReader(NameStage):
                 if p.panel == panel and p.measure == "accuracy" and p.reading.y.unit != "/"
             ]
             bare = [y for y in main if y.unit != "%"]
+            marked_at_all = len(bare) < len(main)
             fits = (
                 bool(bare)
                 and sum(0 <= y.high <= 100 for y in bare) >= 0.9 * len(bare)
