@@ -45,7 +45,7 @@ GENERIC_WORDS = frozenset(
     ]
 )  # fmt: skip
 ENUMERATOR = re.compile(
-    r"^(?:[a-z]\.|\(?[A-Za-z]?\d{1,2}(?:\.\d{1,2})*[.):]?|\((?:[a-z]|[ivx]{2,4})\)"
+    r"^(?:[a-z]\.|\d{1,2}/|\(?[A-Za-z]?\d{1,2}(?:\.\d{1,2})*[.):]?|\((?:[a-z]|[ivx]{2,4})\)"
     r"|[IVX]{1,4}[.)]|#\d+)\s+(?=\S)"
 )
 SIDE = re.compile(r"\s*\((?:the )?(?:left|right|cent(?:er|re)|middle|top|bottom|upper|lower)(?:[- ]\w+)?\)$", re.I)
@@ -57,15 +57,34 @@ PANEL_WORD = re.compile(
     re.I,
 )
 SERIES_WORD = re.compile(
-    r"^(?:run|series|line|curve|model|method|configuration|variant|arm|entry|setting)\s*(?:#?\d{1,2}|[A-H])?\s*[:=]\s*(?=\S)",
+    r"^(?:run|series|line|curve|model|method|configuration|variant|arm|entry|setting)\s*(?:#?\d{1,2}|[A-H])?\s*"
+    r"(?:[:=]|\([^()]{1,24}\)\s*[,:])\s*(?=\S)",
     re.I,
 )
+"""Words before the name of a series: "Run 3: GRPO", "Line 1 (squares), LoRA"."""
+NO_LEAD = re.compile(
+    r"\b(?:it|you|your|what|we|us|them|this|these|who|there|here|i|me|let|see|look|watch|follow|take|find|compare|note)\b"
+    r"|^(?:upper|lower|left|right|top|bottom)\b|^(?:fig(?:ure|\.)?|table|slide|section|chapter|page|appendix|step|phase|part) \S+$"
+    r"|\b(?:two|three|four|five|six|seven|eight) \w+s\b",
+    re.I,
+)
+"""Words that no name has: a line that begins with them before a colon is a sentence."""
 QUALIFIERS = re.compile(
     r"\b(?:mean|average|avg|solid|dashed|dotted|left|right|axis|response|responses|completion|completions|output"
     r"|validation|val|test|training|held-out|the|in|of|on|per"
     r"|answer|token|tokens|nats|percent|chart|plot|panel|fraction|solved|share|policy|evaluation|eval|final)\b|%",
     re.I,
 )  # fmt: skip
+
+
+OPENING = re.compile(r"^(?:(?:and|but|then|so|finally|next|now|also|the|our|for|with|as for)\s+)+(?=\S)", re.I)
+"""Words before the name in the lead of a line: "and the 32B:"."""
+SAME_PLACES = re.compile(r",\s+(?:(?:at|for|over|on)\s+)?(?:the\s+)?same\b.*$|,\s+(?:respectively|again)$", re.I)
+OWNED = re.compile(
+    r"^(?:the )?(?:\w+ )?(?:line|curve|trace)\b.{0,30}\b(?:belongs to|stands for|represents|shows|is|for|of)\s+(?:the )?(?P<name>\S.*)$",
+    re.I,
+)
+"""A lead that says whose line it is: "The line in gray belongs to Wren-3B:"."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +105,16 @@ def classify_label(text: str, axes: Axes) -> LabelName:
         words = words[panel.end() :].strip(" :\"'.")
     elif series := SERIES_WORD.match(words):
         words = words[series.end() :].strip()
-    words = _head(words)
+    words = SAME_PLACES.sub("", OPENING.sub("", _head(words.partition(". ")[0] if len(words) > 25 else words)))
+    if owned := OWNED.match(words):
+        words = owned["name"]
     name, look = without_look(words)
     bare = re.sub(r"\s*[\[(][^\])]*[\])]?\s*$", "", name).strip(" :\"'.") or name
     if bare and _is_place(bare, axes):
         return LabelName("place", bare)
     if bare and _is_measure(bare):
         return LabelName("panel" if panel else "measure", bare, look)
-    if len(bare) > MAX_NAME or not bare or _is_generic(bare):
+    if len(bare) > MAX_NAME or not bare or _is_generic(bare) or (not panel and NO_LEAD.search(bare)):
         return LabelName("generic", bare)
     return LabelName("panel" if panel else "name", (bare if panel else name).strip("\"'"), look)
 
@@ -107,7 +128,7 @@ def _head(words: str) -> str:
 def _is_generic(name: str) -> bool:
     """Returns whether all words are such as headings have: Detailed Analysis, Key Observations, Data points."""
     tokens = re.findall(r"[A-Za-z]+(?:[-'][A-Za-z]+)*", name.lower())
-    return bool(tokens) and all(token in GENERIC_WORDS for token in tokens) and not re.search(r"\d[A-Za-z]|[=+]", name)
+    return bool(tokens) and all(token in GENERIC_WORDS for token in tokens) and not re.search(r"\d|[=+]", name)
 
 
 def _is_place(name: str, axes: Axes) -> bool:

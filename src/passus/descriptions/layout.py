@@ -18,6 +18,8 @@ SAME_WIDTH = str.maketrans(
 """Signs that are written in several ways, each replaced by one sign, so that places in the text stay the same."""
 BULLET = re.compile(r"(?:[*+\u2022\u2023\u25cf\u2014-]|\(?[0-9]{1,3}[.)]|\(?[a-z]\)|\[\w{1,12}\s*\])\s+")
 HEADING = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
+WIKI_HEADING = re.compile(r"h([1-6])\.\s+(\S.*)$")
+WIKI_HEAD_ROW = re.compile(r"\|\|.*\|\|$")
 UNDERLINE = re.compile(r"(?:={3,}|-{3,}|\*{3,}|_{3,})$")
 RULED_HEADING = re.compile(r"(?:={2,}|-{2,})\s*(\S.*?\S)\s*(?:={2,}|-{2,})$")
 BOLD_LINE = re.compile(r"(?:\*\*|__)([^*_]+)(?:\*\*|__):?$")
@@ -34,8 +36,14 @@ ABBREVIATION = re.compile(
 )
 INFORMAL_BREAK = re.compile(r"(?<=[a-z0-9%)][.!?])\s+(?=\S)")
 BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][)\"'*])|(?<=[.!?]\*\*))\s+(?=[^\sa-z])")
-DATA_ROW = re.compile(r"[^:.]{1,40}(?:\.\s?\w{1,20})?:\s*[-~]?[.\d]")
+DATA_ROW = re.compile(r"[^:.|]{1,40}(?:\.\s?[\w.-]{1,20})?\s*[:|]\s*[(\[]?[-~]?[.\d]")
 """A line of its own: a name and its values."""
+PAIR_ROW = re.compile(
+    r"(?P<name>[^|:=]{1,40}?)\s*[|:]\s*(?P<pairs>[\d.]+[kKMB]?=[-\d.]+%?(?:[\s,;]+[\d.]+[kKMB]?=[-\d.]+%?){2,})$"
+)
+"""A name with places and values: "merlin | 0=0.205 250=0.294"."""
+RUN_IN = re.compile(r"(?P<name>[A-Z][\w@+-]*(?:[ .-][A-Z\d][\w@+-]*){0,3})\.\s+(?=[A-Z])")
+"""A paragraph whose first words are its title: "BugFix. Every model starts from 18%."."""
 BELOW_HEAD = re.compile(
     r"(?:at |after )?(?:[A-Za-z]+ ){0,2}~?\d[\d.,]*[kKMB]?\s*[:=]|\(?\[?~?\d[\d.,]*[kKMB]?\s*,|(?:\*\*)?(?:[Tt]rend"
     r"|[Kk]ey [Pp]oints?|[Dd]ata(?: [Pp]oints?)?|[Vv]alues?"
@@ -83,6 +91,9 @@ class Passage:
     breaks: list[tuple[int, int]] = field(default_factory=list)
     """Where in the text further lines begin, and their numbers."""
 
+    letter: str = ""
+    """The letter of a list item or panel: "(a) MATH-500."."""
+
     def line_at(self, place: int) -> int:
         return max((line for start, line in self.breaks if start <= place), default=self.line)
 
@@ -121,6 +132,9 @@ class _Layout:
         self.labels: list[Label] = []
         self.passages: list[Passage] = []
         self.width = max(map(len, lines))
+        paragraphs = [line.strip() for line, before in zip(lines, ["", *lines], strict=False) if not before.strip()]
+        self.run_ins = sum(bool(RUN_IN.match(line)) for line in paragraphs)
+        """Paragraphs that begin with a title of their own."""
 
     def read(self) -> list[Passage]:
         self._skip_front_matter()
@@ -190,13 +204,16 @@ class _Layout:
         has_head = any(label.level == level and label.is_head for label in self.labels)
         level += has_head and bool(BELOW_HEAD.match(text))
         self.labels = [label for label in self.labels if label.level < level]
-        item = Passage(number, text, tuple(self.labels), "item")
+        letter = re.match(r"\(([a-h])\)", body)
+        item = Passage(number, text, tuple(self.labels), "item", letter=letter[1] if letter else "")
         self.at = _join_lines(item, self.lines, self.at + 1, indent + 1, self.width)
         self._add(item)
         self.labels.append(Label(plain(item.text), level, number, bool(BOLD_LEAD.match(text)) and not BELOW_HEAD.match(text)))
 
     def _paragraph(self, body: str) -> None:
         raw, number = self.lines[self.at], self.at + 1
+        if pairs := PAIR_ROW.match(body):
+            body = pairs["name"] + ": " + re.sub(r"[\s,;]+", "; ", pairs["pairs"])
         indent = len(raw) - len(raw.lstrip())
         bold = BOLD_LEAD.match(body)
         own = BOLD_LEVEL if body.startswith(("**", "__")) and not indent else PARAGRAPH_LEVEL + 2 * indent
@@ -206,6 +223,11 @@ class _Layout:
         self._add(paragraph)
         if bold:
             self.labels.append(Label(plain(f"{bold[1].removesuffix(':')} {bold[2] or ''}"), own, number))
+        elif (run_in := RUN_IN.match(paragraph.text)) and self.run_ins > 1:
+            self.labels.append(Label(run_in["name"], own, number))
+            paragraph.labels = tuple(self.labels)
+            paragraph.text = paragraph.text[run_in.end() :]
+            paragraph.breaks = [(place - run_in.end(), line) for place, line in paragraph.breaks]
         elif len(plain(paragraph.text)) <= 60 and not re.search(r"[.!?]$", paragraph.text):
             self.labels.append(Label(plain(paragraph.text).removesuffix(":"), own, number))
 
@@ -215,6 +237,8 @@ def _heading(lines: Sequence[str], at: int) -> tuple[int, str]:
     body = lines[at].strip()
     if heading := HEADING.match(body):
         return len(heading[1]), heading[2]
+    if wiki := WIKI_HEADING.match(body):
+        return int(wiki[1]), wiki[2]
     if bold := BOLD_LINE.match(body):
         return BOLD_LEVEL, bold[1].strip().removesuffix(":")
     if ruled := RULED_HEADING.match(body):
@@ -259,6 +283,8 @@ def _goes_on(before: str, raw: str, least_indent: int, width: int, is_formal: bo
 def _is_table(lines: Sequence[str], at: int) -> bool:
     if "|" not in lines[at] or at + 1 >= len(lines):
         return False
+    if WIKI_HEAD_ROW.match(lines[at].strip()):
+        return lines[at + 1].strip().startswith("|")
     return bool(TABLE_RULE.match(lines[at + 1].strip())) and "|" in lines[at + 1]
 
 
@@ -272,6 +298,8 @@ def _table_rows(lines: Sequence[str], at: int) -> tuple[list[tuple[int, list[str
 
 
 def _cells(line: str) -> list[str]:
+    if WIKI_HEAD_ROW.match(line.strip()):
+        line = line.replace("||", "|")
     return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
 
 

@@ -2,37 +2,29 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from passus.descriptions.chart_data import Unit
 from passus.descriptions.labels import LabelName, classify_label
-from passus.descriptions.layout import Label, Sentence, plain
+from passus.descriptions.layout import Label
+from passus.descriptions.legend_names import described_lines
 from passus.descriptions.names import (
-    COMMON,
     EVERY,
     LINE_NOUN,
-    VERB,
     abbreviations,
-    described_lines,
-    listed_sizes,
-    lists_of_names,
     namey_spans,
 )
 from passus.descriptions.numbers import numbers_in
-from passus.descriptions.pairing import PlaceLists, items_in, readings_in
+from passus.descriptions.prose_names import NameFinder
 from passus.descriptions.unit_stage import UnitStage
 from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD
 
 PANEL_WORDS = re.compile(r"(?:panel|fig|left|right|top|bottom|middle|cent(?:er|re)|chart|plot|subplot)\b", re.I)
 MIN_DATA = 2
 """Readings from which a label has data below it: fewer are remarks."""
-LINE_NAMED = re.compile(
-    rf"\b(?:line|curve|run|graph) (?:for|of|labelled|called|named) \"?([a-z][\w-]*(?: [\w-]+)?)\"?,? {VERB}\b"
-    rf"|\b[Tt]he ([a-z][\w-]*(?: [a-z][\w-]+)?) (?:line|curve|run) {VERB}\b|\blabell?ed \"?([a-z][\w-]*(?: [\w-]+)?)\"?,"
-    rf"|\b(?:line|curve), the ([\w.-]+ {LINE_NOUN}),",
-)
 
-Vote = Callable[[str, int, Sentence, int], None]
+
+MARKED_WORDS = re.compile(r"(?<!\w)(?P<mark>`|\*\*)([^*`\n]{2,30})(?P=mark)(?!\w)")
 
 
 class NameStage(UnitStage):
@@ -149,105 +141,49 @@ class NameStage(UnitStage):
         head = text[: first.start]
         return bool(self.finder.find(head)) or any(True for _ in namey_spans(head)) or bool(EVERY.search(head))
 
-    def _name_sizes(self) -> None:
-        """Adds models that are named by their sizes alone."""
-        if not self.names.series:
-            for size in listed_sizes([sentence.text for sentence in self.data.sentences]):
-                self.names.add(size)
-
     def _name_subjects(self) -> None:
-        votes: Counter[str] = Counter()
-        order: dict[str, tuple[int, int]] = {}
-        panels = {name.lower() for name in self.names.panels}
-
-        def vote(name: str, count: int, sentence: Sentence, place: int) -> None:
-            votes[name] += count
-            order.setdefault(name, (sentence.number, place))
-
-        open_units = [
-            u
-            for u in self.data.units.values()
-            if u.sentence.number not in self.series_of and u.sentence.number not in self.stated
-        ]
+        """Adds series and benchmarks that stand in prose, where labels and tables do not name the series of all data."""
+        units = [u for u in self.data.units.values() if u.sentence.number not in self.series_of]
+        open_units = [u for u in units if u.sentence.number not in self.stated]
+        finder = NameFinder([s.text for s in self.data.sentences], self._marked_words())
         for unit in open_units:
-            self._vote(unit, panels, vote)
-        for least in (2, 1):  # where one name is a benchmark, others are
-            for name in [name for name, count in votes.items() if count >= least and self._is_place_name(name, list(votes))]:
-                if least == 2 or panels:
-                    self.names.add_panel(name)
-                    panels.add(name.lower())
-        everything = " ".join(s.text for s in self.data.sentences)
-        for name in votes:
-            if (
-                votes[name] == 1
-                and everything.count(name) >= 3
-                and re.search(rf"(?<![\w-]){re.escape(name)} {VERB}\b", everything)
-            ):
-                votes[name] += 1
-        accepted = [
-            name for name, count in votes.items() if count >= 2 and self.names.find(name) is None and name.lower() not in panels
-        ]
-        lists = [names for s in self.data.sentences if s.passage.kind != "heading" for names in lists_of_names(s.text)]
+            finder.read(unit.text, unit.sentence.number)
         for passage in self.data.passages:
-            bold = (
-                [plain(match) for match in re.findall(r"\*\*([^*]{1,40})\*\*", passage.text)] if passage.kind == "prose" else []
-            )
-            lists += [bold] if len(bold) > 1 else []
-        for names in lists:
-            known = {name.lower() for name in [*accepted, *self.names.series, *self.names.aliases]}
-            if sum(name.lower() in known for name in names) * 2 >= len(names) and (len(names) > 2 or not self.names.series):
-                accepted += [n for n in names if n.lower() not in known and n.lower() not in panels and self._may_be_series(n)]
-                for place, name in enumerate(names):
-                    order.setdefault(name, (10**6, place))
+            if passage.kind == "heading":
+                finder.read_heading(passage.text)
+        self._add_benchmarks(finder)
+        accepted = [name for name in finder.series() if self._is_new(name)]
         if self.names.series and not any(self._needs(unit) for unit in open_units):
-            accepted = [
-                name
-                for name in accepted
-                if name in order and order[name][0] == 10**6 and any(name in names and len(names) > 2 for names in lists)
-            ]
-        for name in [name for name in accepted if panels and self._is_place_name(name, accepted)]:
-            accepted.remove(name)
-            self.names.add_panel(name)
-        accepted = [
-            name for name in accepted if not COLOUR.fullmatch(name) and classify_label(name, self.axes).kind != "measure"
-        ]
-        for name in sorted(self._without_parts(accepted), key=lambda name: order.get(name, (10**6, 0))):
+            accepted = []
+        known = {name.lower() for name in [*accepted, *self.names.series, *self.names.aliases]}
+        for row in finder.lists:
+            if sum(name.lower() in known for name in row) * 2 >= len(row) and (len(row) > 2 or not self.names.series):
+                accepted += [
+                    name for name in row if name.lower() not in known and self._is_new(name) and self._may_be_series(name)
+                ]
+        kept = self._without_parts(accepted)
+        for name in sorted(kept, key=finder.first):
             self.names.add(name)
 
-    def _is_place_name(self, name: str, candidates: Sequence[str]) -> bool:
-        """Returns whether a name is a benchmark rather than a series: values are "on" it, and there are others."""
-        pattern = re.compile(rf"(?P<on>\b(?:on|On|in|In)\s+(?:the\s+)?)?(?<![\w-]){re.escape(name)}(?![\w-])")
-        found = [match for s in self.data.sentences if s.passage.kind != "heading" for match in pattern.finditer(s.text)]
-        return len(found) > 2 and sum(bool(match["on"]) for match in found) >= 0.6 * len(found) and len(candidates) > 1
+    def _marked_words(self) -> list[str]:
+        """Returns words of prose that are set in bold or as code."""
+        texts = [passage.text for passage in self.data.passages if passage.kind in ("prose", "item")]
+        return [match[2] for text in texts for match in MARKED_WORDS.finditer(text)]
+
+    def _is_new(self, name: str) -> bool:
+        is_measure = classify_label(name, self.axes).kind in ("measure", "generic")
+        return self.names.find(name) is None and not self._is_panel(name) and not is_measure and not COLOUR.fullmatch(name)
+
+    def _add_benchmarks(self, finder: NameFinder) -> None:
+        """Adds what values are on as panels, where there are several."""
+        places = [name for name in finder.places() if self.names.find(name) is None]
+        if len(places) + len(self.names.panels) > 1:
+            for name in places:
+                self.names.add_panel(name)
 
     def _needs(self, unit: Unit) -> bool:
         """Returns whether a sentence has data of its own and names no known series."""
         return unit.count >= 2 and not unit.observes and not self.finder.find(unit.text) and not EVERY.search(unit.text)
-
-    def _vote(self, unit: Unit, panels: set[str], vote: Vote) -> None:
-        text, sentence = unit.text, unit.sentence
-        lists = PlaceLists(grids=self.lists.grids, known=self.lists.known)
-        values = [reading.y for reading in readings_in(self.finder.masked(text), self.axes, lists)]
-        numbers = [
-            item.number for item in items_in(text, self.axes, lists) if item.role in ("value", "length") and not item.word
-        ]
-        if not values and len(numbers_in(text, self.axes.style)) < 4:
-            return
-        if 2 * len(values) <= len(numbers) or not values:  # "at hour 2, A has 9 %, B 6 % and C 11 %"
-            values = numbers
-        spans = [(start, name) for start, _, name in namey_spans(text) if name.lower() not in panels]
-        for value in values:
-            before = [(start, name) for start, name in spans if start < value.start]
-            if before:
-                vote(before[-1][1], 1, sentence, before[-1][0])
-        for match in LINE_NAMED.finditer(text):
-            name = next(group for group in match.groups() if group)
-            if (
-                name.lower() not in COMMON
-                and not COLOUR.fullmatch(name)
-                and not re.fullmatch(r"(?:solid|dashed|dotted|thick|thin|next|same|other|first|last|second)", name, re.I)
-            ):
-                vote(name, 2, sentence, match.start())
 
     def _without_parts(self, accepted: Sequence[str]) -> list[str]:
         """Leaves out names that are part of another one, and remembers them as its alias: "G=8" of "GRPO (G=8)"."""

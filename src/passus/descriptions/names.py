@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from passus.descriptions.layout import plain
 from passus.descriptions.numbers import NUMERIC_WORD
+from passus.descriptions.panel_titles import REFERENCE, key_of
 from passus.descriptions.vocabulary import COLOUR, MEASURE_WORD
 
 COMMON = frozenset(
@@ -27,7 +28,7 @@ COMMON = frozenset(
         "performance", "model", "models", "line", "lines", "training", "initial", "initially", "additionally",
         "conversely", "similarly", "specifically", "afterwards", "everything", "january", "february", "march", "april",
         "may", "june", "july", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday",
-        "thursday", "friday", "saturday", "sunday", "english", "german", "please", "hi", "dear", "cheers", "regards",
+        "thursday", "friday", "saturday", "sunday", "please", "hi", "dear", "cheers", "regards",
         "appendix", "section", "gpu", "gpus", "api", "kl", "rl", "ai", "llm", "png", "svg", "pdf", "id", "seed", "seeds",
     ]
 )  # fmt: skip
@@ -101,6 +102,9 @@ class Names:
         for match in PANEL_REFERENCE.finditer(text):
             name = self.panel_aliases.get((match[1] or match[2]).lower())
             best = max(best, (match.start(), name)) if name else best
+        for match in REFERENCE.finditer(text):
+            name = self.panel_aliases.get(key_of(match))
+            best = max(best, (match.start(), name)) if name else best
         for name in self.panels:
             for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w+]|-\w)", text, re.I):
                 best = max(best, (match.start(), name))
@@ -130,7 +134,7 @@ class Lead:
 
 
 LEAD = re.compile(
-    r"(?:\*\*|__)(?P<bold>.{1,120}?)(?:\*\*|__)\s*(?P<bracket>\([^)]{1,80}\))?\s*[:.=-]?\s*|(?P<plain>[^:"
+    r"\[(?P<square>[^\[\]:]{1,40})\]\s+(?=[\w(~.-]+)|(?:\*\*|__)(?P<bold>.{1,120}?)(?:\*\*|__)\s*(?P<bracket>\([^)]{1,80}\))?\s*[:.=-]?\s*|(?P<plain>[^:"
     r"|]{1,70}?)\s*:\s+|(?P<equal>[^:|=()]{1,50}?)\s=\s"
 )
 NUMBER_CELL = r"[-~+]?[.\d][\d.,]*[kKM%]?"
@@ -151,7 +155,9 @@ def lead_of(text: str) -> Lead | None:
 
     match = LEAD.match(text)
     if match:
-        words, bracket = without_look(plain(match["bold"] or match["plain"] or match["equal"]).removesuffix(":").strip())
+        words, bracket = without_look(
+            plain(match["square"] or match["bold"] or match["plain"] or match["equal"]).removesuffix(":").strip()
+        )
         return Lead(words, match.end(), bracket or match["bracket"] or "", bool(match["bold"]))
     if row := ROW.match(text):
         return Lead(plain(row["name"]).strip(), row.end())
@@ -235,58 +241,6 @@ def lists_of_names(text: str) -> Iterator[list[str]]:
         run = [span]
     if len(run) > 1:
         yield [name for *_, name in run]
-
-
-IN_COLOUR = re.compile(
-    rf"(?P<name>[^,;:()]{{2,40}}?)\s+(?:in|as a|is the|=)\s+(?:a |the )?(?:\w+ )?{COLOUR.pattern}(?: line| curve)?", re.I
-)
-NAME_IN_COLOUR = re.compile(rf"(?:^|(?<=[.;] ))(?P<name>[A-Z][^,;:().]{{1,40}}), in (?:an? |the )?(?:\w+ )?{COLOUR.pattern},")
-BRACKET_COLOUR = re.compile(r"(?P<name>[^,;:()]{2,40}?)\s*\((?P<look>[^()]{3,40})\)")
-COLOUR_IS = re.compile(
-    rf"\b(?:the )?(?:thick |thin )?(?P<look>(?:{COLOUR.pattern[2:-2]}|solid|dashed|dotted))(?: line| curve)?,?\s*(?:="
-    rf"|is|stands for|shows|represents|denotes|for|labell?ed|,)\s*(?:the )?(?P<name>[\w.+/=-]+(?: (?!begins|starts|is"
-    rf"|reads)[\w.+/=-]+){{0,2}})",
-    re.I,
-)
-
-
-def described_lines(text: str) -> Iterator[tuple[str, str]]:
-    """Yields names with the looks of their lines: "GRPO in blue", "SFT only (grey squares)", "teal stands for Qwen3-4B"."""
-    for match in BRACKET_COLOUR.finditer(text):
-        if COLOUR.search(match["look"]):
-            yield _last_words(match["name"]), match["look"]
-    for match in NAME_IN_COLOUR.finditer(text):
-        yield match["name"].strip(), match[0][match.end("name") - match.start() :]
-    for match in IN_COLOUR.finditer(text):
-        yield _last_words(match["name"]), match[0]
-
-
-def _last_words(text: str) -> str:
-    """Returns the name at the end of some words: after "and", "with", "of"."""
-    words = re.sub(
-        r"^.*\b(?:and|with|of|for|by|vs\.?|methods|models|lines|runs|names|are|show|training|in|is|to)\b:?\s+",
-        "",
-        text.strip(),
-        flags=re.I,
-    )
-    return plain(words).strip(" \"'\u25a0\u25b2\u25cf\u25c6\u2605\u25cb\u25a1\u25b3\u25c7\u25bc\u25ba\u25b6\u25aa\u2022")
-
-
-SIZE_LIST = re.compile(
-    r"(?<![\w.])\d+(?:\.\d+)?[BM](?:,\s+\d+(?:\.\d+)?[BM])*,?\s+(?:and|or|to)\s+\d+(?:\.\d+)?[BM]\b(?!\s+tokens)"
-)
-SIZE_WORD = re.compile(r"(?<![\w.])\d+(?:\.\d+)?[BM]\b")
-
-
-def listed_sizes(texts: Sequence[str]) -> list[str]:
-    """Returns sizes that name the models of a text: a list of them, one of which is called a model or a curve."""
-    found: dict[str, None] = {}
-    for text in texts:
-        for match in SIZE_LIST.finditer(text):
-            found |= dict.fromkeys(SIZE_WORD.findall(match[0]))
-    everything = " ".join(texts)
-    is_named = any(re.search(rf"(?<![\w.]){re.escape(size)} {LINE_NOUN}\b", everything) for size in found)
-    return list(found) if is_named else []
 
 
 ABBREVIATION = re.compile(

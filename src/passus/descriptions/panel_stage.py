@@ -4,15 +4,18 @@ import re
 
 from passus.descriptions.labels import classify_label
 from passus.descriptions.layout import Passage, plain
+from passus.descriptions.legend_names import described_lines, legend_pairs
 from passus.descriptions.names import (
     PANEL_REFERENCE,
-    described_lines,
+    VERB,
     lead_of,
     lists_of_names,
     namey_spans,
 )
 from passus.descriptions.numbers import numbers_in
+from passus.descriptions.panel_titles import panel_titles, title_in
 from passus.descriptions.place_stage import PlaceStage
+from passus.descriptions.prose_names import qualified_names
 from passus.descriptions.tables import read_table
 from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD, STROKE
 
@@ -22,7 +25,9 @@ NAME_AND_LETTER = re.compile(
     r"|\.)?\s?\d*)\s?\(?(?P<letter>[a-h])\)?|(?P<side>left|right)(?: panel)?)\)"
 )
 LETTERED = re.compile(r"^\W*\(?([a-h])\)[.:]?\s+([A-Z].{1,60}?)[.:]?\W*$")
-LETTERED_LEAD = re.compile(r"^\W*\(([a-h])\)\W*\s([A-Z][^:.;(]{1,40}):\s")
+LETTERED_LEAD = re.compile(
+    r"^\W*(?:(?:[Pp]anel|[Ss]ubplot|[Ff]ig(?:ure|\.)?\s?\d*)\s?)?\(([a-h])\)\W*\s?([A-Za-z][^:;]{1,60}?)(?:\s?\([^()]{1,40}\))?(?::\s|\.(?:\s|$)|$)"
+)
 LETTERED_NAME = re.compile(
     r"\(([a-h])\)\s+([A-Z][\w+.-]*(?:[ -](?:[A-Z0-9][\w+.-]*))*)(?:\s(?:on|in|at|to) the (left|right|top|bottom|middle))?"
 )
@@ -45,10 +50,9 @@ class PanelStage(PlaceStage):
 
     def _find_panel_letters(self) -> None:
         """Finds panels that are lettered: "(a) AIME 2024.", "Panel (b) reports MATH", "(a) GSM8K on the left"."""
-        leads = [match for sentence in self.data.sentences if (match := LETTERED_LEAD.match(plain(sentence.text)))]
-        if len({match[1] for match in leads}) > 1:
-            for match in leads:
-                self._letter(match[1], match[2])
+        self._find_titled_letters()
+        for key, name in panel_titles([sentence.text for sentence in self.data.sentences]).items():
+            self.names.panel_aliases.setdefault(key, self.names.add_panel(name))
         for sentence in self.data.sentences:
             text = plain(sentence.text)
             several = list(LETTERED_NAME.finditer(text))
@@ -63,6 +67,10 @@ class PanelStage(PlaceStage):
                 continue
             found = list(PANEL_REFERENCE.finditer(text))
             if len(found) == 1 and len(text) < 140 and not numbers_in(PANEL_REFERENCE.sub("", text), self.axes.style):
+                titled = re.match(r"\s*\)?\s*[:\u2014-]\s*(.{2,60}?)\.?$", text[found[0].end() :])
+                if titled:
+                    self._letter(found[0][1] or found[0][2], titled[1])
+                    continue
                 spans = [name for _, _, name in namey_spans(text) if not re.match(r"(?:Panel|Figure|Fig)\b", name)]
                 first = text.split()[0] if text.split() else ""
                 spans = spans or ([first] if re.search(r"[A-Z].*[A-Z]|[A-Za-z][0-9+]", first) else [])
@@ -87,12 +95,30 @@ class PanelStage(PlaceStage):
                 if match["rest"] or re.search(r"\b(?:panels?|charts?|plots?)\b", sentence.text, re.I):
                     self.names.panel_aliases.setdefault(side.lower(), name)
 
+    def _find_titled_letters(self) -> None:
+        """Finds panels whose text begins with a letter and a title: "(a) MATH-500. SFT goes from ..."."""
+        texts = [plain(sentence.text) for sentence in self.data.sentences]
+        texts += [f"({p.letter}) {plain(p.text)}" for p in self.data.passages if p.letter]
+        found = [match for text in texts if (match := LETTERED_LEAD.match(text))]
+        found = [match for match in found if not re.search(rf"(?<![\w-])\d|\b{VERB}\b", match[2])]
+        if len({match[1] for match in found}) > 1:
+            for match in found:
+                title = title_in(match[2]) if re.search(r"[a-z]", match[2].split()[0][:1]) or " on " in match[2] else match[2]
+                self._letter(match[1], title or match[2])
+
     def _letter(self, letter: str, name: str) -> None:
         name = plain(name).strip(" .:\"'")
+        if aside := re.match(r"(.{2,40}?), (?!temperature)[a-z]+ [a-z]+", name):  # "ARC, not seen in training"
+            name = aside[1]
         if letter.lower() not in self.names.panel_aliases and len(name) <= 60:
             self.names.panel_aliases[letter.lower()] = self.names.add_panel(name)
 
     def _find_legends(self) -> None:
+        for name in qualified_names("\n".join(sentence.text for sentence in self.data.sentences)):
+            self.names.add(name)
+        for name, look in legend_pairs([sentence.text for sentence in self.data.sentences]):
+            if classify_label(name, self.axes).kind != "measure":
+                self.names.add_look(self.names.add(name), look)
         for passage in self.data.passages:
             if passage.kind in ("item", "prose") and any(LEGEND_LABEL.search(label.text) for label in passage.labels):
                 self._legend_line(passage)
@@ -104,7 +130,8 @@ class PanelStage(PlaceStage):
             if sentence.passage.kind == "heading":
                 continue
             for name, look in described_lines(sentence.text):
-                is_part = any(name.lower() in known.lower() for known in self.names.series)
+                longer = [known for known in self.names.series if name.lower() in known.lower()]
+                is_part = any(not known.lower().startswith(f"{name.lower()} (") for known in longer)
                 is_number = any(not n.in_words for n in numbers_in(name, self.axes.style)) and not look.startswith(", in ")
                 if self._may_be_series(name) and not is_number and not is_part:
                     self.names.add_look(self.names.add(name), look)

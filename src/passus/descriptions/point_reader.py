@@ -89,7 +89,6 @@ class _PointReader(NameStage):
         self._find_legends()
         self._find_units()
         self._name_labels()
-        self._name_sizes()
         self._name_subjects()
         self._name_abbreviations()
         if self.is_closed:
@@ -132,6 +131,7 @@ class _PointReader(NameStage):
                         self.panel = self.label_panel.get(
                             sentence.number, "" if current.labels or not self.names.panel_aliases else self.panel
                         )
+                    self.panel = self.names.panel_aliases.get(current.letter) or self.panel
                 self._sentence_points(sentence)
         self._lengths_by_size()
         self._share_points()

@@ -20,6 +20,7 @@ OBSERVES = re.compile(
     r"|verification|todo|questions?|strengths?|weaknesses?|next|notes? on|checks|key points|summary)\b",
     re.I,
 )  # fmt: skip
+PARTICIPLE = re.compile(r"(?:drawn|shown|plotted|colou?red|rendered|depicted|marked|displayed|given|printed|labell?ed)", re.I)
 HAS_DATA = re.compile(r"\b(?:data|points?|values?|readings?|numbers)\b", re.I)
 
 
@@ -52,6 +53,8 @@ class TextStage:
     def _may_be_series(self, name: str) -> bool:
         label = classify_label(name, self.axes)
         words = name.split()
+        if PARTICIPLE.fullmatch(name):  # "Robin-700M, drawn in teal"
+            return False
         return label.kind == "name" and len(words) <= 6 and not re.search(rf"\b{VERB}\b", name) and name.lower() not in COMMON
 
     def _observes(self, label: Label) -> bool:

@@ -9,6 +9,7 @@ from passus.descriptions.chart_data import Unit
 from passus.descriptions.labels import LabelName, classify_label
 from passus.descriptions.layout import Label, Sentence
 from passus.descriptions.names import (
+    COMMON,
     VERB,
     Lead,
     lead_of,
@@ -92,6 +93,9 @@ class UnitStage(PanelStage):
         is_whole = len(self.sentences_of[id(passage)]) == 1 or sentence is self.sentences_of[id(passage)][0]
         text = sentence.text
         head = lead_of(passage.text) if passage.kind == "item" and not is_whole else None
+        if passage.kind == "prose" and not is_whole and re.match(r"\[[^\[\]:]{1,40}\]\s", passage.text):
+            head = lead_of(passage.text)
+            head = replace(head, is_bold=True) if head is not None else None
         if head is not None and head.is_bold and head.text:  # a later sentence of an item that begins with a name in bold
             chain.append((classify_label(head.text, self.axes), Label(head.text, CROSSED_LEVEL, passage.line)))
         lead = lead_of(passage.text if is_whole and passage.text.startswith(("**", "__")) else text)
@@ -116,6 +120,8 @@ class UnitStage(PanelStage):
     def _with_measure(self, own: LabelName) -> LabelName:
         """Leaves out the measure behind a name: "no-KL reward"."""
         match = re.fullmatch(rf"(.+?)[ ,]+(?:{MEASURE_WORD.pattern}|{LENGTH_WORD.pattern})", own.text, re.I)
+        if match and match[1].lower() in COMMON:  # "no KL"
+            return own
         return replace(own, text=match[1]) if match and own.kind == "name" and self.names.find(own.text) is None else own
 
     def _is_lead(self, own: LabelName, lead: Lead, body: str, observes: bool) -> bool:
@@ -150,13 +156,15 @@ def _after_lead(text: str, lead: Lead) -> str:
         if lead.bracket or (rest.lstrip().startswith("(") and ":" in rest[:90] and not re.match(r"\s*\(\s*[-\d.]", rest))
         else rest
     )
-    return re.sub(r"^[^\S\n]*(?:,[^:]{1,30})?[:.=]?\s*", "", rest)
+    return re.sub(r"^[^\S\n]*\]?(?:,[^:]{1,30})?[:.=]?\s*", "", rest)
 
 
 def _is_list(body: str, axes: Axes) -> bool:
     """Returns whether a line is a list of values: it begins with a number, a place or a verb without a subject."""
     head = re.sub(r"^(?:also|again|then|first)\b[\s,]*", "", body.strip().lstrip("~*([\"'"), flags=re.I)
     if re.match(r"[-+]?[.\d]|[\[({]", head) or re.match(rf"(?:at |after )?{axes.x_words}\b\s*[\d(~=:#]", head, re.I):
+        return True
+    if re.match(rf"(?:{MEASURE_WORD.pattern})\s+{axes.x_words}\s\d", head, re.I):
         return True
     if re.match(r"[a-z]{1,3}\d+\s*[:=]", head):
         return True
