@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from passus.descriptions.log_rows import read_log_rows
+
 SAME_WIDTH = str.maketrans(
     {
         "\u2212": "-", "\u2013": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " ", "\u202f": " ", "\u2009": " ", "\t": " ",
@@ -38,10 +40,6 @@ INFORMAL_BREAK = re.compile(r"(?<=[a-z0-9%)][.!?])\s+(?=\S)")
 BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][)\"'*])|(?<=[.!?]\*\*))\s+(?=[^\sa-z])")
 DATA_ROW = re.compile(r"[^:.|]{1,40}(?:\.\s?[\w.-]{1,20})?\s*[:|]\s*[(\[]?[-~]?[.\d]")
 """A line of its own: a name and its values."""
-PAIR_ROW = re.compile(
-    r"(?P<name>[^|:=]{1,40}?)\s*[|:]\s*(?P<pairs>[\d.]+[kKMB]?=[-\d.]+%?(?:[\s,;]+[\d.]+[kKMB]?=[-\d.]+%?){2,})$"
-)
-"""A name with places and values: "merlin | 0=0.205 250=0.294"."""
 RUN_IN = re.compile(r"(?P<name>[A-Z][\w@+-]*(?:[ .-][A-Z\d][\w@+-]*){0,3})\.\s+(?=[A-Z])")
 """A paragraph whose first words are its title: "BugFix. Every model starts from 18%."."""
 BELOW_HEAD = re.compile(
@@ -152,6 +150,8 @@ class _Layout:
                 self._add(Passage(number, "", tuple(self.labels), "table", rows))
             elif KEY_VALUES.match(body):
                 self._key_values()
+            elif self._log_rows():
+                continue
             elif level := _heading(self.lines, self.at)[0]:
                 self._label(level, plain(_heading(self.lines, self.at)[1]))
             elif BULLET.match(body):
@@ -188,6 +188,14 @@ class _Layout:
             rows.append((self.at, cells))
         self._add(Passage(first + 1, "", tuple(self.labels), "table", rows))
 
+    def _log_rows(self) -> bool:
+        """Reads lines of a log or list that are rows of a table."""
+        tables, end = read_log_rows(self.lines, self.at)
+        for rows in tables:
+            self._add(Passage(rows[0][0], "", tuple(self.labels), "table", rows))
+        self.at = end
+        return bool(tables)
+
     def _label(self, level: int, title: str) -> None:
         number = self.at + 1
         self.labels = [label for label in self.labels if label.level < level]
@@ -212,8 +220,6 @@ class _Layout:
 
     def _paragraph(self, body: str) -> None:
         raw, number = self.lines[self.at], self.at + 1
-        if pairs := PAIR_ROW.match(body):
-            body = pairs["name"] + ": " + re.sub(r"[\s,;]+", "; ", pairs["pairs"])
         indent = len(raw) - len(raw.lstrip())
         bold = BOLD_LEAD.match(body)
         own = BOLD_LEVEL if body.startswith(("**", "__")) and not indent else PARAGRAPH_LEVEL + 2 * indent

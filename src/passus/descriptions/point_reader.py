@@ -22,7 +22,16 @@ from passus.descriptions.names import (
 from passus.descriptions.numbers import Number, number_format, numbers_in
 from passus.descriptions.number_roles import NumberItem
 from passus.descriptions.pairing import PairedValue, PlaceLists, items_in, joint_readings, readings_in
-from passus.descriptions.segments import Segment, clause_spans, is_dealt_out, is_plain, led_by, named_order, segments_at, segments_of
+from passus.descriptions.segments import (
+    Segment,
+    clause_spans,
+    is_dealt_out,
+    is_plain,
+    led_by,
+    named_order,
+    segments_at,
+    segments_of,
+)
 from passus.descriptions.vocabulary import LENGTH_WORD
 
 PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve))\b", re.I)
@@ -54,7 +63,10 @@ NOT_SHARED = re.compile(
     r"|readings?|places?|points?|hours?|iterations?|rounds?|marks?|panels?|benchmarks?|tasks?|axes|order))\b",
     re.I,
 )
-LENGTHS_ONLY = re.compile(r"(?:(?:the|their|mean|average|median|response|answer|output)\s)*(?:lengths?|tokens?)\b(?=\W*(?:is|was|are|were|of|at|for|in|[~0-9]))", re.I)
+LENGTHS_ONLY = re.compile(
+    r"(?:(?:the|their|mean|average|median|response|answer|output)\s)*(?:lengths?|tokens?)\b(?=\W*(?:is|was|are|were|of|at|for|in|[~0-9]))",
+    re.I,
+)
 DIFFERS = re.compile(r"\b(?:than|(?:above|below|under) (?:that|the one|it|its)|twice|half|times)\b")
 NUMBERED_CHART = re.compile(r"\bfig(?:ure|\.) (\d+\.\d+) (?:gives|shows|plots|reports|depicts|turns|is|the)\b", re.I)
 NO_SHARE = re.compile(r"\b(?:loss(?:es)?|perplexit\w+|entrop\w+|nats|KL|rewards?|gradient norm|elo)\b", re.I)
@@ -247,9 +259,7 @@ class _PointReader(NameStage):
         found = [name for name in self.names.panels if name.lower() in text.lower()]
         return self.names.panel_in(text[:place]) if len(found) > 1 else None
 
-    def _segments(
-        self, unit: Unit, series: str | None, masked: str, items: Sequence[NumberItem]
-    ) -> list[Segment] | None:
+    def _segments(self, unit: Unit, series: str | None, masked: str, items: Sequence[NumberItem]) -> list[Segment] | None:
         """Returns the parts of a sentence with their series; None where its values are those of all series."""
         mentions = self.finder.find(unit.text)
         end = len(masked)

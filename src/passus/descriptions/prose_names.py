@@ -67,6 +67,8 @@ NOT_PART = re.compile(
 )
 PLURAL_NOUN = re.compile(r"(?:curves|scores|results|numbers|accuracies|accuracy|benchmark|dataset|panel|plot|chart|score)")
 MAX_WORDS = 4
+MIN_DATA = 3
+"""Numbers behind a name, before the next one, that make it an owner of data."""
 BOUNDARY = frozenset([",", ";", ":", "(", "\u2014", "[", '"', "|", ".", "-"])
 CONJUNCTIONS = frozenset(
     ["and", "but", "while", "whereas", "as", "when", "because", "so", "then", "although", "though", "yet", "or", "than", "that",
@@ -443,12 +445,12 @@ def _is_series(entry: Evidence) -> bool:
         return total >= 1
     if slots["place"] >= total:
         return False
-    owns = slots["direct"] + slots["clause"]
+    owns = slots["direct"] + slots["clause"] + slots["data"]
     if " " in entry.name and re.search(r"w/o|\+|=", entry.name) and owns:
         return True
     if _is_proper(entry.name) or entry.is_marked:
-        return (owns >= 1 and total >= 2) or (slots["subject"] + slots["noun"] >= 3 and total >= 4)
-    kinds = sum(slots[kind] > 0 for kind in ("direct", "clause", "noun", "subject", "compare"))
+        return (owns >= 1 and total >= 2) or slots["data"] > 0 or (slots["subject"] + slots["noun"] >= 3 and total >= 4)
+    kinds = sum(slots[kind] > 0 for kind in ("direct", "clause", "data", "noun", "subject", "compare"))
     least = 3 if "-" in entry.name else 4
     return owns >= 1 and total >= least and kinds >= 2 and slots["noun"] >= 1
 
@@ -475,12 +477,13 @@ def _slots(tokens: Sequence[Token], first: int, end: int) -> Iterator[str]:
             yield "place"
         return
     follows = left in OWNER_BEFORE and (before == 0 or tokens[before - 1].text.lower() in BOUNDARY | CONJUNCTIONS)
-    is_introduced = right is not None and left in ("for", "with") and follows and _has_number(tokens, after)
+    is_introduced = right is not None and left in ("for", "with") and follows and _numbers_behind(tokens, after)
     is_behind = left in OWNER_BEFORE and number_before and left != "with"
     if is_introduced or is_behind or (right is not None and _is_direct(tokens, after)):
         yield "direct"
     elif right is not None and right.kind == "word" and at_boundary:
-        yield "clause" if _has_number(tokens, after) else "subject"
+        count = _numbers_behind(tokens, after)
+        yield "data" if count >= MIN_DATA else "clause" if count else "subject"
     if is_noun or (before >= 1 and left in NAMED_BY and tokens[before - 1].kind == "noun"):
         yield "noun"
     if left in COMPARES:
@@ -516,13 +519,13 @@ def _is_direct(tokens: Sequence[Token], at: int) -> bool:
     )
 
 
-def _has_number(tokens: Sequence[Token], at: int) -> bool:
-    """Returns whether a number stands between a name and the next one of the sentence."""
+def _numbers_behind(tokens: Sequence[Token], at: int) -> int:
+    """Returns how many numbers stand between a name and the next one of the sentence."""
     if tokens[at].text.lower() in CONJUNCTIONS | {"on", "in", "of"}:
-        return False
-    for token in tokens[at + 1 : at + 26]:
-        if token.kind == "number":
-            return True
+        return 0
+    count = 0
+    for token in tokens[at + 1 : at + 40]:
         if token.text == ";" or token.kind in ("name", "size"):
-            return False
-    return False
+            break
+        count += token.kind == "number"
+    return count

@@ -180,9 +180,7 @@ def _before(end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> li
     return [Segment(a, b, name.series, places) for a, b, name in zip(starts, ends, names, strict=True)]
 
 
-def _behind(
-    masked: str, start: int, end: int, names: Sequence[_Name], items: Sequence[NumberItem]
-) -> list[Segment]:
+def _behind(masked: str, start: int, end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> list[Segment]:
     """Returns the parts of a clause whose series stand behind their values: "0.5 for A, 0.6 (B)"; none where they do not."""
     values = [item for item in items if item.role in ("value", "length")]
     if not values or values[0].number.start > names[0].start:
