@@ -51,6 +51,7 @@ BELOW_HEAD = re.compile(
 """A list item that belongs to the item in bold before it, although both are of one level: a point, or "Trend:"."""
 KEY_VALUES = re.compile(r"(?:[\w@./-]+=\S+(?: (?:±|\+/?-) ?\S+)?(?:\s+|$)){2,}$")
 KEY = re.compile(r"([\w@./-]+)=")
+PANEL_HEADING = re.compile(r"(?:panel|plot|subplot|chart)\s\(?[a-h1-9]\)?\s*[:.-]?\s+(?!\W*\d)[^:;.]{2,60}$", re.I)
 LETTER_HEADING = re.compile(r"\((?:[a-h]|[ivx]{1,4})\)\s+\S.{0,60}$")
 MAX_SENTENCE = 2000
 """Characters of a sentence that are read. No person writes a longer one, and the numbers of one sentence are paired with each
@@ -249,6 +250,8 @@ def _heading(lines: Sequence[str], at: int) -> tuple[int, str]:
         return BOLD_LEVEL, bold[1].strip().removesuffix(":")
     if ruled := RULED_HEADING.match(body):
         return BOLD_LEVEL - 1, ruled[1]
+    if PANEL_HEADING.match(body) and not body.endswith("."):
+        return BOLD_LEVEL, body
     is_alone = at == 0 or not lines[at - 1].strip()
     if LETTER_HEADING.match(body) and is_alone and at + 1 < len(lines) and re.match(r"[-*+\u2022]\s", lines[at + 1].strip()):
         return BOLD_LEVEL, body
