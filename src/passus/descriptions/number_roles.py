@@ -162,7 +162,7 @@ def role(text: str, number: Number, axes: Axes) -> str:
         return "other"
     if re.match(
         r"\s(?:\w+ )?(?:ahead|behind|apart|higher|lower|more than|less than|better|worse|clear of|above|below|beneath|under"
-        r"|short of|off the|away from|in front)\b",
+        r"|short of|off the|away from|in front|more|fewer|less|longer|shorter|extra|greater|faster|slower|worth of)\b",
         text[end_of(number) :],
         re.I,
     ):

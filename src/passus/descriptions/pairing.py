@@ -456,7 +456,7 @@ def _is_window(text: str, group: _Group) -> bool:
 
 
 FOLLOWING = re.compile(
-    r"\b(?:at|after|over|in|on|for) (?:the |its |their )?(?:(?P<rest>remaining|rest|last|final|other)|next|following|subsequent|later"
+    r"\b(?:at|after|over|in|on|for|the|its|their) (?:the |its |their )?(?:(?P<rest>remaining|rest|last|final|other)|next|following|subsequent|later"
     r"|succeeding|ensuing)\b|\b(?:that|which) follow(?:s|ed)?\b|\b(?:after that|after this|from there|thereafter|afterwards"
     r"|subsequently|successively|in turn)\b",
     re.I,
@@ -470,9 +470,10 @@ def _following(
     """Returns the places that come next on a list of places, where the words behind or before the values say so."""
     around = text[max(0, group.start - 60) : group.start], re.split(r"[;:]|\.\s", text[group.end : group.end + 90])[0]
     says = FOLLOWING.search(around[1]) or FOLLOWING.search(around[0])
-    if not says or not readings:
+    last = readings[-1].x_high if readings else axes.x.low
+    if not says or last is None or (not readings and len(group.items) < 2):
         return None
-    last, count = readings[-1].x_high, len(group.items)
+    count = len(group.items)
     for grid in [*lists.grids, *_counted(axes), sorted(lists.known)]:
         later = [x for x in grid if x > last]
         if last in grid and (len(later) == count or (len(later) > count and not says["rest"])):

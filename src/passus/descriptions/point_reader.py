@@ -116,6 +116,10 @@ class _PointReader(NameStage):
         self.panel = ""
         self.order: tuple[str, ...] = ()
         self.place: Number | None = None
+        self.is_title = False
+        """Whether the sentence before was nothing but a place."""
+        self.held: Number | None = None
+        self.waiting: list[tuple[str, str, list[NumberItem]]] = []
         self.shared: list[tuple[str, str, PairedValue, Sentence]] = []
         passage: Passage | None = None
         for current in self.data.passages:
@@ -125,8 +129,8 @@ class _PointReader(NameStage):
             for sentence in self.sentences_of[id(current)]:
                 if sentence.passage is not passage:
                     passage = sentence.passage
-                    self.subject, self.order = None, ()
-                    self.place = self._label_place(sentence)
+                    self.subject = None
+                    self.place = self._label_place(sentence) or (self.place if self.is_title else None)
                     if self.label_panel.get(sentence.number) or current.labels or current.kind == "prose":
                         self.panel = self.label_panel.get(
                             sentence.number, "" if current.labels or not self.names.panel_aliases else self.panel
@@ -189,8 +193,11 @@ class _PointReader(NameStage):
             self._shared_readings(unit, masked, measure)
             return
         for at, segment in enumerate(segments):
-            if segment.places and (at == 0 or segment.places != segments[at - 1].places):
+            before = segments[at - 1] if at else None
+            if segment.places and (before is None or segment.places != before.places):
                 self._lead(segment)
+            if before is None or before.clause != segment.clause:
+                self.held, self.waiting = None, []
             if len(segment.names) == 1:
                 self._segment_points(masked, segment, measure, sentence)
             else:
@@ -209,6 +216,7 @@ class _PointReader(NameStage):
     def _follow_place(self, masked: str, items: Sequence[NumberItem]) -> None:
         """Remembers the place that a sentence gives for what follows: "Step 500.", "At step 500, A is at 0.3."."""
         places = [item for item in items if item.role == "x"]
+        self.is_title = False
         if not places:
             return
         first = places[0]
@@ -216,12 +224,15 @@ class _PointReader(NameStage):
         leads = first in led_by(items, len(masked)) and (is_plain(masked[: first.number.start]))
         has_values = any(item.role in ("value", "length") for item in items)
         self.place = first.number if is_alone and leads and (has_values or is_plain(masked)) else None
+        self.is_title = self.place is not None and not has_values
 
     def _lead_of(self, segment: Segment, piece: str) -> Number | None:
         """Returns the place of values that have none of their own: that of their clause, or of the sentences before."""
         if segment.places:
             return segment.places[0].number if len(segment.places) == 1 else None
-        return self.place if self.place is not None and is_plain(piece) else None
+        if not is_plain(piece):
+            return None
+        return self.held or self.place
 
     def _lead(self, segment: Segment) -> None:
         """Takes several places at the beginning of a clause for those of all its series."""
@@ -256,13 +267,13 @@ class _PointReader(NameStage):
         inner = [(place, known) for place, name in self._inner_leads(unit) if (known := self.names.find(name)) is not None]
         if inner:
             first = [(0, series)] if series is not None and inner[0][0] > 0 else []
-            return segments_at([*first, *inner], end, items)
+            return segments_at(masked, [*first, *inner], items)
         if series is not None and (unit.is_list or all(m.series[0] == series for m in mentions)):
             return [Segment(0, end, (series,))]
         if self._is_shared(masked, mentions, items):
             return None
         if mentions:
-            return segments_of(masked, mentions, items, self.order)
+            return segments_of(masked, mentions, items, self.order, self.subject)
         goes_on = unit.is_list or (any(item.role == "x" for item in items) and is_plain(masked))
         if goes_on and self.subject and not self.order[1:] and not mentions and not self.finder.find(unit.sentence.text):
             return [Segment(0, end, (self.subject,))]
@@ -290,7 +301,8 @@ class _PointReader(NameStage):
         lists = PlaceLists(known=self.lists.known)
         readings = readings_in(masked, self.axes, lists, measure == "tokens")
         items = items_in(masked, self.axes, lists, measure == "tokens")
-        readings += self._at_lead(self.place, items, readings)
+        if any(item.role == "x" for item in items) or is_plain(masked):
+            readings += self._at_lead(self.place, items, readings)
         for reading in readings:
             if reading.x_low == reading.x_high and reading.x_low in (self.axes.x.low, 0.0):
                 self.shared.append((self.panel, "tokens" if reading.is_length else measure, reading, unit.sentence))
@@ -317,12 +329,34 @@ class _PointReader(NameStage):
             readings += self._at_lead(lead, items, readings)
         if len(readings) > 1 and all(reading.x_low == reading.y.low for reading in readings):
             readings = []  # a list of places
+        self._hold(name, piece, readings, panel, measure, sentence)
         if not readings and not places:
             readings = self._plateau(piece, name, panel, measure)
         if self.lists.own:
             self.lists.is_fresh, self.lists.groups, self.lists.own = True, self.lists.own, []
         for reading in readings:
             self._add(name, panel, measure, reading, sentence)
+
+    def _hold(
+        self, name: str, piece: str, readings: Sequence[PairedValue], panel: str, measure: str, sentence: Sentence
+    ) -> None:
+        """Remembers the one place of a part for those that follow without a verb, and gives it to those before that wait for
+        one: "A reaches 0.5, B 0.6 and C 0.7 at step 800"."""
+        places = {(reading.x_low, reading.x_high) for reading in readings}
+        items = items_in(piece, self.axes, self.lists, measure == "tokens")
+        values = [item for item in items if item.role in ("value", "length")]
+        if len(places) != 1 or len(values) != len(readings):
+            self.held = None
+            is_open = not readings and len(values) == len({item.role for item in values}) == len(items) > 0
+            goes_on = not self.waiting or is_plain(piece)
+            self.waiting = [*self.waiting, (name, panel, items)] if is_open and goes_on else []
+            return
+        self.held = Number(0, 0, *places.pop())
+        if is_plain(piece) and items[-1].role == "x" and not items[-1].word:
+            for other, own_panel, own in self.waiting:
+                for reading in self._at_lead(self.held, own, ()):
+                    self._add(other, own_panel, measure, reading, sentence)
+        self.waiting = []
 
     def _plateau(self, piece: str, name: str, panel: str, measure: str) -> list[PairedValue]:
         """Reads a plateau without a place of its own, between the points before and after it: "Reaches 0.8 by step 40.
