@@ -17,7 +17,7 @@ COUNTED = (
     r"|markers?)"
 )
 CHANGE_BEFORE = re.compile(
-    rf"\b(?:by|(?:gain|gap|lead|drop|fall|rise|increase|decrease|improvement|decline|advantage|difference|deficit|margin"
+    rf"\b(?:(?<!followed )(?<!succeeded )by|(?:gain|gap|lead|drop|fall|rise|increase|decrease|improvement|decline|advantage|difference|deficit|margin"
     rf"|distance|change|jump|climb|dip|growth|spread|edge|shortfall)s? (?:of|is|was)|within|no more than|less than|more than"
     rf"|fewer than|gains?|gained|loses?|lost|gives? (?:up|back)|adds?|added|wins?|won|costs?)\s(?:another\s)?(?:{HEDGES})?$",
     re.I,
@@ -126,6 +126,29 @@ def follows_value(text: str, at: int, items: Sequence[NumberItem], lists: PlaceL
     gap = text[end_of(last.number) : number.start]
     is_bound = re.fullmatch(rf"\s?(?:at|after|by|with|on|@)\s(?:the )?(?:{HEDGES})?|\s?[(@]\s?", gap, re.I)
     return bool(is_value and is_bound and number.digits == 0 and number.plus_minus is None and lists.known)
+
+
+NTH = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+NTH_PLACE = re.compile(
+    rf"\b(?:the|its|their) (?:very )?(?P<nth>{'|'.join(NTH)}|last|final) (?:\w+ )?(?:evaluation|eval|checkpoint|reading|mark|tick"
+    r"|measurement|snapshot|data point|marker|logged point)\b(?P<after>,? (?:\w+ )?after (?:the )?(?:start|initiali[sz]ation|origin"
+    r"|initial \w+|beginning|training (?:starts|began|begins)))?",
+    re.I,
+)
+
+
+def nth_places(text: str, axes: Axes, lists: "PlaceLists") -> list[NumberItem]:
+    """Returns places such as "the second evaluation", where the text lists its places and leaves no doubt which comes first."""
+    grid = max(lists.grids, key=len, default=[])
+    places = []
+    for match in NTH_PLACE.finditer(text) if grid else ():
+        word = match["nth"].lower()
+        later = [x for x in grid if x != axes.x.low] if match["after"] else grid
+        if word in ("last", "final"):
+            places.append((match, grid[-1]))
+        elif NTH.index(word) < len(later) and (match["after"] or axes.x.low not in grid):
+            places.append((match, later[NTH.index(word)]))
+    return [NumberItem("x", Number(match.start(), match.end(), x, x, unit_end=match.end())) for match, x in places]
 
 
 START_AND_REACH = re.compile(r"\bstart\w*\b[^;]{0,40}?\band (?P<end>reach\w*|(?:ris|climb|fall|drop)\w* to)(?= )", re.I)

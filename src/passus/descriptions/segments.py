@@ -105,8 +105,12 @@ LINKING_WORDS = frozenset(
 """Words that say no more of a value than whose and where it is."""
 
 
+APPOSITION = re.compile(r",(?! and\b)[^,;:.0-9]{1,60},")
+
+
 def is_plain(text: str, nouns: Sequence[str] = ()) -> bool:
     """Returns whether a text says no more of its values than whose, where and what they are: it has no verb of change."""
+    text = APPOSITION.sub(" ", text)
     text = LENGTH_WORD.sub(" ", MEASURE_WORD.sub(" ", text))
     words = re.findall(r"[a-z]{2,}", text.lower())
     known = {*X_NOUNS, *(f"{noun}s" for noun in X_NOUNS), *LINKING_WORDS, *nouns}
