@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from passus.descriptions.axes import Axes, is_place
-from passus.descriptions.numbers import HEDGES, Number, numbers_in
+from passus.descriptions.numbers import HEDGES, ORDINALS, Number, numbers_in
 
 COUNTED = (
     r"(?:models?|benchmarks?|charts?|panels?|series|lines?|curves?|entries|methods?|sizes?|tiers?|runs?|seeds?|items?|problems?"
@@ -173,6 +173,9 @@ def role(text: str, number: Number, axes: Axes) -> str:
     before = text[max(0, number.start - 60) : number.start]
     if re.search(r"\b(?:from|since)\s$", before) and re.match(r"\s(?:on\b(?! [A-Z])|onwards?\b)", text[number.end :]):
         return "x"
+    if text[number.start : number.end].lower() in ORDINALS:
+        is_when = re.search(r"\b(?:after|at|by|in|until)\s(?:the|its)\s$", before, re.I)
+        return "x" if is_when or (re.search(r"\bthe\s$", before) and is_place(axes, text, number)) else "other"
     if number.in_words and re.search(r"\b(?:same|these|those|all|the|following|next|last|first)\s$", before, re.I):
         return "other"
     stretch = STRETCH_BEFORE.search(before)

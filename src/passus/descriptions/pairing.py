@@ -424,6 +424,8 @@ def _links(text: str, groups: Sequence[_Group], axes: Axes, count: int = 1) -> l
                     and re.match(r"(?:at|by|before|when)\b", text[b.start :], re.I)
                     else 0
                 )
+            if b.items[0].word == "whole" and not re.search(r"[,;:.|]", gap):
+                strength = 2
             if ";" in gap or "|" in gap:
                 strength = 0
             links.append((strength, -len(gap), at, at + 1))

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from passus.descriptions.axes import read_axes
+from passus.descriptions.axes import is_place, read_axes
 from passus.descriptions.chart_data import ChartData, Point, Unit
 from passus.descriptions.labels import classify_label
 from passus.descriptions.layout import Passage, Sentence, read_layout, sentences_of
@@ -185,6 +185,11 @@ class _PointReader(NameStage):
         measure = unit.measure or ("tokens" if is_length or LENGTHS_ONLY.match(unit.text) else "accuracy")
         if unit.lead is not None and unit.lead.kind == "name" and series is None and self.names.find(unit.lead.text) is None:
             unit.text = sentence.text  # what seemed to be a lead names none of the series
+        elif unit.lead is None and sentence.text.endswith(unit.text):
+            cut = len(sentence.text) - len(unit.text)
+            numbers = [n for n in numbers_in(sentence.text, self.axes.style) if n.start < cut]
+            if any(is_place(self.axes, sentence.text, number) for number in numbers):
+                unit.text = sentence.text
         masked = self.finder.masked(unit.text)
         items = items_in(masked, self.axes, self.lists, measure == "tokens")
         segments = self._segments(unit, series, masked, items)
@@ -404,7 +409,7 @@ class _PointReader(NameStage):
         ]
         for point in points if small else []:
             y = point.reading.y
-            if point.measure == "accuracy" and not y.unit and y.low >= min(lengths) / 2 and y.low > 4 * max(small):
+            if point.measure == "accuracy" and y.unit not in ("%", "/") and y.low >= min(lengths) / 2 and y.low > 4 * max(small):
                 point.measure = "tokens"
 
     def _share_points(self) -> None:

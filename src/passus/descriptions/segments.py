@@ -77,7 +77,7 @@ def segments_of(
         if names and subject is not None and not clause and PRONOUN_FIRST.match(masked):
             names.insert(0, _Name(0, 0, (subject,)))
         names = _without_objects(masked, start, names, own)
-        parts = (_behind(masked, start, end, names, own) or _before(masked, end, names, own)) if names else []
+        parts = (_behind(masked, start, end, names, own) or _before(masked, start, end, names, own)) if names else []
         led = led_by(own, end)
         if not names and is_dealt_out(masked[start:end], own, len(order)):
             parts = [Segment(start, end, tuple(order), led)]
@@ -137,7 +137,7 @@ def named_order(segments: Sequence[Segment]) -> tuple[str, ...]:
 def segments_at(masked: str, starts: Sequence[tuple[int, str]], items: Sequence[NumberItem]) -> list[Segment]:
     """Returns the parts of a line that begin with known leads."""
     names = [_Name(start, start, (name,)) for start, name in starts]
-    return _before(masked, len(masked), names, items)
+    return _before(masked, names[0].start, len(masked), names, items)
 
 
 def _joined_names(masked: str, mentions: Sequence[Mention]) -> list[_Name]:
@@ -184,7 +184,7 @@ def led_by(items: Sequence[NumberItem], end: int) -> tuple[NumberItem, ...]:
     return tuple(places)
 
 
-def _before(masked: str, end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> list[Segment]:
+def _before(masked: str, start: int, end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> list[Segment]:
     """Returns the parts of a clause whose series stand before their values, but for one that stands behind its value and has
     none before the next: "A has 0.5 against 0.4 for B"."""
     places = led_by(items, names[0].start)
@@ -200,8 +200,13 @@ def _before(masked: str, end: int, names: Sequence[_Name], items: Sequence[Numbe
         )
         if is_behind and not later:
             starts[at] = between[-1].number.start
+    early = [item for item in items if start <= item.number.start < names[0].start and item.role in ("value", "length")]
+    is_led = bool(early) and re.fullmatch(r"%?,(?:\s\w+){0,2}\s\W*", masked[end_of(early[-1].number) : names[0].start])
+    if is_led:  # "from 4.1%, A climbs to 31.6% at step 20"
+        starts[0] = start
     ends = [*starts[1:], end]
-    return [Segment(a, b, name.series, places) for a, b, name in zip(starts, ends, names, strict=True)]
+    parts = [Segment(a, b, name.series, places) for a, b, name in zip(starts, ends, names, strict=True)]
+    return [replace(parts[0], places=()), *parts[1:]] if is_led else parts
 
 
 def _behind(
