@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from passus.descriptions.log_rows import read_log_rows
+
 SAME_WIDTH = str.maketrans(
     {
         "\u2212": "-", "\u2013": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " ", "\u202f": " ", "\u2009": " ", "\t": " ",
@@ -38,10 +40,6 @@ INFORMAL_BREAK = re.compile(r"(?<=[a-z0-9%)][.!?])\s+(?=\S)")
 BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][)\"'*])|(?<=[.!?]\*\*))\s+(?=[^\sa-z])")
 DATA_ROW = re.compile(r"[^:.|]{1,40}(?:\.\s?[\w.-]{1,20})?\s*[:|]\s*[(\[]?[-~]?[.\d]")
 """A line of its own: a name and its values."""
-PAIR_ROW = re.compile(
-    r"(?P<name>[^|:=]{1,40}?)\s*[|:]\s*(?P<pairs>[\d.]+[kKMB]?=[-\d.]+%?(?:[\s,;]+[\d.]+[kKMB]?=[-\d.]+%?){2,})$"
-)
-"""A name with places and values: "merlin | 0=0.205 250=0.294"."""
 RUN_IN = re.compile(r"(?P<name>[A-Z][\w@+-]*(?:[ .-][A-Z\d][\w@+-]*){0,3})\.\s+(?=[A-Z])")
 """A paragraph whose first words are its title: "BugFix. Every model starts from 18%."."""
 BELOW_HEAD = re.compile(
@@ -53,6 +51,7 @@ BELOW_HEAD = re.compile(
 """A list item that belongs to the item in bold before it, although both are of one level: a point, or "Trend:"."""
 KEY_VALUES = re.compile(r"(?:[\w@./-]+=\S+(?: (?:±|\+/?-) ?\S+)?(?:\s+|$)){2,}$")
 KEY = re.compile(r"([\w@./-]+)=")
+PANEL_HEADING = re.compile(r"(?:panel|plot|subplot|chart)\s\(?[a-h1-9]\)?\s*[:.-]?\s+(?!\W*\d)[^:;.]{2,60}$", re.I)
 LETTER_HEADING = re.compile(r"\((?:[a-h]|[ivx]{1,4})\)\s+\S.{0,60}$")
 MAX_SENTENCE = 2000
 """Characters of a sentence that are read. No person writes a longer one, and the numbers of one sentence are paired with each
@@ -152,6 +151,8 @@ class _Layout:
                 self._add(Passage(number, "", tuple(self.labels), "table", rows))
             elif KEY_VALUES.match(body):
                 self._key_values()
+            elif self._log_rows():
+                continue
             elif level := _heading(self.lines, self.at)[0]:
                 self._label(level, plain(_heading(self.lines, self.at)[1]))
             elif BULLET.match(body):
@@ -188,6 +189,14 @@ class _Layout:
             rows.append((self.at, cells))
         self._add(Passage(first + 1, "", tuple(self.labels), "table", rows))
 
+    def _log_rows(self) -> bool:
+        """Reads lines of a log or list that are rows of a table."""
+        tables, end = read_log_rows(self.lines, self.at)
+        for rows in tables:
+            self._add(Passage(rows[0][0], "", tuple(self.labels), "table", rows))
+        self.at = end
+        return bool(tables)
+
     def _label(self, level: int, title: str) -> None:
         number = self.at + 1
         self.labels = [label for label in self.labels if label.level < level]
@@ -212,8 +221,6 @@ class _Layout:
 
     def _paragraph(self, body: str) -> None:
         raw, number = self.lines[self.at], self.at + 1
-        if pairs := PAIR_ROW.match(body):
-            body = pairs["name"] + ": " + re.sub(r"[\s,;]+", "; ", pairs["pairs"])
         indent = len(raw) - len(raw.lstrip())
         bold = BOLD_LEAD.match(body)
         own = BOLD_LEVEL if body.startswith(("**", "__")) and not indent else PARAGRAPH_LEVEL + 2 * indent
@@ -243,6 +250,8 @@ def _heading(lines: Sequence[str], at: int) -> tuple[int, str]:
         return BOLD_LEVEL, bold[1].strip().removesuffix(":")
     if ruled := RULED_HEADING.match(body):
         return BOLD_LEVEL - 1, ruled[1]
+    if PANEL_HEADING.match(body) and not body.endswith("."):
+        return BOLD_LEVEL, body
     is_alone = at == 0 or not lines[at - 1].strip()
     if LETTER_HEADING.match(body) and is_alone and at + 1 < len(lines) and re.match(r"[-*+\u2022]\s", lines[at + 1].strip()):
         return BOLD_LEVEL, body

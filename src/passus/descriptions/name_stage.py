@@ -152,8 +152,12 @@ class NameStage(UnitStage):
             if passage.kind == "heading":
                 finder.read_heading(passage.text)
         self._add_benchmarks(finder)
-        accepted = [name for name in finder.series() if self._is_new(name)]
-        if self.names.series and not any(self._needs(unit) for unit in open_units):
+        accepted = [
+            name
+            for name in finder.series()
+            if self._is_new(name) or (finder.is_introduced(name) and self.names.find(name) is None)
+        ]
+        if len(self.names.series) > 1 and not any(self._needs(unit) for unit in open_units):
             accepted = []
         known = {name.lower() for name in [*accepted, *self.names.series, *self.names.aliases]}
         for row in finder.lists:

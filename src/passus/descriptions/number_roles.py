@@ -36,9 +36,7 @@ DATE_BEFORE = re.compile(
     r"[.,]?\s$",
     re.I,
 )
-DATE_AFTER = re.compile(
-    r"(?:st|nd|rd|th)?\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\b|:[0-9]{2}\b", re.I
-)
+DATE_AFTER = re.compile(r"(?:st|nd|rd|th)?\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\b|:[0-9]{2}\b", re.I)
 DIFFERENCE_BEFORE = re.compile(
     r"\b(?:differences?|gaps?|distances?|margins?|spreads?|advantages?|deficits?|discrepanc(?:y|ies)|leads?(?= (?:over|of|on|is"
     r"|was|grows|shrinks|widens|narrows|increases|decreases|over))|separation|handicap)\b(?!(?:[^;.]|\.\d)*(?:, (?:and|but|so|with)\b"

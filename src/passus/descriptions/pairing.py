@@ -469,9 +469,7 @@ FOLLOWING = re.compile(
 """Words for the places behind the last one: "at the next three marks", "at the evaluations that follow"."""
 
 
-def _following(
-    text: str, group: _Group, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists
-) -> list[Number] | None:
+def _following(text: str, group: _Group, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists) -> list[Number] | None:
     """Returns the places that come next on a list of places, where the words behind or before the values say so."""
     around = text[max(0, group.start - 60) : group.start], re.split(r"[;:]|\.\s", text[group.end : group.end + 90])[0]
     says = FOLLOWING.search(around[1]) or FOLLOWING.search(around[0])

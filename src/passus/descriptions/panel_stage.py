@@ -26,7 +26,8 @@ NAME_AND_LETTER = re.compile(
 )
 LETTERED = re.compile(r"^\W*\(?([a-h])\)[.:]?\s+([A-Z].{1,60}?)[.:]?\W*$")
 LETTERED_LEAD = re.compile(
-    r"^\W*(?:(?:[Pp]anel|[Ss]ubplot|[Ff]ig(?:ure|\.)?\s?\d*)\s?)?\(([a-h])\)\W*\s?([A-Za-z][^:;]{1,60}?)(?:\s?\([^()]{1,40}\))?(?::\s|\.(?:\s|$)|$)"
+    r"^\W*(?:(?i:panel|subplot|fig(?:ure|\.)?\s?\d*)\s?\(?(?P<plain>[a-hA-H])\)?|\((?P<letter>[a-h])\))[\s:.,*-]+"
+    r"(?P<title>[A-Za-z][^:;]{1,60}?)(?:\s?\([^()]{1,40}\))?(?::\s|\.(?:\s|$)|$)"
 )
 LETTERED_NAME = re.compile(
     r"\(([a-h])\)\s+([A-Z][\w+.-]*(?:[ -](?:[A-Z0-9][\w+.-]*))*)(?:\s(?:on|in|at|to) the (left|right|top|bottom|middle))?"
@@ -100,11 +101,12 @@ class PanelStage(PlaceStage):
         texts = [plain(sentence.text) for sentence in self.data.sentences]
         texts += [f"({p.letter}) {plain(p.text)}" for p in self.data.passages if p.letter]
         found = [match for text in texts if (match := LETTERED_LEAD.match(text))]
-        found = [match for match in found if not re.search(rf"(?<![\w-])\d|\b{VERB}\b", match[2])]
-        if len({match[1] for match in found}) > 1:
+        found = [match for match in found if not re.search(rf"(?<![\w-])\d|\b{VERB}\b", match["title"])]
+        if len({(match["plain"] or match["letter"]).lower() for match in found}) > 1:
             for match in found:
-                title = title_in(match[2]) if re.search(r"[a-z]", match[2].split()[0][:1]) or " on " in match[2] else match[2]
-                self._letter(match[1], title or match[2])
+                words = match["title"]
+                title = title_in(words) if words[0].islower() or " on " in words else words
+                self._letter(match["plain"] or match["letter"], title or words)
 
     def _letter(self, letter: str, name: str) -> None:
         name = plain(name).strip(" .:\"'")

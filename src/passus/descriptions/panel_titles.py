@@ -1,6 +1,7 @@
 """What the panels of a figure are called: "the left chart reports accuracy on ARC-Hard", "Figure 3: accuracy on LogiGrid"."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from passus.descriptions.vocabulary import LENGTH_WORD, MEASURE_WORD
@@ -18,6 +19,7 @@ ON_BENCHMARK = re.compile(
     r"\b(?:on|for) (?:the |our )?(?P<name>\"[^\"]{2,40}\"|[A-Z][\w.+-]*\w(?:[ -][A-Z\d][\w.+-]*)*(?: 20\d\d)?)"
 )
 TITLED = re.compile(r"\W{0,3}(?:shows|is|:|titled|labell?ed|called)?\s*\"?(?P<name>[A-Z][\w+-]*[A-Z\d-][\w+-]*)\"?(?=\W|$)")
+BRACKETED = re.compile(r"\s?\((?P<name>[A-Z][^()]{1,30})\)")
 ADJECTIVE = r"(?:(?:mean|average|validation|training|test|held-out|response|completion|KL|policy|token)[ -])?"
 
 
@@ -30,17 +32,22 @@ def key_of(match: re.Match[str]) -> str:
 
 
 def panel_titles(texts: Sequence[str]) -> dict[str, str]:
-    """Returns what references to panels stand for. Where two have the same title, they are called by their place."""
+    """Returns what references to panels stand for. Where they have no titles, or the same, they are called by their place."""
     titles: dict[str, str] = {}
+    counts: Counter[str] = Counter()
     for text in texts:
         for key, clause, is_before in _clauses(text):
+            counts[key] += 1
             if key not in titles and (name := title_in(clause, is_before)):
                 titles[key] = name
-    keys = list(titles)
-    kinds = {"number" if key.startswith("figure") else "side" for key in keys}
-    if len(keys) < 2 or len(kinds) > 1:
-        return {}
-    return titles if len({name.lower() for name in titles.values()}) == len(titles) else {key: key for key in keys}
+    for is_number in (False, True):
+        own = {key: name for key, name in titles.items() if key.startswith("figure") is is_number}
+        if len(own) > 1 and len({name.lower() for name in own.values()}) == len(own):
+            return own
+        often = [key for key, count in counts.items() if count > 1 and key.startswith("figure") is is_number]
+        if len(often) > 1:
+            return {key: key for key in often}
+    return {}
 
 
 def _clauses(text: str) -> Iterator[tuple[str, str, bool]]:
@@ -59,7 +66,9 @@ def title_in(text: str, is_last: bool = False) -> str:
     found = list(ON_BENCHMARK.finditer(before_value))
     if found:
         return found[-1 if is_last else 0]["name"].strip('".')
-    if not is_last and (titled := TITLED.match(before_value)):
+    if not is_last and (titled := TITLED.match(before_value) or BRACKETED.match(before_value)):
         return titled["name"]
-    measures = list(re.finditer(rf"{ADJECTIVE}(?:{LENGTH_WORD.pattern}|{MEASURE_WORD.pattern})", before_value, re.I))
+    measures = list(
+        re.finditer(rf"{ADJECTIVE}(?:KL divergence|{LENGTH_WORD.pattern}|{MEASURE_WORD.pattern})", before_value, re.I)
+    )
     return measures[-1 if is_last else 0][0].lower() if measures else ""

@@ -57,7 +57,7 @@ class PlaceStage(TextStage):
         xs = [value for table in self.tables.values() for value in table.xs]
         starts = any(START_VALUE.search(sentence.text) for sentence in self.data.sentences)
         if x.low is None and (0.0 in known or xs or (known and starts)):
-            x.low = min(xs) if xs else 0.0
+            x.low = min(xs) if xs and 0.0 not in known else 0.0
         if x.high is None and len(known) + len(xs) > 2:
             x.high = max([*known, *xs])
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from passus.descriptions.axes import is_place, read_axes
 from passus.descriptions.chart_data import ChartData, Point, Unit
-from passus.descriptions.labels import classify_label
+from passus.descriptions.labels import LabelName, classify_label
 from passus.descriptions.layout import Passage, Sentence, read_layout, sentences_of
 from passus.descriptions.mentions import Mention
 from passus.descriptions.name_stage import NameStage
@@ -22,8 +22,17 @@ from passus.descriptions.names import (
 from passus.descriptions.numbers import Number, number_format, numbers_in
 from passus.descriptions.number_roles import NumberItem
 from passus.descriptions.pairing import PairedValue, PlaceLists, items_in, joint_readings, readings_in
-from passus.descriptions.segments import Segment, clause_spans, is_dealt_out, is_plain, led_by, named_order, segments_at, segments_of
-from passus.descriptions.vocabulary import LENGTH_WORD
+from passus.descriptions.segments import (
+    Segment,
+    clause_spans,
+    is_dealt_out,
+    is_plain,
+    led_by,
+    named_order,
+    segments_at,
+    segments_of,
+)
+from passus.descriptions.vocabulary import LENGTH_WORD, MEASURE_WORD
 
 PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve))\b", re.I)
 PLATEAU = re.compile(
@@ -54,7 +63,10 @@ NOT_SHARED = re.compile(
     r"|readings?|places?|points?|hours?|iterations?|rounds?|marks?|panels?|benchmarks?|tasks?|axes|order))\b",
     re.I,
 )
-LENGTHS_ONLY = re.compile(r"(?:(?:the|their|mean|average|median|response|answer|output)\s)*(?:lengths?|tokens?)\b(?=\W*(?:is|was|are|were|of|at|for|in|[~0-9]))", re.I)
+LENGTHS_ONLY = re.compile(
+    r"(?:(?:the|their|mean|average|median|response|answer|output)\s)*(?:lengths?|tokens?)\b(?=\W*(?:is|was|are|were|of|at|for|in|[~0-9]))",
+    re.I,
+)
 DIFFERS = re.compile(r"\b(?:than|(?:above|below|under) (?:that|the one|it|its)|twice|half|times)\b")
 NUMBERED_CHART = re.compile(r"\bfig(?:ure|\.) (\d+\.\d+) (?:gives|shows|plots|reports|depicts|turns|is|the)\b", re.I)
 NO_SHARE = re.compile(r"\b(?:loss(?:es)?|perplexit\w+|entrop\w+|nats|KL|rewards?|gradient norm|elo)\b", re.I)
@@ -143,42 +155,48 @@ class _PointReader(NameStage):
 
     def _table_points(self, passage: Passage) -> None:
         table = self.tables[id(passage)]
+        label = self._table_label(passage)
+        is_length = label is not None and label.kind != "name" and self._is_one_of_two_measures(label.text)
         panel = self._table_panel(passage)
         for point in table.points:
             series, own = (
                 (point.series, panel) if not table.rows_are_panels else (self._title(), self.names.add_panel(point.series))
             )
+            measure = "tokens" if point.is_length or is_length else "accuracy"
             reading = PairedValue(point.x.low, point.x.high, point.y)
-            self.data.points.append(
-                Point(
-                    self.names.find(series) or series,
-                    own,
-                    "tokens" if point.is_length else "accuracy",
-                    reading,
-                    -passage.line,
-                    point.line,
-                )
-            )
+            self.data.points.append(Point(self.names.find(series) or series, own, measure, reading, -passage.line, point.line))
         if table.points:
             self.lists.groups = [table.xs]
 
+    def _table_label(self, passage: Passage) -> LabelName | None:
+        """Returns what a table stands under: a benchmark or a measure."""
+        named = (classify_label(label.text, self.axes) for label in reversed(passage.labels))
+        return next((name for name in named if name.kind in ("name", "panel", "measure")), None)
+
     def _table_panel(self, passage: Passage) -> str:
+        """Returns the panel of a table, where the tables of a text stand under several labels. Lengths are no panel."""
         tables = [p for p in self.data.passages if p.kind == "table" and self.tables[id(p)].points]
-        if len(tables) < 2:
+        labels = {label.text for p in tables if (label := self._table_label(p)) is not None}
+        own = self._table_label(passage)
+        if own is None or len(labels) < 2 or any(self._is_one_of_two_measures(text) for text in labels):
             return ""
-        for label in reversed(passage.labels):
-            named = classify_label(label.text, self.axes)
-            if named.kind in ("name", "panel", "measure"):
-                return self.names.add_panel(named.text)
-        return ""
+        return self.names.add_panel(own.text)
+
+    def _is_one_of_two_measures(self, text: str) -> bool:
+        """Returns whether a label of a table is a length, and the other one of the text is another measure."""
+        tables = [p for p in self.data.passages if p.kind == "table" and self.tables[id(p)].points]
+        labels = {label.text for p in tables if (label := self._table_label(p)) is not None}
+        are_measures = all(LENGTH_WORD.search(label) or MEASURE_WORD.search(label) for label in labels)
+        return len(labels) == 2 and are_measures and bool(LENGTH_WORD.search(text))
 
     def _sentence_points(self, sentence: Sentence) -> None:
         unit = self.data.units.get(sentence.number)
-        if unit is None or sentence.number in self.stated:
-            return
         named = self.names.panel_in(sentence.text)
-        if named:
+        is_used = unit is not None and sentence.number not in self.stated
+        if named and (is_used or sum(name.lower() in sentence.text.lower() for name in self.names.panels) == 1):
             self.panel = named
+        if unit is None or not is_used:
+            return
         self.data.panel_of[sentence.number] = self.panel
         series = self.series_of.get(sentence.number)
         is_length = LENGTH_WORD.match(unit.text) and self.axes.second.low is not None
@@ -263,9 +281,7 @@ class _PointReader(NameStage):
         found = [name for name in self.names.panels if name.lower() in text.lower()]
         return self.names.panel_in(text[:place]) if len(found) > 1 else None
 
-    def _segments(
-        self, unit: Unit, series: str | None, masked: str, items: Sequence[NumberItem]
-    ) -> list[Segment] | None:
+    def _segments(self, unit: Unit, series: str | None, masked: str, items: Sequence[NumberItem]) -> list[Segment] | None:
         """Returns the parts of a sentence with their series; None where its values are those of all series."""
         mentions = self.finder.find(unit.text)
         end = len(masked)

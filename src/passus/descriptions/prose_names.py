@@ -32,6 +32,10 @@ PARTS = (
     re.compile(r"(?<![\w-])[\w.+/-]*[A-Z0-9][\w.+/-]* w/o [\w-]+|\bw/o [\w-]+"),
 )
 """Names of several parts: GRPO + Entropy, Dr. GRPO, DAPO w/o KL."""
+LETTERED_HEAD = re.compile(
+    r"\b(?!Panel|Figure|Fig|Table|Section|Phase|Stage|Reviewer|Chart|Plot|Part|Appendix|Group|And|The)(?P<head>[A-Z][a-z]+) (?P<letter>[A-H])\b"
+)
+CAPITAL_INSIDE = re.compile(r"(?<=[\w,;)%] )([A-Z][a-z]+)\b")
 VARIANT = re.compile(r" (?:\+|w/o) ")
 LETTER_NAME = re.compile(
     r"\b(?:mixture|model|variant|run|arm|recipe|config(?:uration)?|setting|method|option|system|policy|group|schedule|setup|stage"
@@ -67,6 +71,8 @@ NOT_PART = re.compile(
 )
 PLURAL_NOUN = re.compile(r"(?:curves|scores|results|numbers|accuracies|accuracy|benchmark|dataset|panel|plot|chart|score)")
 MAX_WORDS = 4
+MIN_DATA = 3
+"""Numbers behind a name, before the next one, that make it an owner of data."""
 BOUNDARY = frozenset([",", ";", ":", "(", "\u2014", "[", '"', "|", ".", "-"])
 CONJUNCTIONS = frozenset(
     ["and", "but", "while", "whereas", "as", "when", "because", "so", "then", "although", "though", "yet", "or", "than", "that",
@@ -166,8 +172,12 @@ def _kind(word: str, at_start: bool) -> str:
         return "size"
     if NUMBER_TOKEN.fullmatch(word) or NUMERIC_WORD.fullmatch(word):
         return "number"
-    if re.fullmatch(LINE_NOUN, low):
+    if re.fullmatch(LINE_NOUN, low) and (at_start or not word[0].isupper()):
         return "noun"
+    if "'" in word or "\u2019" in word:  # They're, we'll
+        return "word"
+    if word[0].isupper() and not at_start and re.fullmatch(LINE_NOUN, low):
+        return "name"
     if low in COMMON or low.rstrip("s") in X_NOUNS or MEASURE_WORD.fullmatch(word) or LENGTH_WORD.fullmatch(word):
         return "word"
     if COLOUR.fullmatch(word) or MONTHS_AND_DAYS.fullmatch(word) or re.fullmatch(r"\w+ly", low):
@@ -206,12 +216,18 @@ class NameFinder:
         self.everything = everything = "\n".join(texts)
         self.qualified = qualified_names(everything)
         self.letters = frozenset(LETTER_NAME.findall(everything))
+        self.inside = frozenset(CAPITAL_INSIDE.findall(everything))
+        """Capitalised words within sentences: the first word of a sentence is a name if it is one of them."""
         self.contrasts = _contrasts(everything)
         called = [match["name"] or match["quoted"] for match in CALLED.finditer(everything)]
         listed = [name for text in texts for row in counted_lists(text) for name in row]
         self.marked = frozenset(name.lower() for name in [*marked, *called] if name.lower() not in COMMON)
         self.spaced = [name for name in {*marked, *listed, *called} if " " in name]
         self.single = self.marked | {name.lower() for name in listed if " " not in name}
+        heads: dict[str, set[str]] = defaultdict(set)
+        for match in LETTERED_HEAD.finditer(everything):
+            heads[match["head"]].add(match["letter"])
+        self.heads = [head for head, letters in heads.items() if len(letters) > 1]
         self.pairs = Counter(pair.lower() for pair in PAIR.findall(everything))
 
     def read(self, text: str, sentence: int) -> None:
@@ -220,6 +236,8 @@ class NameFinder:
         spans = [self._trimmed(tokens, first, end) for first, end in phrases(tokens) if not _is_bare_size(tokens, first, end)]
         names = [text[tokens[first].start : tokens[end - 1].end] for first, end in spans]
         for (first, end), name in zip(spans, names, strict=True):
+            if JOINT in joined[tokens[first].start : tokens[end - 1].end]:
+                self._entry(name, sentence, tokens[first].start)
             for slot in _slots(tokens, first, end):
                 self._entry(name, sentence, tokens[first].start).slots[slot] += 1
         for match in LINE_CALLED.finditer(joined):
@@ -257,6 +275,11 @@ class NameFinder:
     def _is_contrast(self, name: str) -> bool:
         return bool(self.contrasts and self.contrasts.fullmatch(name))
 
+    def is_introduced(self, name: str) -> bool:
+        """Returns whether the text sets a name in bold or as code, or lists it by number."""
+        entry = self.evidence.get(name.lower())
+        return entry is not None and (entry.is_marked or entry.is_listed)
+
     def first(self, name: str) -> tuple[int, int]:
         entry = self.evidence.get(name.lower())
         return entry.first if entry else (10**6, 0)
@@ -270,6 +293,8 @@ class NameFinder:
         """Fills the gaps within names of several parts, so that each is one word: "Orion-8B (no KL)", "GRPO + Entropy"."""
         for name in [*self.qualified, *self.spaced]:
             text = text.replace(name, re.sub(r"[\s()]", JOINT, name))
+        for head in self.heads:
+            text = re.sub(rf"\b{re.escape(head)} ([A-H])\b", rf"{head}{JOINT}\1", text)
         for pattern in [*PARTS, *([self.contrasts] if self.contrasts else [])]:
             text = pattern.sub(lambda match: re.sub(r"\s", JOINT, match[0]), text)
         return text
@@ -282,15 +307,20 @@ class NameFinder:
 
     def series(self) -> list[str]:
         """Returns the names of series, in the order in which they appear."""
-        sure = [entry for entry in self.evidence.values() if _is_series(entry)]
+        sure = [entry for entry in self.evidence.values() if _is_series(entry) and self._is_no_opening(entry)]
         if sum(bool(re.search(r"[A-Z0-9]", entry.name)) for entry in sure) > 1:
-            sure = [entry for entry in sure if entry.is_marked or entry.is_listed or _is_proper(entry.name)]
+            sure = [e for e in sure if e.is_marked or e.is_listed or _is_proper(e.name) or e.slots["noun"] > 1]
         shapes = {_shape(entry.name) for entry in sure} - {""}
         bases = {entry.name.lower() for entry in sure}
         variants = [e for e in self.evidence.values() if VARIANT.search(e.name) and e.name.lower().split(" ")[0] in bases]
         sure += [entry for entry in variants if entry not in sure]
         found = [e for e in self.evidence.values() if e in sure or (_shape(e.name) in shapes and e.as_series)]
         return [self._whole(entry.name) for entry in sorted(found, key=lambda entry: entry.first)]
+
+    def _is_no_opening(self, entry: Evidence) -> bool:
+        """Returns whether a name is more than the first word of a sentence: "Thereafter"."""
+        is_plain = re.fullmatch(r"[A-Z][a-z]+", entry.name) and not (entry.is_marked or entry.is_listed)
+        return not is_plain or entry.name in self.inside or len(re.findall(rf"\b{entry.name}\b", self.everything)) > 1
 
     def _whole(self, name: str) -> str:
         """Adds the word that nearly always stands beside a name: BoN distillation, full FT, SFT only."""
@@ -443,12 +473,14 @@ def _is_series(entry: Evidence) -> bool:
         return total >= 1
     if slots["place"] >= total:
         return False
-    owns = slots["direct"] + slots["clause"]
+    owns = slots["direct"] + slots["clause"] + slots["data"]
     if " " in entry.name and re.search(r"w/o|\+|=", entry.name) and owns:
         return True
     if _is_proper(entry.name) or entry.is_marked:
-        return (owns >= 1 and total >= 2) or (slots["subject"] + slots["noun"] >= 3 and total >= 4)
-    kinds = sum(slots[kind] > 0 for kind in ("direct", "clause", "noun", "subject", "compare"))
+        return (owns >= 1 and total >= 2) or slots["data"] > 0 or (slots["subject"] + slots["noun"] >= 3 and total >= 4)
+    kinds = sum(slots[kind] > 0 for kind in ("direct", "clause", "data", "noun", "subject", "compare"))
+    if slots["data"] and total >= 2:
+        return True
     least = 3 if "-" in entry.name else 4
     return owns >= 1 and total >= least and kinds >= 2 and slots["noun"] >= 1
 
@@ -475,12 +507,13 @@ def _slots(tokens: Sequence[Token], first: int, end: int) -> Iterator[str]:
             yield "place"
         return
     follows = left in OWNER_BEFORE and (before == 0 or tokens[before - 1].text.lower() in BOUNDARY | CONJUNCTIONS)
-    is_introduced = right is not None and left in ("for", "with") and follows and _has_number(tokens, after)
+    is_introduced = right is not None and left in ("for", "with") and follows and _numbers_behind(tokens, after)
     is_behind = left in OWNER_BEFORE and number_before and left != "with"
     if is_introduced or is_behind or (right is not None and _is_direct(tokens, after)):
         yield "direct"
     elif right is not None and right.kind == "word" and at_boundary:
-        yield "clause" if _has_number(tokens, after) else "subject"
+        count = _numbers_behind(tokens, after)
+        yield "data" if count >= MIN_DATA else "clause" if count else "subject"
     if is_noun or (before >= 1 and left in NAMED_BY and tokens[before - 1].kind == "noun"):
         yield "noun"
     if left in COMPARES:
@@ -516,13 +549,13 @@ def _is_direct(tokens: Sequence[Token], at: int) -> bool:
     )
 
 
-def _has_number(tokens: Sequence[Token], at: int) -> bool:
-    """Returns whether a number stands between a name and the next one of the sentence."""
+def _numbers_behind(tokens: Sequence[Token], at: int) -> int:
+    """Returns how many numbers stand between a name and the next one of the sentence."""
     if tokens[at].text.lower() in CONJUNCTIONS | {"on", "in", "of"}:
-        return False
-    for token in tokens[at + 1 : at + 26]:
-        if token.kind == "number":
-            return True
+        return 0
+    count = 0
+    for token in tokens[at + 1 : at + 40]:
         if token.text == ";" or token.kind in ("name", "size"):
-            return False
-    return False
+            break
+        count += token.kind == "number"
+    return count

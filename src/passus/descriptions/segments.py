@@ -209,9 +209,7 @@ def _before(masked: str, start: int, end: int, names: Sequence[_Name], items: Se
     return [replace(parts[0], places=()), *parts[1:]] if is_led else parts
 
 
-def _behind(
-    masked: str, start: int, end: int, names: Sequence[_Name], items: Sequence[NumberItem]
-) -> list[Segment]:
+def _behind(masked: str, start: int, end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> list[Segment]:
     """Returns the parts of a clause whose series stand behind their values: "0.5 for A, 0.6 (B)"; none where they do not."""
     values = [item for item in items if item.role in ("value", "length")]
     if not values or values[0].number.start > names[0].start:
