@@ -22,8 +22,11 @@ START_VALUE = re.compile(
     re.I,
 )
 """A value before the first step."""
-EVERY_SO_MANY = re.compile(r"\b(?:every|each|per|at intervals of|in steps of|spaced)\s+(?P<n>[0-9][\d.,]*[kMB]?|two|three|four"
-    r"|five|six|eight|ten|twelve|twenty|fifty)(?! of\b)", re.I)
+EVERY_SO_MANY = re.compile(
+    r"\b(?:every|each|per|at intervals of|in steps of|spaced)\s+(?P<n>[0-9][\d.,]*[kMB]?|two|three|four"
+    r"|five|six|eight|ten|twelve|twenty|fifty)(?! of\b)",
+    re.I,
+)
 
 
 class PlaceStage(TextStage):
