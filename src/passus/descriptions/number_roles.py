@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from passus.descriptions.axes import Axes, is_place
-from passus.descriptions.numbers import HEDGES, Number, numbers_in
+from passus.descriptions.numbers import HEDGES, ORDINALS, Number, numbers_in
 
 COUNTED = (
     r"(?:models?|benchmarks?|charts?|panels?|series|lines?|curves?|entries|methods?|sizes?|tiers?|runs?|seeds?|items?|problems?"
@@ -17,7 +17,7 @@ COUNTED = (
     r"|markers?)"
 )
 CHANGE_BEFORE = re.compile(
-    rf"\b(?:by|(?:gain|gap|lead|drop|fall|rise|increase|decrease|improvement|decline|advantage|difference|deficit|margin"
+    rf"\b(?:(?<!followed )(?<!succeeded )by|(?:gain|gap|lead|drop|fall|rise|increase|decrease|improvement|decline|advantage|difference|deficit|margin"
     rf"|distance|change|jump|climb|dip|growth|spread|edge|shortfall)s? (?:of|is|was)|within|no more than|less than|more than"
     rf"|fewer than|gains?|gained|loses?|lost|gives? (?:up|back)|adds?|added|wins?|won|costs?)\s(?:another\s)?(?:{HEDGES})?$",
     re.I,
@@ -126,6 +126,29 @@ def follows_value(text: str, at: int, items: Sequence[NumberItem], lists: PlaceL
     return bool(is_value and is_bound and number.digits == 0 and number.plus_minus is None and lists.known)
 
 
+NTH = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+NTH_PLACE = re.compile(
+    rf"\b(?:the|its|their) (?:very )?(?P<nth>{'|'.join(NTH)}|last|final) (?:\w+ )?(?:evaluation|eval|checkpoint|reading|mark|tick"
+    r"|measurement|snapshot|data point|marker|logged point)\b(?P<after>,? (?:\w+ )?after (?:the )?(?:start|initiali[sz]ation|origin"
+    r"|initial \w+|beginning|training (?:starts|began|begins)))?",
+    re.I,
+)
+
+
+def nth_places(text: str, axes: Axes, lists: "PlaceLists") -> list[NumberItem]:
+    """Returns places such as "the second evaluation", where the text lists its places and leaves no doubt which comes first."""
+    grid = max(lists.grids, key=len, default=[])
+    places = []
+    for match in NTH_PLACE.finditer(text) if grid else ():
+        word = match["nth"].lower()
+        later = [x for x in grid if x != axes.x.low] if match["after"] else grid
+        if word in ("last", "final"):
+            places.append((match, grid[-1]))
+        elif NTH.index(word) < len(later) and (match["after"] or axes.x.low not in grid):
+            places.append((match, later[NTH.index(word)]))
+    return [NumberItem("x", Number(match.start(), match.end(), x, x, unit_end=match.end())) for match, x in places]
+
+
 START_AND_REACH = re.compile(r"\bstart\w*\b[^;]{0,40}?\band (?P<end>reach\w*|(?:ris|climb|fall|drop)\w* to)(?= )", re.I)
 """A start and an end without places: "starting around 0.75 and reaching 0.88"."""
 
@@ -148,6 +171,9 @@ def role(text: str, number: Number, axes: Axes) -> str:
     before = text[max(0, number.start - 60) : number.start]
     if re.search(r"\b(?:from|since)\s$", before) and re.match(r"\s(?:on\b(?! [A-Z])|onwards?\b)", text[number.end :]):
         return "x"
+    if text[number.start : number.end].lower() in ORDINALS:
+        is_when = re.search(r"\b(?:after|at|by|in|until)\s(?:the|its)\s$", before, re.I)
+        return "x" if is_when or (re.search(r"\bthe\s$", before) and is_place(axes, text, number)) else "other"
     if number.in_words and re.search(r"\b(?:same|these|those|all|the|following|next|last|first)\s$", before, re.I):
         return "other"
     stretch = STRETCH_BEFORE.search(before)
@@ -160,7 +186,7 @@ def role(text: str, number: Number, axes: Axes) -> str:
         return "other"
     if re.match(
         r"\s(?:\w+ )?(?:ahead|behind|apart|higher|lower|more than|less than|better|worse|clear of|above|below|beneath|under"
-        r"|short of|off the|away from|in front)\b",
+        r"|short of|off the|away from|in front|more|fewer|less|longer|shorter|extra|greater|faster|slower|worth of)\b",
         text[end_of(number) :],
         re.I,
     ):

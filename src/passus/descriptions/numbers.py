@@ -126,7 +126,8 @@ PLACE_BEFORE = re.compile(rf"\b(?:{'|'.join(X_NOUNS)})s?\s$", re.I)
 MIN_SPACED = 2
 """Numbers such as 1 200 from which on a text writes all thousands so."""
 _JOINT = re.compile(
-    r"(?:%|percent|points|pp|h|k)?\s?(-|\u2014|\bto\b|\bthrough\b|\band\b|\bor\b)\s?(?:~|about |around |approximately )?$", re.I
+    r"\s?(?:%|percent|per cent|points|pp|h|k)?\s?(-|\u2014|\bto\b|\bthrough\b|\band\b|\bor\b)\s?(?:~|about |around |approximately )?$",
+    re.I,
 )
 
 

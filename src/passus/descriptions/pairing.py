@@ -21,6 +21,7 @@ from passus.descriptions.number_roles import (
     follows_value,
     lengths_go_on,
     listed_pairs,
+    nth_places,
     role,
     spread_roles,
     word_places,
@@ -113,7 +114,9 @@ def items_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = False) 
     text = SINGLE.sub(lambda match: "one".ljust(len(match[0])), text)
     numbers = [part for number in numbers_in(text, axes.style) for part in _ends_of_change(text, number, axes)]
     items = [NumberItem(role(text, number, axes), number) for number in numbers]
-    items = sorted([*items, *word_places(text, axes)], key=lambda item: item.number.start)
+    by_order = nth_places(text, axes, lists)
+    items = [item for item in items if not any(p.number.start <= item.number.start < p.number.end for p in by_order)]
+    items = sorted([*items, *word_places(text, axes), *by_order], key=lambda item: item.number.start)
     for at in range(1, len(items)):
         if items[at].role == "?" and follows_value(text, at, items, lists):
             items[at] = NumberItem("x", items[at].number)
@@ -144,7 +147,7 @@ def _ends_of_change(text: str, number: Number, axes: Axes) -> list[Number]:
 
 WHOLE = (
     r"\b(?:(?:the|its|their) (?:whole|entire|full|complete) (?:time|run|chart|range|training|period|figure|plot|axis|course|x-axis"
-    r"|budget|span|width|length of training)|throughout(?: (?:the )?(?:training|run|chart|whole \w+|entire \w+))?|all along"
+    r"|budget|span|width|length of training)|from (?:the )?(?:very )?first (?:{0} )?to (?:the )?(?:very )?last|throughout(?: (?:the )?(?:training|run|chart|whole \w+|entire \w+))?|all along"
     r"|at all times|(?:at|across|for|over|in) (?:all|every|each) (?:the )?{0}|from (?:the )?(?:start|beginning|first) to (?:the )?"
     r"(?:end|finish|last)|from beginning to end|for the duration of (?:the )?\w+|from left to right|all the way across)\b"
 )
@@ -421,6 +424,8 @@ def _links(text: str, groups: Sequence[_Group], axes: Axes, count: int = 1) -> l
                     and re.match(r"(?:at|by|before|when)\b", text[b.start :], re.I)
                     else 0
                 )
+            if b.items[0].word == "whole" and not re.search(r"[,;:.|]", gap):
+                strength = 2
             if ";" in gap or "|" in gap:
                 strength = 0
             links.append((strength, -len(gap), at, at + 1))
@@ -456,7 +461,7 @@ def _is_window(text: str, group: _Group) -> bool:
 
 
 FOLLOWING = re.compile(
-    r"\b(?:at|after|over|in|on|for) (?:the |its |their )?(?:(?P<rest>remaining|rest|last|final|other)|next|following|subsequent|later"
+    r"\b(?:at|after|over|in|on|for|the|its|their) (?:the |its |their )?(?:(?P<rest>remaining|rest|other|(?:last|final) (?:two|three|four|five|six|[0-9]+))|next|following|subsequent|later"
     r"|succeeding|ensuing)\b|\b(?:that|which) follow(?:s|ed)?\b|\b(?:after that|after this|from there|thereafter|afterwards"
     r"|subsequently|successively|in turn)\b",
     re.I,
@@ -468,12 +473,13 @@ def _following(text: str, group: _Group, readings: Sequence[PairedValue], axes: 
     """Returns the places that come next on a list of places, where the words behind or before the values say so."""
     around = text[max(0, group.start - 60) : group.start], re.split(r"[;:]|\.\s", text[group.end : group.end + 90])[0]
     says = FOLLOWING.search(around[1]) or FOLLOWING.search(around[0])
-    if not says or not readings:
+    last = readings[-1].x_high if readings else axes.x.low
+    if not says or last is None or (not readings and len(group.items) < 2):
         return None
-    last, count = readings[-1].x_high, len(group.items)
+    count = len(group.items)
     for grid in [*lists.grids, *_counted(axes), sorted(lists.known)]:
         later = [x for x in grid if x > last]
-        if last in grid and (len(later) == count or (len(later) > count and not says["rest"])):
+        if last in grid and (len(later) == count or (len(later) > count and readings and not says["rest"])):
             return [_place(x) for x in later[:count]]
     return None
 

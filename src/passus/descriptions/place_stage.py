@@ -11,7 +11,7 @@ from passus.descriptions.text_stage import TextStage
 
 EVALUATED_AT = re.compile(
     r"\b(?:evals?|evaluations?|evaluated|measured|checkpoints?|snapshots?|logged|ticks?|labels? read|markers?|read off"
-    r"|columns?)\s*(?:at|after|@|are|:)?\s*(?:\w+\s+)?"
+    r"|columns?)\s*(?:at|after|@|are|:)?\s*(?:(?!(?:give|gave|yield|show|read|return|score|result|reach)s?\b)\w+\s+)?"
     r"((?:~?[0-9][\d.,]*[kMB]?(?:\s*(?:/|,|;|and|->|\u2192)\s*)?){3,})",
     re.I,
 )
@@ -22,7 +22,11 @@ START_VALUE = re.compile(
     re.I,
 )
 """A value before the first step."""
-EVERY_SO_MANY = re.compile(r"\b(?:every|each|per|at intervals of|in steps of|spaced)\s+(?P<n>[0-9][\d.,]*[kMB]?)", re.I)
+EVERY_SO_MANY = re.compile(
+    r"\b(?:every|each|per|at intervals of|in steps of|spaced)\s+(?P<n>[0-9][\d.,]*[kMB]?|two|three|four"
+    r"|five|six|eight|ten|twelve|twenty|fifty)(?! of\b)",
+    re.I,
+)
 
 
 class PlaceStage(TextStage):

@@ -25,12 +25,13 @@ BEHIND = re.compile(
 OBJECT_BEFORE = re.compile(
     r"\b(?:than|above|below|beyond|under|behind|ahead of|between|against|versus|vs\.?|compared (?:with|to)|relative to|like|as"
     r"|unlike|pass(?:es|ed|ing)?|overtak\w+|overtook|beats?|leads?|trails?|exceeds?|outperforms?|surpass(?:es)?|cross(?:es)?"
-    r"|joins?|match(?:es)?|catch(?:es)? up (?:with|to)|approach(?:es)?|over|short of|from|meets?|met|rejoins?)\s(?:the )?\W?$",
+    r"|joins?|match(?:es)?|catch(?:es)? up (?:with|to)|approach(?:es)?|over|past|short of|from|meets?|met|rejoins?|ahead|to)\s(?:the )?\W?$",
     re.I,
 )
 """Words before a series with which another one is compared."""
-OWN_VALUE = re.compile(rf"\W*(?:s\b)?\s*(?:[:=(,]\s*)?(?:(?:is|was|at|with|has|had|scores?|reads?)\s)*(?:{HEDGES})?$", re.I)
-"""What stands between a series and a value of its own right behind it."""
+PRONOUN_FIRST = re.compile(r"\W*(?:it|its|they|this (?:run|model|method|line|curve|one)|the (?:latter|former))\b", re.I)
+COMPARED_VALUE = re.compile(rf"\W*(?:s\b)?\s*(?:[:=(]\s*)?(?:at\s)?(?:{HEDGES})?$", re.I)
+"""What stands between a series with which another one is compared and its own value."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,7 @@ class Segment:
     end: int
     names: tuple[str, ...]
     places: tuple[NumberItem, ...] = ()
-    is_behind: bool = False
-    """Whether the names stand behind the values."""
+    clause: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,11 @@ def clause_spans(masked: str) -> list[tuple[int, int]]:
 
 
 def segments_of(
-    masked: str, mentions: Sequence[Mention], items: Sequence[NumberItem], order: Sequence[str] = ()
+    masked: str,
+    mentions: Sequence[Mention],
+    items: Sequence[NumberItem],
+    order: Sequence[str] = (),
+    subject: str | None = None,
 ) -> list[Segment]:
     """Returns the parts of a sentence with the series that they are about.
 
@@ -67,18 +71,20 @@ def segments_of(
     named before, which may have been in the sentence before. The place that a sentence begins with holds until the next one."""
     segments: list[Segment] = []
     places: tuple[NumberItem, ...] = ()
-    for start, end in clause_spans(masked):
+    for clause, (start, end) in enumerate(clause_spans(masked)):
         own = [item for item in items if start <= item.number.start < end]
         names = _joined_names(masked, [m for m in mentions if start <= m.start < end])
+        if names and subject is not None and not clause and PRONOUN_FIRST.match(masked):
+            names.insert(0, _Name(0, 0, (subject,)))
         names = _without_objects(masked, start, names, own)
-        parts = (_behind(masked, start, end, names, own) or _before(end, names, own)) if names else []
+        parts = (_behind(masked, start, end, names, own) or _before(masked, start, end, names, own)) if names else []
         led = led_by(own, end)
         if not names and is_dealt_out(masked[start:end], own, len(order)):
             parts = [Segment(start, end, tuple(order), led)]
         elif not names and segments and len(segments[-1].names) == 1:
             segments[-1] = replace(segments[-1], end=end)
         places = next((part.places for part in parts if part.places), places if parts else led or places)
-        segments += [part if part.places else replace(part, places=places) for part in parts]
+        segments += [replace(part, places=part.places or places, clause=clause) for part in parts]
         if names:
             order = tuple(dict.fromkeys(series for name in names for series in name.series))
     return segments
@@ -99,8 +105,12 @@ LINKING_WORDS = frozenset(
 """Words that say no more of a value than whose and where it is."""
 
 
+APPOSITION = re.compile(r",(?! and\b)[^,;:.0-9]{1,60},")
+
+
 def is_plain(text: str, nouns: Sequence[str] = ()) -> bool:
     """Returns whether a text says no more of its values than whose, where and what they are: it has no verb of change."""
+    text = APPOSITION.sub(" ", text)
     text = LENGTH_WORD.sub(" ", MEASURE_WORD.sub(" ", text))
     words = re.findall(r"[a-z]{2,}", text.lower())
     known = {*X_NOUNS, *(f"{noun}s" for noun in X_NOUNS), *LINKING_WORDS, *nouns}
@@ -113,8 +123,10 @@ def is_dealt_out(clause: str, items: Sequence[NumberItem], count: int) -> bool:
     if count < 2 or not values or len(values) % count:
         return False
     places = [item for item in items if item.role == "x"]
+    per_measure = {sum(item.role == role for item in values) for role in {item.role for item in values}}
+    is_one_each = len(places) * count in per_measure and len(per_measure) == 1
     says_order = re.search(r"\b(?:in (?:the|this|that) (?:same )?order|respectively|against|versus|vs)\b", clause, re.I)
-    return bool((says_order or count > 2 or not places) and is_plain(clause))
+    return bool((says_order or count > 2 or not places or is_one_each) and is_plain(clause))
 
 
 def named_order(segments: Sequence[Segment]) -> tuple[str, ...]:
@@ -122,10 +134,10 @@ def named_order(segments: Sequence[Segment]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for segment in segments for name in segment.names))
 
 
-def segments_at(starts: Sequence[tuple[int, str]], end: int, items: Sequence[NumberItem]) -> list[Segment]:
+def segments_at(masked: str, starts: Sequence[tuple[int, str]], items: Sequence[NumberItem]) -> list[Segment]:
     """Returns the parts of a line that begin with known leads."""
     names = [_Name(start, start, (name,)) for start, name in starts]
-    return _before(end, names, items)
+    return _before(masked, names[0].start, len(masked), names, items)
 
 
 def _joined_names(masked: str, mentions: Sequence[Mention]) -> list[_Name]:
@@ -148,7 +160,7 @@ def _without_objects(masked: str, start: int, names: Sequence[_Name], items: Seq
         has_own = (
             after is not None
             and after.role in ("value", "length")
-            and OWN_VALUE.match(masked[name.end : after.number.start]) is not None
+            and COMPARED_VALUE.match(masked[name.end : after.number.start]) is not None
         )
         before = next((item for item in reversed(items) if item.number.start < name.start), None)
         is_behind = (
@@ -172,12 +184,29 @@ def led_by(items: Sequence[NumberItem], end: int) -> tuple[NumberItem, ...]:
     return tuple(places)
 
 
-def _before(end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> list[Segment]:
-    """Returns the parts of a clause whose series stand before their values."""
+def _before(masked: str, start: int, end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> list[Segment]:
+    """Returns the parts of a clause whose series stand before their values, but for one that stands behind its value and has
+    none before the next: "A has 0.5 against 0.4 for B"."""
     places = led_by(items, names[0].start)
     starts = [name.start for name in names]
+    for at in range(1, len(names)):
+        stop = starts[at + 1] if at + 1 < len(names) else end
+        between = [item for item in items if names[at - 1].end <= item.number.start < names[at].start and not item.word]
+        later = [item for item in items if names[at].end <= item.number.start < stop and item.role in ("value", "length")]
+        is_behind = (
+            len(between) > 1
+            and {item.role for item in between[-2:]} <= {"value", "length"}
+            and BEHIND.fullmatch(masked, end_of(between[-1].number), names[at].start)
+        )
+        if is_behind and not later:
+            starts[at] = between[-1].number.start
+    early = [item for item in items if start <= item.number.start < names[0].start and item.role in ("value", "length")]
+    is_led = bool(early) and re.fullmatch(r"%?,(?:\s\w+){0,2}\s\W*", masked[end_of(early[-1].number) : names[0].start])
+    if is_led:  # "from 4.1%, A climbs to 31.6% at step 20"
+        starts[0] = start
     ends = [*starts[1:], end]
-    return [Segment(a, b, name.series, places) for a, b, name in zip(starts, ends, names, strict=True)]
+    parts = [Segment(a, b, name.series, places) for a, b, name in zip(starts, ends, names, strict=True)]
+    return [replace(parts[0], places=()), *parts[1:]] if is_led else parts
 
 
 def _behind(masked: str, start: int, end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> list[Segment]:
@@ -198,7 +227,7 @@ def _behind(masked: str, start: int, end: int, names: Sequence[_Name], items: Se
         to = name.end
         if after is not None and after.role == "x" and not re.search(r"[,;]|\band\b", masked[name.end : after.number.start]):
             to = max(end_of(after.number), after.number.unit_end)
-        segments.append(Segment(cut, to, name.series, places, True))
+        segments.append(Segment(cut, to, name.series, places))
         cut = to
     left = [item for item in values if item.number.start >= cut]
     if left:
