@@ -22,6 +22,7 @@ from passus.analysis.outcomes import (
     negated,
     sign_of,
 )  # fmt: skip
+from passus.analysis.passing_logic import passes
 from passus.analysis.rank_logic import extreme, is_near, margin, peak, rank, takes_lead, top, without_place
 from passus.descriptions.claims import END, START, WHOLE, Claim
 
@@ -353,5 +354,5 @@ KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "peak": peak, "top": top, "value": _value, "trend": _trend, "flat": _flat, "cross": cross, "crossing": crossing,
     "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": _gain,
     "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier, "noisy": _noisy, "spread": _spread,
-    "bars_overlap": _bars_overlap, "returns": _returns,
+    "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes,
 }  # fmt: skip

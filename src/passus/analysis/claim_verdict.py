@@ -29,12 +29,12 @@ class ClaimVerdict:
 
 
 def judge(statement: Statement, evidence: Evidence) -> ClaimVerdict:
-    """Contradicted if one claim of the sentence is false; supported if all are true and all of it was understood."""
+    """Contradicted if one claim of the sentence is false; supported if all are true."""
     outcomes = [(claim, _outcome(claim, evidence, statement.sentence.number)) for claim in statement.claims]
     for claim, outcome in outcomes:
         if outcome.truth is False:
             return ClaimVerdict(Judgement.CONTRADICTED, outcome.because, claim)
-    if outcomes and statement.is_complete and all(outcome.truth for _, outcome in outcomes):
+    if outcomes and all(outcome.truth for _, outcome in outcomes):
         claim, outcome = outcomes[-1]
         return ClaimVerdict(Judgement.SUPPORTED, outcome.because, claim)
     return ClaimVerdict(Judgement.UNTESTABLE)
@@ -42,7 +42,8 @@ def judge(statement: Statement, evidence: Evidence) -> ClaimVerdict:
 
 def _outcome(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
     readings = [_one_reading(reading, evidence, sentence) for reading in (claim, *claim.instead)]
-    return readings[0] if len({reading.truth for reading in readings}) == 1 else OPEN
+    agree = len({reading.truth for reading in readings}) == 1
+    return readings[0] if agree and (claim.is_sure or readings[0].truth) else OPEN
 
 
 def _one_reading(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:

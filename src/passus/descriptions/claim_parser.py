@@ -2,9 +2,10 @@
 
 from passus.descriptions.claims import Claim
 from passus.descriptions.clauses import Clause
-from passus.descriptions.comparison_claims import comparison, ratio, reaching, returning, two_panels, within_range
+from passus.descriptions.comparison_claims import comparison, ratio, returning, two_panels, within_range
 from passus.descriptions.course_claims import course, flat, noise, order, same, value
 from passus.descriptions.gap_claims import crossing, gap, minus
+from passus.descriptions.passing_claims import passing
 from passus.descriptions.rank_claims import peak, rank
 
 
@@ -18,6 +19,6 @@ def claims_of(clause: Clause) -> list[Claim]:
 
 
 READERS = (
-    two_panels, within_range, gap, returning, comparison, reaching, ratio, rank, peak, minus, crossing, course, flat, same,
+    two_panels, within_range, gap, returning, comparison, passing, ratio, rank, peak, minus, crossing, course, flat, same,
     order, noise, value,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from passus.descriptions.clauses import Clause, read_clause
 from passus.descriptions.count_claims import count_claims
 from passus.descriptions.layout import Sentence
 from passus.descriptions.lexicon import without_fillers
-from passus.descriptions.marking import Marked, mark_numbers, mark_words
+from passus.descriptions.marking import Marked, mark_fractions, mark_numbers, mark_place_lists, mark_words
 from passus.descriptions.mentions import Mentions
 from passus.descriptions.names import lead_of
 from passus.descriptions.numbers import Number, numbers_in
@@ -275,7 +275,7 @@ class _SentenceReading:
             if self.reader.has_lengths and LENGTH_TALK.search(whole):
                 found = [replace(claim, measure="tokens") for claim in found]
             if not clause.is_understood:
-                found = []
+                found = [replace(claim, is_sure=False) for claim in found]
             has_value = clause.values and not any(claim.number is not None or claim.amount is not None for claim in found)
             if (not found and MEANT.search(clause.text)) or has_value:
                 is_complete = False
@@ -309,6 +309,8 @@ class _SentenceReading:
         mark_counts(marked, self.context)
         mark_numbers(marked, self.reader.axes, self.reader.data.lists)
         mark_words(marked, self.reader.axes)
+        mark_place_lists(marked)
+        mark_fractions(marked)
         mark_groups(marked, self.context)
         ranked = r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:, then «S\d+»)+"
         marked.replace(ranked, "S", lambda m: Group(tuple(n for t in re.findall(r"«S\d+»", m[0]) for n in marked.get(t).names)))

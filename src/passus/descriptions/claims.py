@@ -35,6 +35,8 @@ class Window:
     """The second half of the axis, or the first if negative."""
     decade: int = 0
     """The last decade of a logarithmic axis, or the first if negative."""
+    points: tuple[float, ...] = ()
+    """Several places that are listed: at steps 100, 200 and 400."""
 
     @property
     def is_point(self) -> bool:
@@ -99,3 +101,6 @@ class Claim:
     """A word more, where a kind has variants: most, least, ever, always, by, before."""
     instead: tuple["Claim", ...] = ()
     """Other readings of the same words. They must agree."""
+    is_sure: bool = True
+    """Whether all words of its clause are known. If not, it may be restricted in a way that was not read: it can agree with
+    what is known, and contradicts nothing."""

@@ -67,6 +67,13 @@ WORDS = frozenset(
         "BACKTOSTART",
         "FROMPEAK",
         "MINUS",
+        "PASSES",
+        "UNDERCUTS",
+        "MORE",
+        "LESS",
+        "THAN",
+        "FOLLOWED",
+        "SPREAD",
     ]
 )  # fmt: skip
 HARMLESS = frozenset(

@@ -122,7 +122,9 @@ def joined(windows: Sequence[Window], default: Window) -> Window | None:
     bounded = [
         w
         for w in dict.fromkeys(windows)
-        if w.is_point or w.low is not None or w.high is not None or w.first or w.last or w.nth_low or w.half or w.decade
+        if w.is_point
+        or any(bound is not None for bound in (w.low, w.high))
+        or any((w.first, w.last, w.nth_low, w.half, w.decade, w.points))
     ]
     if len(bounded) == 1:
         return replace(bounded[0], every=every or bounded[0].every)

@@ -234,21 +234,6 @@ def _against_other(
     return [replace(claim, negated=bool(c.negation))]
 
 
-def reaching(c: Clause) -> Found:
-    """Reads "none of them reaches .8" and "A never gets to .8"."""
-    if "REACHES" not in c.words or set(c.words) - {"REACHES", *MOVES} or len(c.values) != 1 or len(c.groups) != 1:
-        return None
-    group, where = group_of(c.groups[0]), c.place()
-    if group is None or where is None or c.values[0].number.is_range:
-        return []
-    number = number_of(c.values[0], c)
-    if c.negation:
-        return [Claim("level", group, replace(where, every=True), "below", number, every_step=True)]
-    if group.quantifier == "all" and not c.says("least|over|above"):
-        return []
-    return [Claim("level", group, replace(where, every=False), "above", number, is_weak=True)]
-
-
 def returning(c: Clause) -> Found:
     """Reads "has given back everything that it gained"."""
     if c.words != ["BACKTOSTART"] or len({token.part for token in c.groups}) != 1 or c.negation:

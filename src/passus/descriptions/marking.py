@@ -351,6 +351,29 @@ def mark_words(marked: Marked, axes: Axes) -> None:
     mark_multiples(marked)
 
 
+def mark_fractions(marked: Marked) -> None:
+    """Marks values that are fractions in words: "gets past one half at step 40"."""
+    names = {"half": 0.5, "third": 1 / 3, "quarter": 0.25, "thirds": 2 / 3, "quarters": 0.75}
+    marked.replace(
+        r"(?<![\w-])(?:(?:one|a) (?P<one>half|third|quarter)|(?:two (?P<two>thirds)|three (?P<three>quarters)))\b"
+        r"(?=[.,;)]|$| (?:at|by|in|on|after|before|only|until|mark|line|between|from|and)\b| «)",
+        "V",
+        lambda m: MarkedValue(Number(m.start(), m.end(), *[names[(m["one"] or m["two"] or m["three"]).lower()]] * 2, "/")),
+    )
+
+
+def mark_place_lists(marked: Marked) -> None:
+    """Joins places that are listed: "at step 100 and again at step 200", "at hours 6, 12 and 24"."""
+    joint = r"(?:,? (?:and|or|as well as|&)(?: (?:again|also|then|finally|even))? |, )"
+
+    def several(match: re.Match[str]) -> Window | None:
+        windows = [marked.get(token[0]) for token in TOKEN.finditer(match[0])]
+        places = [w.low for w in windows if isinstance(w, Window) and w.low is not None and w.low == w.high]
+        return Window(every=True, points=tuple(dict.fromkeys(places))) if len(places) == len(windows) else None
+
+    marked.replace(rf"{X}(?:{joint}{X})+", "X", several)
+
+
 def _nth_place(match: re.Match[str]) -> Window | None:
     """Returns the place of "the second epoch"."""
     n = float(ORDINALS[match["nth"].lower()])
