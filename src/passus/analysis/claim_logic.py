@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from scipy.special import fdtrc
 
+from passus.analysis.change_logic import gain, gap_than
 from passus.analysis.claim_groups import compared, quantified, quotient
 from passus.analysis.evidence import KnownCurves
 from passus.analysis.gap_logic import cross, crossing, gap, gap_at, gap_peak, gap_trend
@@ -221,32 +222,6 @@ def _returns(claim: Claim, curves: KnownCurves) -> Outcome:
     return quantified(claim.group, curves, test)
 
 
-def _gain(claim: Claim, curves: KnownCurves) -> Outcome:
-    """Checks which series gained (or lost) most over a window."""
-    sign = curves.sign(claim.relation)
-
-    def gain(name: str) -> tuple[Interval, tuple[Observation, Observation]] | None:
-        row, places = curves.inside(name, claim.where), curves.where(replace(claim.where, open_low=False))
-        if len(row) < 2 or not places or row[0].x != places[0] or row[-1].x != places[-1]:
-            return None
-        return curves.difference(row[-1], row[0], sign), (row[0], row[-1])
-
-    def test(name: str) -> Outcome:
-        rivals = claim.other.names if claim.other else tuple(curves.series)
-        mine = gain(name)
-        theirs = [found for rival in rivals if rival != name and (found := gain(rival)) is not None]
-        if mine is None or not theirs:
-            return OPEN
-        outcomes = []
-        for (low, high), pair in theirs:
-            more = (mine[0][0] - high, mine[0][1] - low)
-            more = (-more[1], -more[0]) if claim.manner == "least" else more
-            outcomes.append(Outcome(sign_of(more), (*mine[1], *pair)))
-        return all_of(outcomes)
-
-    return quantified(claim.group, curves, test, claim.where)
-
-
 def _gain_share(claim: Claim, curves: KnownCurves) -> Outcome:
     """Checks which share of its whole gain a series has made at a place."""
 
@@ -352,7 +327,7 @@ def _bars_overlap(claim: Claim, curves: KnownCurves) -> Outcome:
 KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "level": _level, "ratio": _ratio, "rank": rank, "takes_lead": takes_lead, "margin": margin, "extreme": extreme,
     "peak": peak, "top": top, "value": _value, "trend": _trend, "flat": _flat, "cross": cross, "crossing": crossing,
-    "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": _gain,
+    "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": gain, "gain_than": gain, "gap_than": gap_than,
     "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier, "noisy": _noisy, "spread": _spread,
     "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes,
 }  # fmt: skip

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from passus.analysis.change_logic import on_two_panels
 from passus.analysis.claim_logic import holds
 from passus.analysis.evidence import Evidence, KnownCurves
 from passus.analysis.outcomes import OPEN, Observation, Outcome, all_of, negated, sign_of
@@ -51,7 +52,7 @@ def _one_reading(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
         return _axis(claim, evidence, sentence)
     if claim.kind == "count":
         return _count(claim, evidence, sentence)
-    if claim.kind == "panels":
+    if claim.kind.startswith("panels"):
         return _two_panels(claim, evidence, sentence)
     if len(claim.panels) > 1 and claim.group.quantifier == "only":
         return _only_on_all(claim, evidence, sentence)
@@ -91,9 +92,11 @@ def _exactly(count: int, outcomes: Sequence[Outcome]) -> Outcome:
 
 def _two_panels(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
     """Checks that series are higher on one panel than on another, at a place or at all points that both have."""
-    first, second = (evidence.curves(panel, claim.measure, sentence) for panel in claim.order)
+    first, second = (evidence.curves(panel, claim.measure, sentence) for panel in claim.order[:2])
     if first is None or second is None:
         return OPEN
+    if claim.kind != "panels":
+        return on_two_panels(claim, first, second)
     sign = first.sign(claim.relation)
     found = [
         Outcome(sign_of(first.difference(a, b, sign)), (a, b))

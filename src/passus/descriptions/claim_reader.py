@@ -1,7 +1,7 @@
 """The claims of a text: each sentence is cut into clauses, and each clause is read by `claim_parser`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from passus.descriptions.chart_data import ChartData, Point
@@ -16,8 +16,9 @@ from passus.descriptions.marking import Marked, mark_fractions, mark_numbers, ma
 from passus.descriptions.mentions import Mentions
 from passus.descriptions.names import lead_of
 from passus.descriptions.numbers import Number, numbers_in
-from passus.descriptions.panel_marks import mark_panels
+from passus.descriptions.panel_marks import mark_panels, panel_in, short_names
 from passus.descriptions.references import Context, mark_counts, mark_groups
+from passus.descriptions.series_nouns import nouns_of, pattern_of, with_plain_nouns
 
 OPINION = re.compile(
     r"\b(?:would|could|might|may|should|suspect\w*|believe\w*|guess\w*|assum\w*|conjectur\w*|attribut\w*|hypothes\w*"
@@ -138,6 +139,11 @@ class ClaimReader:
         for point in data.points:
             self.by_sentence.setdefault(point.sentence, []).append(point)
         self.memory = _Memory()
+        texts = [sentence.text for sentence in data.sentences]
+        self.short_panels = short_names(data.names.panels, texts)
+        names = {name for row in self.subjects.by_panel.values() for name in row}
+        self.nouns = pattern_of(nouns_of(texts, len(names)))
+        self.references = _references(data, names)
 
     def read(self) -> Iterator[Statement]:
         """Yields a statement for every sentence that is no heading."""
@@ -150,7 +156,7 @@ class ClaimReader:
         self._enter(sentence, label)
         names = self._names_on(memory.panel)
         own = (label,) if label else ()
-        context = Context(names, memory.subject or own, (), memory.pair)
+        context = Context(names, memory.subject or own, (), memory.pair, references=self.references)
         reading = _SentenceReading(self, context, memory.panel, own)
         claims, is_complete = reading.read(sentence)
         if self.data.is_listed(sentence.number):  # prose is held against lists, and not the other way round
@@ -172,7 +178,7 @@ class ClaimReader:
                 memory.panel = ""
             memory.subject = (label,) if label else memory.subject
             memory.pair = memory.pair if sentence.passage.kind == "item" else ()
-        memory.panel = self.names.panel_in(sentence.text) or memory.panel
+        memory.panel = panel_in(sentence.text, self.names, self.short_panels) or self.names.panel_in(sentence.text) or memory.panel
         if len(self.panels) == 1:
             memory.panel = self.panels[0]
 
@@ -230,6 +236,19 @@ class ClaimReader:
                     "value", Group((point.series,)), Window(reading.x_low, reading.x_low), number=y.low * scale,
                     panels=(point.panel,), measure=point.measure, amount=Amount(0, digits=digits),
                 )  # fmt: skip
+
+
+REFERENCE_NAME = re.compile(
+    r"\b(?:base(?: model|line)?|SFT|reference|untrained|chance|random(?: guess\w*)?|human(?:s| level)?|teacher|oracle|zero-shot)\b", re.I
+)
+
+
+def _references(data: ChartData, names: Iterable[str]) -> tuple[str, ...]:
+    """Returns the series that stay at one value, or are named as what others are compared to."""
+    values: dict[str, set[float]] = {}
+    for point in data.points:
+        values.setdefault(point.series, set()).update((point.reading.y.low, point.reading.y.high))
+    return tuple(name for name in names if len(values.get(name, ())) == 1 or REFERENCE_NAME.search(name))
 
 
 class _SentenceReading:
@@ -305,12 +324,13 @@ class _SentenceReading:
         marked = Marked(text)
         for mention in reversed(self.reader.finder.find(text)):
             marked.text = marked.text[: mention.start] + marked.put("S", Group(mention.series)) + marked.text[mention.end :]
-        mark_panels(marked, self.reader.names, self.reader.memory.panel_pair)
+        mark_panels(marked, self.reader.names, self.reader.memory.panel_pair, self.reader.short_panels)
         mark_counts(marked, self.context)
         mark_numbers(marked, self.reader.axes, self.reader.data.lists)
         mark_words(marked, self.reader.axes)
         mark_place_lists(marked)
         mark_fractions(marked)
+        marked.text = with_plain_nouns(marked.text, self.reader.nouns)
         mark_groups(marked, self.context)
         ranked = r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:, then «S\d+»)+"
         marked.replace(ranked, "S", lambda m: Group(tuple(n for t in re.findall(r"«S\d+»", m[0]) for n in marked.get(t).names)))

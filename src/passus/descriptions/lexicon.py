@@ -170,6 +170,16 @@ RULES: tuple[tuple[str, str], ...] = (
     (
         r"\b(?:below|under|beneath|lower(?: \w+)? than|smaller(?: \w+)? than|shorter(?: \w+)? than|less than(?= «V)"
         r"|(?:a )?lower|shorter|fewer(?= «V)|underneath)\b", " BELOW "),
+    (
+        r"(?<=[»\w])(?P<times> «R\d+»| «F\d+») (?:as )?(?:much|many|large|big|wide|great)(?: \w+)? as\b(?= (?:«|the |that|those|any|it))",
+        r"\g<times> MORE THAN"),
+    (
+        r"\b(?:less|more slowly|slower|smaller|fewer|less (?:quickly|rapidly|steeply|sharply|strongly))\b"
+        r"(?=[^,;]{1,80}?\bthan\b)", " LESS "),
+    (
+        r"\b(?:more|faster|quicker|larger|bigger|greater|wider|more (?:quickly|rapidly|steeply|sharply|strongly))\b"
+        r"(?=[^,;]{0,80}?\bthan\b)", " MORE "),
+    (r"(?<=\b(?:MORE|LESS) )(?P<between>[^,;]*?)\bthan\b", r" \g<between> THAN "),
     (r"\b(?:highest|largest|greatest|maximum|maximal|longest|biggest|widest|broadest|steepest|sharpest|most)\b", " HIGHEST "),
     (r"\b(?:lowest|smallest|minimum|minimal|shortest|narrowest|tightest|slimmest|least|fewest)\b", " LOWEST "),
     (r"\b(?:best|strongest|wins?(?![- ]rate)|winner|topmost|tops|top|leads?(?= (?:on|in|at|«P|«X)|\W*$))\b", " BEST "),
