@@ -27,6 +27,8 @@ class Window:
     """Whether the sentence says that something holds at every point of it."""
     after: bool = False
     """Whether it is "after so many steps", which may be the place, or all that follows it."""
+    by: bool = False
+    """Whether it is "by so many steps": at that place or before it."""
     anywhere: bool = False
     """Whether one point of it is enough: the highest value anywhere."""
     last: float = 0.0
