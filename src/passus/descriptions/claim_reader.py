@@ -18,6 +18,7 @@ from passus.descriptions.names import lead_of
 from passus.descriptions.numbers import Number, numbers_in
 from passus.descriptions.panel_marks import mark_panels, panel_in, short_names
 from passus.descriptions.references import Context, mark_counts, mark_groups
+from passus.descriptions.rewording import BRACKETED_ORDER, reworded
 from passus.descriptions.series_nouns import nouns_of, pattern_of, with_plain_nouns
 
 OPINION = re.compile(
@@ -238,6 +239,21 @@ class ClaimReader:
                 )  # fmt: skip
 
 
+RANKED = re.compile(r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:,? (?:and )?then «S\d+»){2,}|«S\d+»(?: < «S\d+»)+")
+
+
+def _mark_orders(marked: Marked) -> None:
+    """Marks series that are listed in order: "A > B > C", "A, then B, then C"."""
+
+    def put(match: re.Match[str]) -> str:
+        names = [name for token in re.findall(r"«S\d+»", match[0]) for name in marked.get(token).names]
+        token = marked.put("S", Group(tuple(reversed(names) if "<" in match[0] else names)))
+        return f"ORDER {token}"
+
+    marked.text = BRACKETED_ORDER.sub(r" \g<word> first", marked.text)
+    marked.text = RANKED.sub(put, marked.text)
+
+
 REFERENCE_NAME = re.compile(
     r"\b(?:base(?: model|line)?|SFT|reference|untrained|chance|random(?: guess\w*)?|human(?:s| level)?|teacher|oracle|zero-shot)\b", re.I
 )
@@ -265,7 +281,7 @@ class _SentenceReading:
 
     def read(self, sentence: Sentence) -> tuple[list[Claim], bool]:
         """Returns the claims of the clauses, and whether all that states something was understood."""
-        text = ENUMERATOR.sub("", self._without_lead(sentence))
+        text = reworded(ENUMERATOR.sub("", self._without_lead(sentence)))
         mentioned = self.reader.finder.find(text)
         if mentioned and not FIRST_PRONOUN.search(text[: mentioned[0].start]):
             self.context.within = (mentioned[0].series[0],)
@@ -331,9 +347,8 @@ class _SentenceReading:
         mark_place_lists(marked)
         mark_fractions(marked)
         marked.text = with_plain_nouns(marked.text, self.reader.nouns)
+        _mark_orders(marked)
         mark_groups(marked, self.context)
-        ranked = r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:, then «S\d+»)+"
-        marked.replace(ranked, "S", lambda m: Group(tuple(n for t in re.findall(r"«S\d+»", m[0]) for n in marked.get(t).names)))
         return marked
 
     def _clause(self, part: str, raw: str, marked: Marked) -> Clause:

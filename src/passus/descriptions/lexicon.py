@@ -1,6 +1,7 @@
 """The words of a claim, reduced to few: "finishes ahead of" becomes "END BETTER"."""
 
 import re
+from collections.abc import Callable
 
 from passus.descriptions import verb_forms as verbs
 
@@ -11,6 +12,32 @@ PLACES_IN_RANKING = {
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     # Fixed phrases before single words.
+    (r"\b(?:starts?|started|begins?|began|proceeds?|goes on|went on|continues?|manages?|managed|tends?|seems?|appears?) to (?=[a-z])", " "),
+    (
+        r"\b(?P<verb>go(?:es)?|went|going|gone|moves?|moved|comes?|came|turns?|turned|heads?|headed|creeps?|crept|drifts?|drifted)"
+        r" (?:back|right|straight|again|slightly|sharply|steadily|slowly|gradually|only|even|always|further|a (?:little|bit)) "
+        r"(?P<way>up|down)\b", r" \g<verb> \g<way> "),
+    (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) up(?: by)? (?=«[DR])", " RISES "),
+    (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) down(?: by)? (?=«[DR])", " FALLS "),
+    (
+        r"\b(?:stay(?:s|ed)?|remain(?:s|ed)?|is|are|was|were|keeps?|kept) (?:much |roughly |about |exactly |almost |nearly |basically "
+        r"|essentially |largely |practically )?(?:the same|alike|as (?:it|they) (?:is|was|were))\b(?= *(?:$|[,.;]|«X|throughout|for|from|over))",
+        " FLAT "),
+    (
+        r"\bcross(?:es|ed|ing)? (?:above|over|past|ahead of)\b(?: that of)?(?= «[SIO])", " OVERTAKES "),
+    (
+        r"\b(?:has |have |had )?(?:fully |completely |entirely )?(?:recover(?:s|ed)|bounce[sd]? back)\b(?: from [^,;«]{1,30}$| from (?:this|that|it)\b"
+        r"| (?:all of )?(?:the|its|«O\d+») (?:lost ground|loss(?:es)?|peak))?|\bregain(?:s|ed)? (?:the|its|«O\d+») (?:peak|best|old level|former level)\b"
+        r"|\bmade up (?:all )?(?:of )?the lost ground\b", " RECOVERS "),
+    (
+        r"\b(?:from )?(?:the )?(?:top|highest|best)(?: (?:one|line|curve|method))? (?:to|down to) (?:the )?(?:bottom|lowest|worst)\b", " ORDER "),
+    (
+        r"\b(?:become|became|becomes|becoming|get|gets|got|getting|grown?|grew|grows|turned|turns) (?:slightly |much |somewhat |a little |a bit "
+        r"|considerably |visibly |steadily |ever |significantly |noticeably )?(?:(?P<down>shorter|smaller|lower)|(?:longer|larger|higher|bigger))\b(?! than)",
+        " CHANGED "),
+    (
+        r"\b(?:become|became|becomes|becoming|got|getting|grown?|grew|grows|turned|turns) (?:slightly |much |somewhat |a little |a bit "
+        r"|considerably |steadily |ever )?(?:(?P<down>worse|weaker)|(?:better|stronger))\b(?! than)", " CHANGED_FOR "),
     (r"\b(?:lower|less|shorter) is better\b|\bat (?:least|most)\b(?! «)", " "),
     (
         r"\b(?:without|with no) (?:a single |any )?(?:interruption|drop|dip|decline|setback|fall|exception"
@@ -20,8 +47,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|increase|epoch|step|checkpoint|eval|point|hour|update|iteration"
         r"|half-epoch)(?: of (?:the )?\w+)?(?: to (?:the )?next(?: one)?)?\b(?! (?:later|after|where|from|up))", " MONO "),
     (
-        r"\bfrom (?:one|each|every) \w+ to the (?:next|other)(?: one)?\b|\bbetween (?:any two )?(?:neighbou?ring"
-        r"|adjacent|consecutive|successive) (?:points?|checkpoints?|evaluations?|evals?|markers?|readings?|rows?"
+        r"\bfrom (?:one|each|every) \w+ to the (?:next|other)(?: one)?\b|\bbetween (?:any )?(?:two )?(?:neighbou?ring "
+        r"|adjacent |consecutive |successive )?(?:points?|checkpoints?|evaluations?|evals?|markers?|readings?|rows?"
         r"|entries|steps?|epochs?)\b|\bfrom (\w+) to \1\b", " MONO "),
     (r"\bbrings? up the rear\b|\bpropping up the \w+\b", " WORST "),
     (r"\b(?:closest|nearest)(?: together| to each other| to one another)?\b(?! to)", " LOWEST GAP "),
@@ -252,11 +279,19 @@ FILLERS = re.compile(
 )
 
 
+def _changed(match: re.Match[str]) -> str:
+    return " FALLS " if match["down"] else " RISES "
+
+
+def _changed_for(match: re.Match[str]) -> str:
+    return " WORSENS " if match["down"] else " IMPROVES "
+
+
 def canonical(text: str) -> str:
     """Returns the text with its words reduced. Tokens of marked parts stay as they are."""
     text = re.sub(r"\s+", " ", re.sub(r"(?<=»)'s?\b", "", text))
     for pattern, token in RULES:
-        text = re.sub(pattern, _rank if token == " RANK " else token, text, flags=re.I)
+        text = re.sub(pattern, MAKERS.get(token, token), text, flags=re.I)
     return re.sub(r"\s+", " ", text).strip()
 
 
@@ -267,6 +302,12 @@ def _rank(match: re.Match[str]) -> str:
     verb = groups.get("verb") or ""
     end = "END" if re.match(r"finish|end|land", verb, re.I) else "START" if re.match(r"start|begin|began", verb, re.I) else ""
     return f" {end} {place} "
+
+
+MAKERS: dict[str, Callable[[re.Match[str]], str]] = {
+    " RANK ": _rank, " CHANGED ": _changed, " CHANGED_FOR ": _changed_for,
+}  # fmt: skip
+"""Tokens that depend on the words that were found."""
 
 
 def without_fillers(text: str) -> str:
