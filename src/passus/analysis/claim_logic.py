@@ -179,9 +179,68 @@ def _flat(claim: Claim, curves: KnownCurves) -> Outcome:
         own = max(o.high for o in whole) - min(o.low for o in whole)
         small, large = (0.025, 0.05) if curves.in_shares else (0.08 * own, 0.2 * own)
         small, large = max(small, 0.04 * curves.span), max(large, 0.1 * curves.span)
-        return Outcome(True if widest <= small else False if surely > large else None, (bottom, top))
+        is_steep = surely > 0.7 * large and _is_as_steep(row, whole)
+        return Outcome(True if widest <= small else False if surely > large or is_steep else None, (bottom, top))
 
     return quantified(claim.group, curves, test, claim.where)
+
+
+def _is_as_steep(row: list[Observation], whole: list[Observation]) -> bool:
+    """Returns whether a stretch that is called flat rises (or falls) nearly as fast as what came before it."""
+    before = [o for o in whole if o.x <= row[0].x]
+    if len(before) < 2 or row[-1].x <= row[0].x:
+        return False
+    rate = (row[-1].middle - row[0].middle) / (row[-1].x - row[0].x)
+    earlier = (before[-1].middle - before[0].middle) / (before[-1].x - before[0].x)
+    return rate * earlier > 0 and abs(rate) > 0.4 * abs(earlier)
+
+
+def _levels(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks that a series has levelled off: it changes little between its last points, and less than before."""
+
+    def test(name: str) -> Outcome:
+        row = curves.series.get(name, [])
+        if len(row) < 4 or row[-1].x != curves.grid[-1]:
+            return OPEN
+        last, before = row[-1].middle - row[-2].middle, row[-2].middle - row[0].middle
+        rate, earlier = (abs(last) / (row[-1].x - row[-2].x), abs(before) / (row[-2].x - row[0].x))
+        small = 0.02 if curves.in_shares else 0.05 * curves.span
+        if last * before > 0 and rate > 0.7 * earlier and abs(last) > small:
+            return Outcome(False, (row[-2], row[-1]))
+        return Outcome(True if rate < 0.25 * earlier and abs(last) <= small else None, (row[-2], row[-1]))
+
+    return quantified(claim.group, curves, test)
+
+
+def _moves(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks by how much a series changes, in either direction."""
+
+    def test(name: str) -> Outcome:
+        row, places = curves.inside(name, claim.where), curves.where(replace(claim.where, open_low=False))
+        if len(row) < 2 or claim.amount is None or row[0].x != places[0] or row[-1].x != places[-1]:
+            return OPEN
+        low, high = curves.difference(row[-1], row[0])
+        size = (max(0.0, low, -high), max(abs(low), abs(high)))
+        return Outcome(fits(size, replace(claim.amount, value=abs(claim.amount.value)), curves.in_shares), (row[0], row[-1]))
+
+    return quantified(claim.group, curves, test)
+
+
+def _recovers(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks that a series is back at its highest value of before."""
+
+    def test(name: str) -> Outcome:
+        there = curves.value(name, claim.where)
+        before = [o for o in curves.series.get(name, []) if there is not None and o.x < there.x]
+        if there is None or len(before) < 2:
+            return OPEN
+        sign = curves.sign("better")
+        best = max(before, key=lambda o: sign * o.middle)
+        low, high = curves.difference(there, best, sign)
+        room = 0.012 if curves.in_shares else 0.04 * curves.span
+        return Outcome(True if low >= -room / 2 else False if high < -room else None, (best, there))
+
+    return quantified(claim.group, curves, test)
 
 
 def _order(claim: Claim, curves: KnownCurves) -> Outcome:
@@ -329,5 +388,5 @@ KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "peak": peak, "top": top, "value": _value, "trend": _trend, "flat": _flat, "cross": cross, "crossing": crossing,
     "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": gain, "gain_than": gain, "gap_than": gap_than,
     "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier, "noisy": _noisy, "spread": _spread,
-    "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes,
+    "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes, "levels": _levels, "moves": _moves, "recovers": _recovers,
 }  # fmt: skip

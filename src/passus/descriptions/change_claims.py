@@ -22,7 +22,9 @@ def more_than(c: Clause) -> Found:
     what = next((name for name, nouns in NOUNS.items() if nouns & set(words)), "")
     at = c.index(("THAN",))
     left, right = c.tokens[:at], c.tokens[at + 1 :]
-    if not what or set(words) - {"THAN", "MORE", "LESS", "GAP", "SPREAD", "APART", "CHANGES", *MOVES} or c.negation:
+    if not what:
+        return None
+    if set(words) - {"THAN", "MORE", "LESS", "GAP", "SPREAD", "APART", "CHANGES", *MOVES} or c.negation:
         return []
     if len({word for word in words if word in MOVES}) > 1 or len(c.amounts) > 1 or c.values:
         return []

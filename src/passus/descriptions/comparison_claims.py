@@ -244,19 +244,29 @@ def returning(c: Clause) -> Found:
     return [Claim("returns", group, where)]
 
 
+def recovering(c: Clause) -> Found:
+    """Reads "by step 40 it has fully recovered"."""
+    if c.words != ["RECOVERS"] or len(c.groups) != 1 or c.values or c.amounts:
+        return None
+    group, where = group_of(c.groups[0]), c.place(default=END)
+    if group is None or where is None or not where.is_point or where.anchor == "start" or c.negation == "NEVER":
+        return []
+    return [Claim("recovers", group, where, negated=bool(c.negation))]
+
+
 def ratio(c: Clause) -> Found:
     """Reads "doubles", "is twice as long as", "loses half of its peak"."""
     if len(c.amounts) != 1 or c.amounts[0].kind not in ("ratio", "share") or not c.groups:
         return None
     words = set(c.words)
-    if words - {*MOVES, "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES", "FROMPEAK"}:
+    if words - {*MOVES, "MORE", "THAN", "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES", "FROMPEAK"}:
         return None
     amount, group, where = c.amounts[0], group_of(c.groups[0]), c.place()
     others = [g for token in c.groups[1:] if (g := group_of(token)) is not None and not token.is_possessive]
     if group is None:
         return []
     if others and not are_same(group, others[0]):
-        if words - {"ABOVE", "BELOW"} or where is None or where == WHOLE:
+        if words - {"ABOVE", "BELOW", "MORE", "THAN"} or where is None or where == WHOLE:
             return []
         return [Claim("ratio", group, where, "above", other=others[0], amount=amount, negated=bool(c.negation))]
     places = [w for w in c.places() if w != START]
@@ -265,7 +275,7 @@ def ratio(c: Clause) -> Found:
         return []
     moves = [word for word in c.words if word in MOVES]
     if amount.kind == "share":
-        if not moves or c.says("gains?|improvements?"):
+        if not moves or c.says("gains?|improvements?|progress|growth|rise|increase"):
             return None if moves or "REACHES" in words else []
         start = "max" if words & {"PEAKS", "BEST", "HIGHEST", "FROMPEAK"} else None
         return [Claim("trend", group, until(where), MOVES[moves[0]], amount=amount, other_where=start)]

@@ -8,6 +8,9 @@ from passus.descriptions.clause_words import MOVES
 from passus.descriptions.clauses import Clause
 
 
+PASSIVE = r"(?:is|are|was|were|gets?|got|been|being) (?:\w+ ){0,2}?(?:overtaken|surpassed|passed|caught|leapfrogged)"
+
+
 def gap(c: Clause) -> Found:
     """Reads distances: "the gap between A and B is 5 points", "A and B end 3 points apart", "A is within 2 points of B"."""
     words = c.words
@@ -122,9 +125,15 @@ def crossing(c: Clause) -> Found:
         return []
     if words[0] in ("CROSSES", "MEETS"):
         return _meeting(c, groups, where)
+    if c.says(PASSIVE):
+        if len(groups) != 2 or not c.says("by") or c.negation:
+            return []
+        groups.reverse()
     group = groups[0]
     rest = tuple(name for name in c.context.names if name not in group.names)
     other = groups[1] if len(groups) > 1 else Group(rest) if len(rest) == 1 else None
+    if other is not None and are_same(group, other):
+        return []
     if other is None:
         is_lead = words[0] == "OVERTAKES" and where.is_point and len(groups) == 1 and not c.negation
         return [Claim("takes_lead", group, where, "best")] if is_lead else []
@@ -133,7 +142,7 @@ def crossing(c: Clause) -> Found:
     if c.negation:
         every = Window(None, None, open_low=True, every=True)
         return [Claim("level", group, every, "worse", other=other, is_weak=True)] if where == WHOLE or where.every else []
-    by = where.is_point and c.says("by|has|had|have|already")
+    by = where.is_point and (where.by or c.says("has|had|have|already"))
     if words[0] == "CATCHES":
         is_place = where.anchor == "end" or by
         return [Claim("level", group, where, "better", other=other, is_weak=True)] if is_place else []

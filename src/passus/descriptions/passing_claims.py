@@ -36,7 +36,7 @@ def passing(c: Clause) -> Found:
     if where.anchor == "end":
         return [replace(claim, where=WHOLE) if relation == "reach" else claim]
     if where.is_point and not where.after:
-        if c.says(BY):
+        if where.by or c.says(BY):
             return [replace(claim, manner="by")]
         return [] if relation == "reach" else [claim]
     return [replace(claim, manner="by")] if where.low is None and where.high is not None else [claim]

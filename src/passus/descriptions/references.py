@@ -28,6 +28,10 @@ OBJECT_BEFORE = re.compile(
 )
 
 
+OWN_VERB = re.compile(r"\s+(?:began|begins?|begun|start(?:s|ed)?|was|is|did|does|had|has|came|ever|once|itself)\b", re.I)
+"""Verbs before which "it" is a subject, though "than" or another such word stands before it."""
+
+
 UNKNOWN = (
     r"\b(?:the|an?|this)(?: (?!the\b|an?\b|of\b|and\b|or\b|in\b|on\b|at\b|by\b|to\b|for\b|that\b|with\b)[\w-]+){1,2} "
     r"(?:polic(?:y|ies)|models?|runs?|lines?|curves?|variants?|methods?|counterparts?|students?|baselines?|ones?)\b"
@@ -36,7 +40,7 @@ UNKNOWN = (
 KNOWN_ADJECTIVE = re.compile(
     r"\b(?:whole|entire|full|same|other|others|two|three|four|five|six|seven|eight|all|remaining|best|worst|second"
     r"|third|fourth|top|only|first"
-    r"|last|strongest|weakest|leading|winning|fastest|slowest|base|initial|training|single|odd"
+    r"|last|highest|lowest|topmost|uppermost|middle|strongest|weakest|leading|winning|fastest|slowest|base|initial|training|single|odd"
     r"|said|latter|former|winner|runner|horizontal|straight|flat|noisy|steady|clear|good|bad|new|better|worse|higher"
     r"|lower|stronger|plotted|different"
     r"|SFT|pretrained|reference|starting|original|typical|long|short|few|given|language|reward|line|is|are|was|were|has|of)\b",
@@ -335,7 +339,7 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
     def pronoun(match: re.Match[str]) -> Group | None:
         """Refers to the first series before it in the sentence, else to the subject of the sentence before."""
         before = match.string[: match.start()]
-        is_object = match[0].lower() == "it" and OBJECT_BEFORE.search(before)
+        is_object = match[0].lower() == "it" and OBJECT_BEFORE.search(before) and not OWN_VERB.match(match.string[match.end() :])
         starts = re.match(r"\W*(?:«[IO]\d+»|its?\b)", match.string)
         own = (
             context.within
