@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from passus.analysis.claim_groups import quantified
 from passus.analysis.evidence import KnownCurves
@@ -55,6 +56,23 @@ def gain(claim: Claim, curves: KnownCurves) -> Outcome:
         return all_of(larger(mine, their, claim, curves) for their in theirs)
 
     return quantified(claim.group, curves, test, claim.where)
+
+
+def steepest(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks that the largest change of a series from one point to the next lies in a window."""
+    sign = curves.sign(claim.relation)
+
+    def test(name: str) -> Outcome:
+        row, places = curves.series.get(name, []), set(curves.where(claim.where))
+        steps = [(curves.difference(b, a, sign), (a, b)) for a, b in pairwise(row)]
+        inside = [step for step in steps if {o.x for o in step[1]} <= places]
+        outside = [step for step in steps if step not in inside]
+        if not inside or not outside or len(row) < 3 or len(row) < len(curves.grid):
+            return OPEN
+        mine, theirs = (max(part, key=lambda step: sum(step[0])) for part in (inside, outside))
+        return larger(mine, theirs, replace(claim, amount=None, manner="most"), curves)
+
+    return quantified(claim.group, curves, test)
 
 
 def gap_than(claim: Claim, curves: KnownCurves) -> Outcome:

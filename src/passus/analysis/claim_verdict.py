@@ -115,7 +115,7 @@ def _axis(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
     observations = [
         o
         for (panel, measure), curves in evidence.known(sentence)
-        if claim.manner == "x" or measure == ("tokens" if claim.manner == "second" else "accuracy")
+        if claim.manner in ("x", "covered") or measure == ("tokens" if claim.manner == "second" else "accuracy")
         for row in curves.series.values()
         for o in row
         if evidence.is_listed(o.sentence)
@@ -123,16 +123,18 @@ def _axis(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
     if not observations:
         return OPEN
     low, high = claim.number, claim.amount.value
-    values = [v for o in observations for v in ((o.x,) if claim.manner == "x" else o.interval)]
+    values = [v for o in observations for v in ((o.x,) if claim.manner in ("x", "covered") else o.interval)]
     if claim.manner == "y" and high > 1.5 and max(values) <= 1.0 and any(panel.in_shares for panel in evidence.panels.values()):
         low, high = low / 100, high / 100
     room = AXIS_ROOM * (high - low)
+    if claim.manner == "covered" and (max(values) < high - 0.1 * (high - low) or min(values) > low + 0.2 * (high - low)):
+        return Outcome(False, (max(observations, key=lambda o: o.x),))
     outside = [o for o in observations if not _within(o, claim.manner, low - room, high + room)]
     return Outcome(not outside, tuple(outside or observations)[:2])
 
 
 def _within(o: Observation, axis: str, low: float, high: float) -> bool:
-    return low <= o.x <= high if axis == "x" else low <= o.low and o.high <= high
+    return low <= o.x <= high if axis in ("x", "covered") else low <= o.low and o.high <= high
 
 
 def _count(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:

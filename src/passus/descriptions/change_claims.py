@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from passus.descriptions.claim_tokens import Found, are_same, group_of
+from passus.descriptions.claim_tokens import Found, are_same, group_of, until
 from passus.descriptions.claims import WHOLE, Amount, Claim, Group, Window
 from passus.descriptions.clause_words import MOVES
 from passus.descriptions.clauses import Clause, Token, joined
@@ -77,6 +77,35 @@ def _window_behind(c: Clause, where: Window, after: Sequence[Window]) -> Window 
     if AFTER.search(c.text) and edge is not None:
         return Window(edge, None)
     return None
+
+
+def gain_is(c: Clause) -> Found:
+    """Reads "its improvement over the run is less than 0.12": a change with its size."""
+    moves = [word for word in c.words if word in MOVES]
+    if len(moves) != 1 or len(c.values) != 1 or c.amounts or set(c.words) - {moves[0], "ABOVE", "BELOW"} or len(c.groups) != 1:
+        return None
+    value, at = c.values[0], c.index((moves[0],))
+    of = re.search(r"\b(?:gain|improvement|increase|drop|rise|growth|decline|loss|change|fall|progress)\b(?: (?:of|for) (?:the )?«|[^,;]* (?:is|was|amounts|exceeds?|stays?))", c.raw, re.I)
+    is_noun = c.groups[0].is_possessive and c.tokens.index(c.groups[0]) == at - 1 or of
+    group, where = group_of(c.groups[0]), c.place()
+    if not is_noun or value.number.is_range or group is None or where is None:
+        return None
+    sense = "more" if "ABOVE" in c.words else "less" if "BELOW" in c.words else "about"
+    number = value.number
+    amount = Amount(number.low, sense, digits=number.digits, is_points=number.unit in ("%", "points", "point"))
+    return [Claim("trend", group, until(where) if not where.every else WHOLE, MOVES[moves[0]], amount=amount, negated=bool(c.negation))]
+
+
+def attained_elsewhere(c: Clause) -> Found:
+    """Reads "A does not attain with 100 what B attains with 10"."""
+    if c.words != ["REACHES", "REACHES"] or not c.says("what") or len(c.groups) != 2 or c.values or c.amounts:
+        return None
+    group, other = (group_of(token) for token in c.groups)
+    places = c.places()
+    if group is None or other is None or len(places) != 2 or not all(place.is_point for place in places):
+        return []
+    relation = "worse" if c.negation else "better"
+    return [Claim("level", group, places[0], relation, other=other, other_where=places[1], is_weak=not c.negation)]
 
 
 def gain_ratio(c: Clause) -> Found:

@@ -1,6 +1,6 @@
 """Claims of a clause: each reader knows one kind of statement and returns None where the clause is of another kind."""
 
-from passus.descriptions.change_claims import gain_ratio, more_than
+from passus.descriptions.change_claims import attained_elsewhere, gain_is, gain_ratio, more_than
 from passus.descriptions.claims import Claim
 from passus.descriptions.clauses import Clause
 from passus.descriptions.comparison_claims import comparison, ratio, recovering, returning, two_panels, within_range
@@ -20,6 +20,6 @@ def claims_of(clause: Clause) -> list[Claim]:
 
 
 READERS = (
-    two_panels, more_than, gain_ratio, within_range, gap, returning, recovering, comparison, passing, ratio, rank, peak, minus, crossing, course, flat, same,
+    two_panels, more_than, gain_ratio, gain_is, attained_elsewhere, within_range, gap, returning, recovering, comparison, passing, ratio, rank, peak, minus, crossing, course, flat, same,
     order, noise, value,
 )  # fmt: skip

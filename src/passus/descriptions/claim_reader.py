@@ -9,7 +9,7 @@ from passus.descriptions.claim_parser import claims_of
 from passus.descriptions.claims import Amount, Claim, Group, Window
 from passus.descriptions.clause_split import clauses_of
 from passus.descriptions.clauses import Clause, read_clause
-from passus.descriptions.count_claims import count_claims
+from passus.descriptions.count_claims import axis_limits, count_claims
 from passus.descriptions.layout import Sentence
 from passus.descriptions.lexicon import without_fillers
 from passus.descriptions.marking import Marked, mark_fractions, mark_numbers, mark_place_lists, mark_words
@@ -76,6 +76,8 @@ LENGTH_TALK = re.compile(
     r"(?=[^.]{0,60}\b(?:long|short|grow|shrink|double|halve|half|times))",
     re.I,
 )
+COVERED = re.compile(r"\b(?:columns?|rows?|cover(?:s|ed)?|evaluat(?:ed|ions?)|measured|readings?|checkpoints?|data)\b(?!.*\baxis\b)", re.I)
+"""Words for where values are given, and not only where the axis runs."""
 MAX_VALUES = 2
 """Values of a sentence that are claims. A sentence with more lists data."""
 
@@ -162,7 +164,7 @@ class ClaimReader:
         claims, is_complete = reading.read(sentence)
         if self.data.is_listed(sentence.number):  # prose is held against lists, and not the other way round
             claims = [claim for claim in claims if claim.kind != "value"]
-        claims = [*self._axis_claims(sentence), *count_claims(sentence.text), *self._value_claims(sentence), *claims]
+        claims = [*self._axis_claims(sentence), *count_claims(with_plain_nouns(sentence.text, self.nouns)), *axis_limits(sentence.text, self.axes), *self._value_claims(sentence), *claims]
         self._remember(sentence, reading.subject)
         if reading.is_lost:
             self.memory.subject = ()
@@ -221,7 +223,8 @@ class ClaimReader:
             return
         for name, axis in (("x", axes.x), ("y", axes.y), ("second", axes.second)):
             if axis.number == sentence.number and axis.low is not None and axis.high is not None:
-                yield Claim("axis", number=axis.low, amount=Amount(axis.high), manner=name)
+                manner = "covered" if name == "x" and COVERED.search(sentence.text) else name
+                yield Claim("axis", number=axis.low, amount=Amount(axis.high), manner=manner)
 
     def _value_claims(self, sentence: Sentence) -> Iterator[Claim]:
         """Yields the values of a sentence of prose, which are held against those of lists and other sentences."""
@@ -321,6 +324,7 @@ class _SentenceReading:
     def _is_foreign(self, clause: Clause, whole: str) -> bool:
         """Returns whether a clause is about something else than the curves, or about a series that is not known."""
         is_spread = SPREAD_WORD.search(whole) and not {"LOWSPREAD", "HIGHSPREAD", "BARS"} & set(clause.words)
+        is_spread = is_spread and ("SPREAD" not in clause.words or self.reader.has_spread)
         return bool(NOT_CURVES.search(whole) or (is_spread and not clause.values))
 
     def _without_lead(self, sentence: Sentence) -> str:

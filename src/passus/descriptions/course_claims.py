@@ -193,16 +193,16 @@ def same(c: Clause) -> Found:
 
 def order(c: Clause) -> Found:
     """Reads "the final ranking is A, B, C"."""
-    if "ORDER" not in c.words or set(c.words) - {"ORDER", *EXTREMES} or len(c.groups) != 1:
+    if "ORDER" not in c.words or set(c.words) - {"ORDER", *EXTREMES} or not 0 < len(c.groups) < 3:
         return None
-    group, where = group_of(c.groups[0]), c.place(default=END)
+    group, where = group_of(c.groups[-1]), c.place(default=END)
     if group is None or len(group.names) < 3 or group.quantifier != "all" or where is None or c.negation:
         return []
     if where.after and where.low is not None:
         where = Window(where.low, where.low)
     elif not where.is_point:
         where = Window(where.high, where.high) if where.low is None and where.high is not None else END
-    ascending = c.says(r"(?:worst|lowest|weakest) to (?:the )?(?:best|highest|strongest)|ascending")
+    ascending = c.says(r"(?:worst|lowest|weakest) to (?:the )?(?:best|highest|strongest)|ascending|(?:worst|lowest) first")
     relation = "above" if c.says(r"highest to (?:the )?lowest|descending") else "better"
     names = tuple(reversed(group.names)) if ascending else group.names
     return [Claim("order", Group(group.names), where, relation, order=names)]

@@ -1,5 +1,6 @@
 """Claims about the distance of two series, and about crossing."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from passus.descriptions.claim_tokens import LESS_OFTEN, Found, are_same, group_of
@@ -13,11 +14,11 @@ PASSIVE = r"(?:is|are|was|were|gets?|got|been|being) (?:\w+ ){0,2}?(?:overtaken|
 
 def gap(c: Clause) -> Found:
     """Reads distances: "the gap between A and B is 5 points", "A and B end 3 points apart", "A is within 2 points of B"."""
-    words = c.words
+    words = ["GAP" if word == "SPREAD" else word for word in c.words]
     if not set(words) & {"GAP", "APART", "WITHIN", "NARROWS", "WIDENS", "CONVERGES", "DIVERGES"}:
         return None
-    if set(words) & {"NARROWS", "WIDENS", "CONVERGES", "DIVERGES"} or ("GAP" in words and set(words) & set(MOVES)):
-        return _gap_course(c)
+    if set(words) & {"NARROWS", "WIDENS", "CONVERGES", "DIVERGES"} or ("GAP" in words and set(words) & {*MOVES, "FLAT"}):
+        return _gap_course(c, words)
     where = c.place()
     amount = c.amounts[0] if len(c.amounts) == 1 else _amount_after_relation(c)
     if "GAP" in words and set(words) & {"HIGHEST", "LOWEST"} and amount is None:
@@ -35,6 +36,12 @@ def gap(c: Clause) -> Found:
     if c.negation:
         amount = replace(amount, sense=LESS_OFTEN.get(amount.sense, amount.sense))
     groups = [g for token in c.groups if (g := group_of(token)) is not None]
+    if "SPREAD" in c.words and not groups:
+        groups = [Group(c.context.names)]
+    elif not groups and "GAP" in words:
+        groups = [Group(_two(c, ()))] if _two(c, ()) else []
+    elif len(groups) == 1 and len(groups[0].names) == 1 and c.says(r"(?:difference|distance|gap) (?:to|from)") and c.context.subject:
+        groups = [Group(tuple(dict.fromkeys((*c.context.subject, *groups[0].names))))]
     always = c.negation == "NEVER" or where.every
     is_lead = "GAP" in words and c.says("leads?|advantage|margin|edge|ahead|head start|cushion")
     ranks = c.of_kind("ranks")
@@ -70,26 +77,33 @@ def _amount_after_relation(c: Clause) -> Amount | None:
     return Amount(number.low, sense, digits=number.digits, is_points=number.unit in ("%", "points", "point"))
 
 
+def _two(c: Clause, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the two series whose gap is meant where the clause names none: those that the text compared last."""
+    if names:
+        return ()
+    return c.context.names if len(c.context.names) == 2 else c.context.pair if len(c.context.pair) == 2 else ()
+
+
 def _widest(c: Clause) -> list[Claim]:
     groups = [g for token in c.groups if (g := group_of(token)) is not None]
-    names = tuple(dict.fromkeys(name for g in groups for name in g.names)) or (
-        c.context.names if len(c.context.names) == 2 else ()
-    )
+    names = tuple(dict.fromkeys(name for g in groups for name in g.names)) or _two(c, ())
     where = c.place()
     if len(names) != 2 or where is None or not where.is_point:
         return []
     return [Claim("gap_peak", Group(names), where, "max" if "HIGHEST" in c.words else "min")]
 
 
-def _gap_course(c: Clause) -> list[Claim]:
+def _gap_course(c: Clause, words: Sequence[str]) -> list[Claim]:
     """Reads "the gap narrows from 5 to 2 points", "the two converge"."""
     groups = [g for token in c.groups if (g := group_of(token)) is not None]
     names = tuple(dict.fromkeys(name for g in groups for name in g.names))
-    if not names and len(c.context.names) == 2:
-        names = c.context.names
-    words, where = c.words, c.place()
-    if len(names) < 2 or set(words) - {"GAP", "NARROWS", "WIDENS", "CONVERGES", "DIVERGES", "SAME", *MOVES}:
+    names = names if len(names) > 1 else _two(c, names)
+    where = c.place()
+    if len(names) < 2 or set(words) - {"GAP", "NARROWS", "WIDENS", "CONVERGES", "DIVERGES", "SAME", "FLAT", *MOVES}:
         return []
+    if "FLAT" in words:
+        is_alone = where is not None and not where.is_point and not c.amounts
+        return [Claim("gap_trend", Group(names), where or WHOLE, "same", negated=bool(c.negation))] if is_alone else []
     widens = bool(set(words) & {"WIDENS", "DIVERGES", "RISES"})
     if widens and set(words) & {"NARROWS", "CONVERGES", "FALLS"}:
         return []
@@ -152,7 +166,7 @@ def crossing(c: Clause) -> Found:
 
 def _meeting(c: Clause, groups: list[Group], where: Window) -> list[Claim]:
     names = tuple(dict.fromkeys(name for group in groups for name in group.names))
-    if len(names) != 2:
+    if len(names) != 2 and not (c.negation and len(names) > 2 and where in (WHOLE, c.place())):
         return []
     number = (
         1.0 if c.says("once|one crossing|single") else 2.0 if c.says("twice") or any(a.value == 2 for a in c.amounts) else None

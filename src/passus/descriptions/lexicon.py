@@ -12,6 +12,10 @@ PLACES_IN_RANKING = {
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     # Fixed phrases before single words.
+    (r"\b(?:at|on|in) no (?:single )?(?:[a-z]+)\b", " NEVER "),
+    (r"\bat (?:the )?(?:same )?level (?:of|as)\b(?= (?:the )?«[SI])", " SAME "),
+    (r"(?P<amount>«D\d+») over(?: that of)?(?= (?:the )?«[SI])", r"\g<amount> BETTER"),
+    (r"\bspread\b(?! out)", " SPREAD "),
     (r"\b(?:starts?|started|begins?|began|proceeds?|goes on|went on|continues?|manages?|managed|tends?|seems?|appears?) to (?=[a-z])", " "),
     (
         r"\b(?P<verb>go(?:es)?|went|going|gone|moves?|moved|comes?|came|turns?|turned|heads?|headed|creeps?|crept|drifts?|drifted)"

@@ -50,11 +50,11 @@ def mark_panels(marked: Marked, names: Names, pair: tuple[str, ...], short: Mapp
 
     marked.replace(PANEL_LETTER, "P", lettered)
     if len(names.panels) > 1:
-        marked.replace(ALL_PANELS, "P", lambda _: tuple(names.panels))
         some = rf"\b(?:in|on) (?:exactly |only )?(?P<n>{COUNT}) of the (?:{COUNT} )?{PANEL_NOUN}\b"
         marked.replace(some, "P", lambda match: ("exactly", count_of(match["n"])))
         wins = rf"(?<=\bwins )(?:exactly |only )?(?P<n>{COUNT}) of the (?:{COUNT} )?{PANEL_NOUN}\b"
         marked.replace(wins, "P", lambda match: ("exactly", count_of(match["n"])))
+        marked.replace(ALL_PANELS, "P", lambda _: tuple(names.panels))
         if len(pair) == 2:
             marked.replace(
                 r"\b(?:on|in) the (?P<which>latter|former)\b(?! \w+s?\b)",

@@ -40,7 +40,7 @@ UNKNOWN = (
 KNOWN_ADJECTIVE = re.compile(
     r"\b(?:whole|entire|full|same|other|others|two|three|four|five|six|seven|eight|all|remaining|best|worst|second"
     r"|third|fourth|top|only|first"
-    r"|last|highest|lowest|topmost|uppermost|middle|strongest|weakest|leading|winning|fastest|slowest|base|initial|training|single|odd"
+    r"|last|most|least|more|less|very|common|usual|highest|lowest|topmost|uppermost|middle|strongest|weakest|leading|winning|fastest|slowest|base|initial|training|single|odd"
     r"|said|latter|former|winner|runner|horizontal|straight|flat|noisy|steady|clear|good|bad|new|better|worse|higher"
     r"|lower|stronger|plotted|different"
     r"|SFT|pretrained|reference|starting|original|typical|long|short|few|given|language|reward|line|is|are|was|were|has|of)\b",
@@ -162,6 +162,8 @@ def mark_groups(marked: Marked, context: Context) -> None:
     _mark_pronouns(marked, context)
     put(rf"(?:\bboth |\beither )?{S}(?:, {S})*,? (?:and|or) {S}", "S", lambda m: _merged(group, m[0]))
     put(rf"\bonly {S}(?! of)|{S} alone\b", "S", lambda m: Group(_names(group, m[0]), "only"))
+    put(rf"\b(?:the|this) (?P<adjective>[a-z]{{4,}}) {NOUN}\b(?! of)", "S", lambda m: _by_stem(m["adjective"].lower(), every))
+    put(r"\b(?:that|this) (?=(?:improvement|gain|increase|rise|drop|decline|collapse|loss|growth|progress|fall|dip)\b)", "O", lambda _: _own(context))
     put(UNKNOWN, "U", lambda m: None if "«" in m[0] or KNOWN_ADJECTIVE.search(m[0]) else m[0])
 
 
@@ -189,6 +191,21 @@ def _mark_numbers_of(marked: Marked, every: tuple[str, ...]) -> None:
         "S",
         lambda m: Group(every, "exactly", count_of(m["n"])) if count_of(m["n"]) < len(every) - 1 else None,
     )
+
+
+def _own(context: Context) -> Group | None:
+    return Group(context.subject) if context.subject else None
+
+
+def _by_stem(adjective: str, every: tuple[str, ...]) -> Group | None:
+    """Returns the series whose name an adjective is made from: "the filtered run" is A+filter."""
+    if KNOWN_ADJECTIVE.fullmatch(adjective):
+        return None
+    stem = re.sub(r"(?:ised|ized|ed|ing|s|d)$", "", adjective)
+    if len(stem) < 4:
+        return None
+    found = [name for name in every if any(part.startswith(stem) for part in re.split(r"[^a-z]+", name.lower()))]
+    return Group((found[0],)) if len(found) == 1 else None
 
 
 def mark_counts(marked: Marked, context: Context) -> None:
@@ -318,7 +335,7 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
         put(r"\bthe latter\b", "S", lambda m: Group((pair[1],)))
         put(
             rf"\b(?:both|the two|these two|those (?:same )?two|the other two)(?: (?:of them|(?:dashed "
-            rf"|solid )?{NOUN}))?\b(?! (?:panel|chart|bench|quantit|axes|axis))|\bthe (?=\w+s\b)(?:{NOUN})\b(?= (?:cross|meet"
+            rf"|solid )?{NOUN}))?\b(?! (?:panel|chart|bench|quantit|axes|axis))|\bthe (?=\w+s\b)(?:{NOUN})\b(?= (?:do not|don't|never|cross|meet"
             rf"|intersect|swap|finish|coincide|converge|overlap|diverge|are|differ|start|end))",
             "S",
             lambda m: Group(pair),
@@ -330,7 +347,7 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
         )
     else:
         put(
-            rf"\bthe (?=\w+s\b){NOUN}\b(?= (?:are|cross|coincide|converge|fan out|draw|all|start|end|meet|diverge|share))",
+            rf"\bthe (?=\w+s\b){NOUN}\b(?= (?:are|do not|don't|never|cross|coincide|converge|fan out|draw|all|start|end|meet|diverge|share))",
             "S",
             lambda m: Group(context.names),
         )

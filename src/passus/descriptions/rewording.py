@@ -5,6 +5,7 @@ import re
 from passus.descriptions.numbers import WORDS
 from passus.descriptions.references import NOUN
 
+NAMES = {str(number): word for word, number in WORDS.items() if 0 < number < 13 and word != "dozen"}
 SPEAKER = re.compile(r"^\W*\[?\d{1,2}:\d\d\]?\s+\w+:\s+|^\W*\d{1,3}/\s+")
 REPORTED = re.compile(
     r"^(?:(?:it|this) (?:was|is|should be|must be|can be|has been) (?:\w+ )?(?:noted|remarked|observed|added|stressed|pointed out|mentioned"
@@ -44,5 +45,5 @@ def reworded(text: str) -> str:
     if match := COUNT_LINE.match(text):
         rest = re.sub(r"^ (?:that|which|with|whose) ", " ", match["rest"])
         is_clause = re.match(r" (?:end|finish|start|begin|rise|fall|gain|lose|reach|pass|exceed|drop|get|improve|stay|go|are|have)", rest)
-        return f"exactly {match['n']} of the methods{'' if is_clause else ' are'}{rest}"
+        return f"exactly {NAMES.get(match['n'], match['n'])} of the methods{'' if is_clause else ' are'}{rest}"
     return text
