@@ -73,8 +73,8 @@ def _against_series(claim: Claim, name: str, other: str, curves: KnownCurves) ->
 
 
 def _against_number(claim: Claim, name: str, curves: KnownCurves) -> Outcome:
-    if claim.number is None:
-        return OPEN
+    if claim.number is None or (curves.in_shares and claim.number > 1):
+        return OPEN  # a number of problems is no share
     sign, number = curves.sign(claim.relation), claim.number
     found = []
     for x in curves.where(claim.where):

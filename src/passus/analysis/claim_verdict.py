@@ -54,7 +54,7 @@ def _one_reading(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
         return _count(claim, evidence, sentence)
     if claim.kind.startswith("panels"):
         return _two_panels(claim, evidence, sentence)
-    if len(claim.panels) > 1 and claim.group.quantifier == "only":
+    if len(claim.panels) > 1 and claim.group.quantifier == "only" and claim.panel_quantifier == "all":
         return _only_on_all(claim, evidence, sentence)
     outcomes = [
         holds(claim, curves) if (curves := evidence.curves(panel, claim.measure, sentence)) else OPEN

@@ -146,6 +146,7 @@ class ClaimReader:
         self.short_panels = short_names(data.names.panels, texts)
         names = {name for row in self.subjects.by_panel.values() for name in row}
         self.nouns = pattern_of(nouns_of(texts, len(names)))
+        self.places = {point.reading.x_low for point in data.points if point.reading.x_low == point.reading.x_high}
         self.references = _references(data, names)
 
     def read(self) -> Iterator[Statement]:
@@ -281,6 +282,8 @@ class _SentenceReading:
         self.is_lost = False
         """Whether the sentence is about a series that is not known."""
         self.window: Window | None = None
+        self.last_place = ""
+        """The token of the last place, which an amount behind a comma is about as well."""
 
     def read(self, sentence: Sentence) -> tuple[list[Claim], bool]:
         """Returns the claims of the clauses, and whether all that states something was understood."""
@@ -348,7 +351,7 @@ class _SentenceReading:
         mark_counts(marked, self.context)
         mark_numbers(marked, self.reader.axes, self.reader.data.lists)
         mark_words(marked, self.reader.axes)
-        mark_place_lists(marked)
+        mark_place_lists(marked, self.reader.places)
         mark_fractions(marked)
         marked.text = with_plain_nouns(marked.text, self.reader.nouns)
         _mark_orders(marked)
@@ -362,6 +365,8 @@ class _SentenceReading:
             text = f"{self.last_subject} {text}"
         if self.last_object and self.last_subject:
             text = OBJECT.sub(rf"\g<verb> {self.last_object}", text)
+        if re.match(rf"(?:{self.last_subject} )?«[DV]\d+»", text) and "«X" not in text and self.last_place:
+            text = f"{text} {self.last_place}"  # "is the best at step 40, 5 points ahead of B"
         clause = read_clause(text, raw, marked, self.context, self.window)
         panel, reader = self._panels(clause)[0][0], self.reader
         clause.share = lambda number, value: reader.share(number, value, panel)
@@ -392,6 +397,7 @@ class _SentenceReading:
             token.part for token in clause.of_kind("place") if isinstance(token.part, Window) and token.text.startswith("«")
         ]
         self.window = windows[-1] if windows else self.window
+        self.last_place = next((t.text for t in clause.of_kind("place") if t.text.startswith("«")), self.last_place)
         groups = [token for token in clause.groups if token.text.startswith("«")]
         if not groups:
             return

@@ -108,6 +108,8 @@ def _against(c: Clause, group: Group, relation: str, left: list[Token], right: l
         return []
     other_group = group_of(other)
     is_self = other_group is None or are_same(other_group, group) or (other is not None and other.is_possessive)
+    if is_self and other_group is not None and not set(other_group.names) <= set(group.names) and END in c.places(right):
+        is_self = False  # "all others finish below its final value"
     extreme = next((word for word in words_of(right) if word in EXTREMES or word in ("PEAKS", "TROUGHS")), "")
     starts = [token for token in right if token.kind == "place" and token.part == START]
     if is_self and (starts or extreme):

@@ -29,6 +29,8 @@ def course(c: Clause) -> Found:
     others = [
         g for token in c.groups[1:] if (g := group_of(token)) is not None and not token.is_possessive and not are_same(g, group)
     ]
+    if len(moves) > 1 and c.says("costs?"):
+        return []  # "the collapse costs A 5 points": since its peak
     if others:
         return _gain_against(c, group, others[0], moves[0], where)
     if len(c.values) == 2 and not c.amounts and not c.negation and re.search(r"from «V\d+» to «V\d+»", c.raw):

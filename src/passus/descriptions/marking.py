@@ -4,7 +4,7 @@ The words that remain are few, so that the frames of `claim_parser` can be short
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -384,16 +384,25 @@ def mark_fractions(marked: Marked) -> None:
     )
 
 
-def mark_place_lists(marked: Marked) -> None:
+def mark_place_lists(marked: Marked, known: Collection[float] = ()) -> None:
     """Joins places that are listed: "at step 100 and again at step 200", "at hours 6, 12 and 24"."""
     joint = r"(?:,? (?:and|or|as well as|&)(?: (?:again|also|then|finally|even))? |, )"
 
     def several(match: re.Match[str]) -> Window | None:
-        windows = [marked.get(token[0]) for token in TOKEN.finditer(match[0])]
+        parts = [marked.get(token[0]) for token in TOKEN.finditer(match[0])]
+        windows = [_place_in_list(part, known) for part in parts]
         places = [w.low for w in windows if isinstance(w, Window) and w.low is not None and w.low == w.high]
         return Window(every=True, points=tuple(dict.fromkeys(places))) if len(places) == len(windows) else None
 
+    marked.replace(rf"{X}(?:{joint}{X})*(?:{joint}{V})+(?! ?(?:%|points|tokens|percent|for\b|\())", "X", several)
     marked.replace(rf"{X}(?:{joint}{X})+", "X", several)
+
+
+def _place_in_list(part: Any, known: Collection[float]) -> Any:
+    """Returns a number at the end of a list of places as a place, where it is one of the chart."""
+    if isinstance(part, MarkedValue) and part.number.low in known and not part.number.unit and not part.number.is_range:
+        return Window(part.number.low, part.number.low)
+    return part
 
 
 def _nth_place(match: re.Match[str]) -> Window | None:

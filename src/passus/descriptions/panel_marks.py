@@ -54,7 +54,7 @@ def mark_panels(marked: Marked, names: Names, pair: tuple[str, ...], short: Mapp
         marked.replace(some, "P", lambda match: ("exactly", count_of(match["n"])))
         wins = rf"(?<=\bwins )(?:exactly |only )?(?P<n>{COUNT}) of the (?:{COUNT} )?{PANEL_NOUN}\b"
         marked.replace(wins, "P", lambda match: ("exactly", count_of(match["n"])))
-        marked.replace(ALL_PANELS, "P", lambda _: tuple(names.panels))
+        marked.replace(ALL_PANELS, "P", lambda match: _all_panels(match[0], names))
         if len(pair) == 2:
             marked.replace(
                 r"\b(?:on|in) the (?P<which>latter|former)\b(?! \w+s?\b)",
@@ -64,6 +64,13 @@ def mark_panels(marked: Marked, names: Names, pair: tuple[str, ...], short: Mapp
         marked.replace(POSITION, "P", lambda match: positioned(match, names))
         here = r"\b(?:on|in) (?:this|that|the same) (?:benchmark|panel|chart)\b|\bthere\b(?=[.,;]|$)"
         marked.replace(here, "P", lambda _: ())
+
+
+def _all_panels(words: str, names: Names) -> tuple[str, ...] | None:
+    """Returns all panels, or none where there are not as many as the words say."""
+    count = re.search(rf"\b(?:both|{COUNT})\b", words, re.I)
+    number = 2 if count and count[0].lower() == "both" else count_of(count[0]) if count else len(names.panels)
+    return tuple(names.panels) if number == len(names.panels) or (count and count[0].lower() == "one") else None
 
 
 def panel_of(key: str, names: Names) -> str | None:
@@ -85,9 +92,15 @@ def short_names(panels: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
     for panel in panels:
         pattern = re.compile(rf"(?<![\w-]){re.escape(panel)} \((?P<short>[A-Z][\w-]{{1,9}})[),;]")
         for text in texts:
-            if (match := pattern.search(text)) and match["short"] not in panels:
+            if (match := pattern.search(text)) and match["short"] not in panels and _is_short_for(match["short"], panel):
                 found.setdefault(match["short"], panel)
     return found
+
+
+def _is_short_for(short: str, name: str) -> bool:
+    """Returns whether the letters of an abbreviation occur in a name, in their order."""
+    letters = iter(name.lower())
+    return name[:1].lower() == short[0].lower() and all(letter in letters for letter in short.lower() if letter.isalnum())
 
 
 def panel_in(text: str, names: Names, short: Mapping[str, str]) -> str | None:

@@ -27,6 +27,9 @@ def rank(c: Clause) -> Found:
         return _named_by_rank(c) if not c.words else None
     word, token = words[0], c.groups[0]
     group = group_of(token)
+    at = c.index((word,))
+    if word in RANKS and at > 0 and c.tokens[at - 1].kind == "group" and c.tokens[at - 1] is not token:
+        return []  # "seven points clear of B in second place"
     moves = [w for w in rest if w in MOVES]
     if group is None or set(rest) - {*MOVES, "REACHES", "ABOVE", "BETTER", "NOISY", "ORDER"}:
         return None
@@ -78,7 +81,7 @@ def _is_own(c: Clause, token: Token, first_is_word: bool) -> bool:
         r"(?:accuracy|score|reward|loss|length|result|value|performance|curve|entropy|perplexity|checkpoint|evaluation"
         r"|epoch|reading|point|maximum|minimum|step|hour|one|win rate)s?"
     )
-    return bool(re.search(rf"\b{noun} (?:of|for) (?:the )?(?:{re.escape(token.text)}|all|each|every|both)", c.raw, re.I)) or bool(
+    return bool(re.search(rf"\b{noun} (?:of|for) (?:the )?{re.escape(token.text)}|\b{noun} for (?:all|each|every|both)\b", c.raw, re.I)) or bool(
         re.match(r"\W*(?:for|with) (?:the )?«", c.raw, re.I)
     )
 

@@ -75,7 +75,7 @@ FALLS = pattern_of(
     ", trend downward, trend downwards, bend downwards, go downhill, cost, slip, die, drop off, fall off, slip back, fall back, drop back"
     ", slide back, sag, fade, weaken, decay, tick down, dive, nosedive, backslide, recede, ebb, diminish, contract"
 )
-IMPROVES = pattern_of("improve, progress, learn")
+IMPROVES = pattern_of("improve, progress") + "|learns|learned|learnt"
 WORSENS = pattern_of("worsen, degrade, deteriorate, regress")
 BETTER = pattern_of("outperform, outscore, beat, dominate, outpace, outdo, outclass, outrank, outshine, outstrip")
 WORSE = pattern_of("trail, lag, underperform")
