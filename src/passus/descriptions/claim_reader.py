@@ -76,7 +76,9 @@ LENGTH_TALK = re.compile(
     r"(?=[^.]{0,60}\b(?:long|short|grow|shrink|double|halve|half|times))",
     re.I,
 )
-COVERED = re.compile(r"\b(?:columns?|rows?|cover(?:s|ed)?|evaluat(?:ed|ions?)|measured|readings?|checkpoints?|data)\b(?!.*\baxis\b)", re.I)
+COVERED = re.compile(
+    r"\b(?:columns?|rows?|cover(?:s|ed)?|evaluat(?:ed|ions?)|measured|readings?|checkpoints?|data)\b(?!.*\baxis\b)", re.I
+)
 """Words for where values are given, and not only where the axis runs."""
 MAX_VALUES = 2
 """Values of a sentence that are claims. A sentence with more lists data."""
@@ -165,7 +167,13 @@ class ClaimReader:
         claims, is_complete = reading.read(sentence)
         if self.data.is_listed(sentence.number):  # prose is held against lists, and not the other way round
             claims = [claim for claim in claims if claim.kind != "value"]
-        claims = [*self._axis_claims(sentence), *count_claims(with_plain_nouns(sentence.text, self.nouns)), *axis_limits(sentence.text, self.axes), *self._value_claims(sentence), *claims]
+        claims = [
+            *self._axis_claims(sentence),
+            *count_claims(with_plain_nouns(sentence.text, self.nouns)),
+            *axis_limits(sentence.text, self.axes),
+            *self._value_claims(sentence),
+            *claims,
+        ]
         self._remember(sentence, reading.subject)
         if reading.is_lost:
             self.memory.subject = ()
@@ -182,7 +190,9 @@ class ClaimReader:
                 memory.panel = ""
             memory.subject = (label,) if label else memory.subject
             memory.pair = memory.pair if sentence.passage.kind == "item" else ()
-        memory.panel = panel_in(sentence.text, self.names, self.short_panels) or self.names.panel_in(sentence.text) or memory.panel
+        memory.panel = (
+            panel_in(sentence.text, self.names, self.short_panels) or self.names.panel_in(sentence.text) or memory.panel
+        )
         if len(self.panels) == 1:
             memory.panel = self.panels[0]
 
@@ -259,7 +269,8 @@ def _mark_orders(marked: Marked) -> None:
 
 
 REFERENCE_NAME = re.compile(
-    r"\b(?:base(?: model|line)?|SFT|reference|untrained|chance|random(?: guess\w*)?|human(?:s| level)?|teacher|oracle|zero-shot)\b", re.I
+    r"\b(?:base(?: model|line)?|SFT|reference|untrained|chance|random(?: guess\w*)?|human(?:s| level)?|teacher|oracle|zero-shot)\b",
+    re.I,
 )
 
 

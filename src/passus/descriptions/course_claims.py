@@ -21,7 +21,9 @@ def course(c: Clause) -> Found:
         or set(c.words) - {*MOVES, "BEST", "PEAKS", "HIGHEST", "REACHES", "NOISY", "STEADY", "FROMPEAK"}
     ):
         return None
-    if any(a.kind == "share" for a in c.amounts) or c.says("most of|bulk|bigger part|larger part|greater part|majority|(?:all|none) of|whole|entire"):
+    if any(a.kind == "share" for a in c.amounts) or c.says(
+        "most of|bulk|bigger part|larger part|greater part|majority|(?:all|none) of|whole|entire"
+    ):
         return _share_of_gain(c)
     group, where = group_of(c.groups[0]), c.place()
     if group is None or where is None or group.rank or len(c.amounts) > 1 or len(set(moves)) > 1:

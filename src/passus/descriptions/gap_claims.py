@@ -40,7 +40,12 @@ def gap(c: Clause) -> Found:
         groups = [Group(c.context.names)]
     elif not groups and "GAP" in words:
         groups = [Group(_two(c, ()))] if _two(c, ()) else []
-    elif len(groups) == 1 and len(groups[0].names) == 1 and c.says(r"(?:difference|distance|gap) (?:to|from)") and c.context.subject:
+    elif (
+        len(groups) == 1
+        and len(groups[0].names) == 1
+        and c.says(r"(?:difference|distance|gap) (?:to|from)")
+        and c.context.subject
+    ):
         groups = [Group(tuple(dict.fromkeys((*c.context.subject, *groups[0].names))))]
     always = c.negation == "NEVER" or where.every
     is_lead = "GAP" in words and c.says("leads?|advantage|margin|edge|ahead|head start|cushion")

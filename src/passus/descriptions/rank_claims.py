@@ -81,9 +81,9 @@ def _is_own(c: Clause, token: Token, first_is_word: bool) -> bool:
         r"(?:accuracy|score|reward|loss|length|result|value|performance|curve|entropy|perplexity|checkpoint|evaluation"
         r"|epoch|reading|point|maximum|minimum|step|hour|one|win rate)s?"
     )
-    return bool(re.search(rf"\b{noun} (?:of|for) (?:the )?{re.escape(token.text)}|\b{noun} for (?:all|each|every|both)\b", c.raw, re.I)) or bool(
-        re.match(r"\W*(?:for|with) (?:the )?«", c.raw, re.I)
-    )
+    return bool(
+        re.search(rf"\b{noun} (?:of|for) (?:the )?{re.escape(token.text)}|\b{noun} for (?:all|each|every|both)\b", c.raw, re.I)
+    ) or bool(re.match(r"\W*(?:for|with) (?:the )?«", c.raw, re.I))
 
 
 def _own_peak(c: Clause, group: Group, word: str) -> list[Claim]:

@@ -163,7 +163,11 @@ def mark_groups(marked: Marked, context: Context) -> None:
     put(rf"(?:\bboth |\beither )?{S}(?:, {S})*,? (?:and|or) {S}", "S", lambda m: _merged(group, m[0]))
     put(rf"\bonly {S}(?! of)|{S} alone\b", "S", lambda m: Group(_names(group, m[0]), "only"))
     put(rf"\b(?:the|this) (?P<adjective>[a-z]{{4,}}) {NOUN}\b(?! of)", "S", lambda m: _by_stem(m["adjective"].lower(), every))
-    put(r"\b(?:that|this) (?=(?:improvement|gain|increase|rise|drop|decline|collapse|loss|growth|progress|fall|dip)\b)", "O", lambda _: _own(context))
+    put(
+        r"\b(?:that|this) (?=(?:improvement|gain|increase|rise|drop|decline|collapse|loss|growth|progress|fall|dip)\b)",
+        "O",
+        lambda _: _own(context),
+    )
     put(UNKNOWN, "U", lambda m: None if "«" in m[0] or KNOWN_ADJECTIVE.search(m[0]) else m[0])
 
 
@@ -180,7 +184,9 @@ def _mark_numbers_of(marked: Marked, every: tuple[str, ...]) -> None:
         rf"\b(?:all|every(?: one)?|each|everyone|everybody)(?: of)?(?: the| these)?(?: {COUNT})?(?: {NOUN})? (?:but|except(?: for)?"
         rf"|save(?: for)?|bar) (?P<n>one|two|three)\b(?: {of})?", "S",
         lambda m: Group(every, "exactly", len(every) - count_of(m["n"])) if len(every) > count_of(m["n"]) else None)  # fmt: skip
-    put(rf"\b{MOST}(?:{COUNT} )?(?:{NOUN}|them)\b|\bmost {NOUN}\b", "S", lambda m: Group(every, "at least", len(every) // 2 + 1))
+    put(
+        rf"\b{MOST}(?:{COUNT} )?(?:{NOUN}|them)\b|\bmost {NOUN}\b", "S", lambda m: Group(every, "at least", len(every) // 2 + 1)
+    )
     put(
         rf"\b(?:exactly|only|just|precisely) (?P<n>two|three|four|five|six|\d+) {NOUN}\b",
         "S",
@@ -356,7 +362,9 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
     def pronoun(match: re.Match[str]) -> Group | None:
         """Refers to the first series before it in the sentence, else to the subject of the sentence before."""
         before = match.string[: match.start()]
-        is_object = match[0].lower() == "it" and OBJECT_BEFORE.search(before) and not OWN_VERB.match(match.string[match.end() :])
+        is_object = (
+            match[0].lower() == "it" and OBJECT_BEFORE.search(before) and not OWN_VERB.match(match.string[match.end() :])
+        )
         starts = re.match(r"\W*(?:«[IO]\d+»|its?\b)", match.string)
         own = (
             context.within

@@ -26,8 +26,12 @@ INTERJECTION = re.compile(
     r"|crucially|tellingly|remarkably|in particular|for instance|for example|in any case|more precisely|at a glance), ",
     re.I,
 )
-BRACKETED_ORDER = re.compile(r"\s?[(,]\s?(?P<word>best|highest|top|worst|lowest)(?:-| )(?:one )?(?:first|to (?:worst|lowest|best|highest))\)?", re.I)
-ABOVE_IN_TEXT = re.compile(r"\b(?:listed|shown|mentioned|given|described|quoted|see|cited|reported|named|plotted) (?:above|below)\b", re.I)
+BRACKETED_ORDER = re.compile(
+    r"\s?[(,]\s?(?P<word>best|highest|top|worst|lowest)(?:-| )(?:one )?(?:first|to (?:worst|lowest|best|highest))\)?", re.I
+)
+ABOVE_IN_TEXT = re.compile(
+    r"\b(?:listed|shown|mentioned|given|described|quoted|see|cited|reported|named|plotted) (?:above|below)\b", re.I
+)
 COUNT_LINE = re.compile(
     rf"^\W*(?:the )?(?:number of )?{NOUN}\b(?P<rest> [^:;.?!]{{3,80}}?): (?P<n>\d{{1,2}}|{'|'.join(WORDS)})"
     r"(?: (?:of|out of|/) (?:the )?\w+)?\W*$",
@@ -44,6 +48,8 @@ def reworded(text: str) -> str:
     text = ABOVE_IN_TEXT.sub(" ", text)
     if match := COUNT_LINE.match(text):
         rest = re.sub(r"^ (?:that|which|with|whose) ", " ", match["rest"])
-        is_clause = re.match(r" (?:end|finish|start|begin|rise|fall|gain|lose|reach|pass|exceed|drop|get|improve|stay|go|are|have)", rest)
+        is_clause = re.match(
+            r" (?:end|finish|start|begin|rise|fall|gain|lose|reach|pass|exceed|drop|get|improve|stay|go|are|have)", rest
+        )
         return f"exactly {NAMES.get(match['n'], match['n'])} of the methods{'' if is_clause else ' are'}{rest}"
     return text
