@@ -16,7 +16,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\bat (?:the )?(?:same )?level (?:of|as)\b(?= (?:the )?«[SI])", " SAME "),
     (r"(?P<amount>«D\d+») over(?: that of)?(?= (?:the )?«[SI])", r"\g<amount> BETTER"),
     (r"\bspread\b(?! out)", " SPREAD "),
-    (r"\b(?:starts?|started|begins?|began|proceeds?|goes on|went on|continues?|manages?|managed|tends?|seems?|appears?) to (?=[a-z])", " "),
+    (r"\b(?:starts?|started|begins?|began|proceeds?|goes on|went on|continues?|manages?|managed|seems?|appears?) to (?=[a-z])", " "),
     (
         r"\b(?P<verb>go(?:es)?|went|going|gone|moves?|moved|comes?|came|turns?|turned|heads?|headed|creeps?|crept|drifts?|drifted)"
         r" (?:back|right|straight|again|slightly|sharply|steadily|slowly|gradually|only|even|always|further|a (?:little|bit)) "
