@@ -26,7 +26,7 @@ def gap(c: Clause) -> Found:
     if (
         amount is None
         or where is None
-        or set(words) - {"GAP", "APART", "WITHIN", "ABOVE", "BELOW", "BETTER", "BEST", "WORST", "HIGHEST", "LOWEST"}
+        or set(words) - {"GAP", "APART", "WITHIN", "ABOVE", "BELOW", "BETTER", "BEST", "WORST", "HIGHEST", "LOWEST", "REACHES", "WORSE"}
     ):
         return []
     if "WITHIN" in words:

@@ -22,7 +22,9 @@ def rank(c: Clause) -> Found:
     if c.says("most of|bulk of|majority of|part of"):
         return None
     words = [word for word in c.words if word in EXTREMES or word in RANKS]
-    rest = [word for word in c.words if word not in words]
+    if len(words) == 2 and "BEST" in words and c.says(r"belongs?|belonged|goes to|went to"):
+        words.remove("BEST")  # "the lowest loss belongs to A"
+    rest = [word for word in c.words if word not in words and word != "BEST"]
     if len(words) != 1 or not c.groups or "GAP" in rest:
         return _named_by_rank(c) if not c.words else None
     word, token = words[0], c.groups[0]

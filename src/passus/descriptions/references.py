@@ -114,6 +114,11 @@ def mark_groups(marked: Marked, context: Context) -> None:
         "S",
         lambda m: Group(_names(group, m[0]), "only"),
     )
+    put(
+        rf"(?<!the )\b(?:only|just|exactly|precisely) one (?:of|among|out of) (?:the |these )?(?:{COUNT} ?)?(?:{NOUN}\b|them\b|(?= ))",
+        "S",
+        lambda m: Group(every, "exactly", 1),
+    )
     marked.text = ONLY_ONE.sub("only one ", marked.text)
     mark_counts(marked, context)
     put(

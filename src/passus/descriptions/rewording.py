@@ -41,7 +41,7 @@ def reworded(text: str) -> str:
     if not NOT_REPORTED.match(text):
         text = REPORTED.sub("", text)
     text = INTERJECTION.sub("", text)
-    text = ABOVE_IN_TEXT.sub(" ", text)
+    text = ABOVE_IN_TEXT.sub(" ", re.sub(r",? for what (?:it's|it is|that's) worth|,? (?:love it|folks|lol|imo|by the way)(?=\W*$)", "", text))
     if match := COUNT_LINE.match(text):
         rest = re.sub(r"^ (?:that|which|with|whose) ", " ", match["rest"])
         is_clause = re.match(r" (?:end|finish|start|begin|rise|fall|gain|lose|reach|pass|exceed|drop|get|improve|stay|go|are|have)", rest)
