@@ -397,7 +397,7 @@ class _SentenceReading:
             token.part for token in clause.of_kind("place") if isinstance(token.part, Window) and token.text.startswith("«")
         ]
         self.window = windows[-1] if windows else self.window
-        self.last_place = next((t.text for t in clause.of_kind("place") if t.text.startswith("«")), self.last_place)
+        self.last_place = next((t.text for t in clause.of_kind("place") if t.text != "START"), self.last_place)
         groups = [token for token in clause.groups if token.text.startswith("«")]
         if not groups:
             return

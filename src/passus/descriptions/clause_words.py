@@ -68,6 +68,7 @@ WORDS = frozenset(
         "FROMPEAK",
         "MINUS",
         "RECOVERS",
+        "SAMEONE",
         "PASSES",
         "UNDERCUTS",
         "MORE",
