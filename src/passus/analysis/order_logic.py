@@ -8,13 +8,14 @@ from passus.analysis.outcomes import OPEN, Observation, Outcome, sign_of
 from passus.descriptions.claims import WHOLE, Claim, Window
 
 
-def ranking(curves: KnownCurves, where: Window) -> dict[str, Observation] | None:
-    """Returns all series of a panel at one place, if all are known there."""
+def ranking(curves: KnownCurves, where: Window, among: Sequence[str]) -> dict[str, Observation] | None:
+    """Returns those series that a panel has at one place, if all are known there."""
+    names = [name for name in among if name in curves.series]
     places = curves.where(where)
-    if len(places) != 1 or len(curves.series) < 2:
+    if len(places) != 1 or len(names) < 2:
         return None
-    found = {name: o for name in curves.series if (o := curves.at(name, places[0])) is not None}
-    return found if len(found) == len(curves.series) else None
+    found = {name: o for name in names if (o := curves.at(name, places[0])) is not None}
+    return found if len(found) == len(names) else None
 
 
 def agree(first: dict[str, Observation], second: dict[str, Observation], is_reverse: bool) -> Outcome:
@@ -37,15 +38,15 @@ def order_same(claim: Claim, curves: KnownCurves) -> Outcome:
     """Checks two places, or that the ranking never changes after the start."""
     is_reverse = claim.relation == "reverse"
     if isinstance(claim.other_where, Window):
-        rows = [ranking(curves, where) for where in (claim.where, claim.other_where)]
+        rows = [ranking(curves, where, claim.group.names) for where in (claim.where, claim.other_where)]
         return OPEN if rows[0] is None or rows[1] is None else agree(rows[0], rows[1], is_reverse)
-    found = [row for x in curves.where(WHOLE)[1:] if (row := ranking(curves, Window(x, x))) is not None]
+    found = [row for x in curves.where(WHOLE)[1:] if (row := ranking(curves, Window(x, x), claim.group.names)) is not None]
     return _all([agree(a, b, is_reverse) for a, b in pairwise(found)]) if len(found) > 1 else OPEN
 
 
 def on_panels(claim: Claim, panels: Sequence[KnownCurves | None]) -> Outcome:
     """Checks that rankings, or their first (or last) places, are the same on all panels."""
-    rows = [ranking(curves, claim.where) if curves is not None else None for curves in panels]
+    rows = [ranking(curves, claim.where, claim.group.names) if curves is not None else None for curves in panels]
     known = [row for row in rows if row is not None]
     if len(known) < len(rows):
         return OPEN

@@ -303,6 +303,8 @@ class _SentenceReading:
         if not is_complete:
             return claims, False
         is_opinion = False
+        if re.fullmatch(r"\W*«S\d+»\s*\([^)]*\)\W*", marked.text):  # the title of a list
+            return claims, False
         for part, words, whole, goes_on in clauses_of(marked.text):
             is_opinion = bool(OPINION.search(whole)) or (is_opinion and goes_on)
             clause = self._clause(part, words, marked)

@@ -1,6 +1,6 @@
 """Claims that a ranking is the same, or the reverse, at another place or on another panel."""
 
-from passus.descriptions.claim_tokens import Found
+from passus.descriptions.claim_tokens import Found, group_of
 from passus.descriptions.claims import END, WHOLE, Claim, Group
 from passus.descriptions.clauses import Clause, joined
 
@@ -16,7 +16,8 @@ def same_order(c: Clause) -> Found:
     if not is_reverse and not ({"SAME", "FLAT"} & set(c.words) or c.says(ALIKE)):
         return None
     panels = tuple(dict.fromkeys(panel for token in c.of_kind("panel") for panel in token.part if isinstance(panel, str)))
-    claim = Claim("order_same", Group(c.context.names), relation="reverse" if is_reverse else "same", negated=bool(c.negation))
+    named = next((g for token in c.groups if (g := group_of(token)) is not None and len(g.names) > 1), Group(c.context.names))
+    claim = Claim("order_same", named, relation="reverse" if is_reverse else "same", negated=bool(c.negation))
     places = c.places()
     if len(panels) > 1:
         where = joined(places, END)

@@ -27,6 +27,8 @@ def rank(c: Clause) -> Found:
     words = [word for word in c.words if word in EXTREMES or word in RANKS]
     fast = [word for word in c.words if word in FAST]
     if len(fast) == 1 and not words and set(c.words) & set(MOVES) and c.groups and (first := group_of(c.groups[0])) is not None:
+        if c.place() == WHOLE:
+            return []  # over which part of the curve is not said
         return _greatest_gain(c, first, FAST[fast[0]], [word for word in c.words if word in MOVES])
     if len(words) == 2 and "BEST" in words and c.says(r"belongs?|belonged|goes to|went to"):
         words.remove("BEST")  # "the lowest loss belongs to A"

@@ -16,7 +16,7 @@ NOUN = (
     r"|entries|reward models|RMs?|schemes?|strateg(?:y|ies)|techniques?|trajector(?:y|ies)|traces?|groups?"
     r"|optimi[sz]ers?|jobs?|losses|versions?|conditions?|treatments?|students?)"
 )
-EVERY_NOUN = NOUN.replace("|checkpoints? of", "")
+EVERY_NOUN = NOUN.replace("|checkpoints? of", "").replace("|adapters?", "").replace("|reward models|RMs?", "")
 TRAINED = r"(?:(?:trained|tested|evaluated|plotted|shown|listed|remaining|compared|different|RL|fine-tuned|student) )?"
 MOST = r"(?:most|a majority|the majority) of (?:the |these )?"
 COUNT = rf"(?:\d+|{'|'.join(WORDS)})"

@@ -31,6 +31,7 @@ ABOVE_IN_TEXT = re.compile(r"\b(?:listed|shown|mentioned|given|described|quoted|
 TRIED = re.compile(
     rf"(?<=\w)(?: (?:that|which))? (?:I|we) (?:have )?(?:tried|tested|trained|ran|run|compared|looked at|considered|evaluated|plotted|show|studied)\b"
 )
+COMPARING = re.compile(r"^(?:comparing|looking at|considering|taking|judging by|reading|seen over|going by) [^,;]{1,40}, ", re.I)
 COUNT_LINE = re.compile(
     rf"^\W*(?:the )?(?:number of )?{NOUN}\b(?P<rest> [^:;.?!]{{3,80}}?): (?P<n>\d{{1,2}}|{'|'.join(WORDS)})"
     r"(?: (?:of|out of|/) (?:the )?\w+)?\W*$",
@@ -43,7 +44,7 @@ def reworded(text: str) -> str:
     text = SPEAKER.sub("", text)
     if not NOT_REPORTED.match(text):
         text = REPORTED.sub("", text)
-    text = TRIED.sub("", INTERJECTION.sub("", text))
+    text = TRIED.sub("", INTERJECTION.sub("", COMPARING.sub("", text)))
     text = ABOVE_IN_TEXT.sub(" ", re.sub(r",? for what (?:it's|it is|that's) worth|,? (?:love it|folks|lol|imo|by the way)(?=\W*$)", "", text))
     if match := COUNT_LINE.match(text):
         rest = re.sub(r"^ (?:that|which|with|whose) ", " ", match["rest"])
