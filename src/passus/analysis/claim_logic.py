@@ -11,6 +11,7 @@ from passus.analysis.change_logic import gain, gap_than, steepest
 from passus.analysis.claim_groups import compared, quantified, quotient
 from passus.analysis.evidence import KnownCurves
 from passus.analysis.gap_logic import cross, crossing, gap, gap_at, gap_peak, gap_trend
+from passus.analysis.order_logic import order_same
 from passus.analysis.outcomes import (
     OPEN,
     TINY,
@@ -388,5 +389,5 @@ KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "peak": peak, "top": top, "value": _value, "trend": _trend, "flat": _flat, "cross": cross, "crossing": crossing,
     "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": gain, "gain_than": gain, "gap_than": gap_than,
     "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier, "noisy": _noisy, "spread": _spread,
-    "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes, "steepest": steepest, "levels": _levels, "moves": _moves, "recovers": _recovers,
+    "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes, "order_same": order_same, "steepest": steepest, "levels": _levels, "moves": _moves, "recovers": _recovers,
 }  # fmt: skip

@@ -41,7 +41,7 @@ def _side(o: Observation, number: float, sign: int, claim: Claim, curves: KnownC
     low, high = (o.low - number, o.high - number) if sign > 0 else (number - o.high, number - o.low)
     if claim.relation != "reach":
         return True if low > TINY else False if high < -TINY else None
-    unit = 10.0 ** -(claim.amount.digits if claim.amount else 2)
+    unit = min(10.0 ** -(claim.amount.digits if claim.amount else 2), 0.01 if curves.in_shares else 0.01 * abs(number))
     far = max(FAR * unit, 0.005 if curves.in_shares else 0.01 * abs(number))
     return True if low >= -NEAR * unit - TINY else False if high < -far - TINY else None
 

@@ -6,6 +6,7 @@ from passus.descriptions.clauses import Clause
 from passus.descriptions.comparison_claims import comparison, ratio, recovering, returning, two_panels, within_range
 from passus.descriptions.course_claims import course, flat, noise, order, same, value
 from passus.descriptions.gap_claims import crossing, gap, minus
+from passus.descriptions.order_claims import same_order, same_winner
 from passus.descriptions.passing_claims import passing
 from passus.descriptions.rank_claims import peak, rank
 
@@ -20,6 +21,6 @@ def claims_of(clause: Clause) -> list[Claim]:
 
 
 READERS = (
-    two_panels, more_than, gain_ratio, gain_is, attained_elsewhere, within_range, gap, returning, recovering, comparison, passing, ratio, rank, peak, minus, crossing, course, flat, same,
+    same_order, same_winner, two_panels, more_than, gain_ratio, gain_is, attained_elsewhere, within_range, gap, returning, recovering, comparison, passing, ratio, rank, peak, minus, crossing, course, flat, same,
     order, noise, value,
 )  # fmt: skip

@@ -314,6 +314,8 @@ class _SentenceReading:
         if not is_complete:
             return claims, False
         is_opinion = False
+        if re.fullmatch(r"\W*«S\d+»\s*\([^)]*\)\W*", marked.text):  # the title of a list
+            return claims, False
         for part, words, whole, goes_on in clauses_of(marked.text):
             is_opinion = bool(OPINION.search(whole)) or (is_opinion and goes_on)
             clause = self._clause(part, words, marked)
@@ -408,7 +410,7 @@ class _SentenceReading:
             token.part for token in clause.of_kind("place") if isinstance(token.part, Window) and token.text.startswith("«")
         ]
         self.window = windows[-1] if windows else self.window
-        self.last_place = next((t.text for t in clause.of_kind("place") if t.text.startswith("«")), self.last_place)
+        self.last_place = next((t.text for t in clause.of_kind("place") if t.text != "START"), self.last_place)
         groups = [token for token in clause.groups if token.text.startswith("«")]
         if not groups:
             return

@@ -48,6 +48,11 @@ def course(c: Clause) -> Found:
 
 def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
     relation, amount = MOVES[move], c.amounts[0] if c.amounts else None
+    if c.is_monotone and c.says(r"than the \w+ before(?: it)?") and amount is None:
+        if where.anchor == "end":  # "its last value is lower than the one before"
+            return [Claim("trend", group, Window(first=-2), relation, negated=bool(c.negation))]
+        if c.says(r"(?:at least |only |just )?one (?:evaluation|eval|checkpoint|reading|score|value|point)") and not c.negation:
+            return [Claim("trend", group, WHOLE, relation, manner="ever")]
     last_step: Window | None = None
     if where.is_point:
         if amount is None and not (where.anchor == "end" or c.says("by|until|up to")):

@@ -36,9 +36,12 @@ def passing(c: Clause) -> Found:
     if where.anchor == "end":
         return [replace(claim, where=WHOLE) if relation == "reach" else claim]
     if where.is_point and not where.after:
+        if relation == "reach" and not where.by and not c.says(BY):
+            stated = replace(claim, kind="value", relation="")
+            return [replace(claim, manner="by", instead=(stated,))]
         if where.by or c.says(BY):
             return [replace(claim, manner="by")]
-        return [] if relation == "reach" else [claim]
+        return [claim]
     return [replace(claim, manner="by")] if where.low is None and where.high is not None else [claim]
 
 

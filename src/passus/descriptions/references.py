@@ -14,9 +14,9 @@ NOUN = (
     r"|approach(?:es)?|algorithms?|systems?|alternatives?|ablations?|budgets?|competitors?|contenders?|families|agents?"
     r"|learners?|checkpoints? of|baselines?"
     r"|entries|reward models|RMs?|schemes?|strateg(?:y|ies)|techniques?|trajector(?:y|ies)|traces?|groups?"
-    r"|optimi[sz]ers?|jobs?|losses|versions?|conditions?|treatments?)"
+    r"|optimi[sz]ers?|jobs?|losses|versions?|conditions?|treatments?|students?)"
 )
-EVERY_NOUN = NOUN.replace("|checkpoints? of", "")
+EVERY_NOUN = NOUN.replace("|checkpoints? of", "").replace("|adapters?", "").replace("|reward models|RMs?", "")
 TRAINED = r"(?:(?:trained|tested|evaluated|plotted|shown|listed|remaining|compared|different|RL|fine-tuned|student) )?"
 MOST = r"(?:most|a majority|the majority) of (?:the |these )?"
 COUNT = rf"(?:\d+|{'|'.join(WORDS)})"
@@ -49,7 +49,7 @@ KNOWN_ADJECTIVE = re.compile(
 
 
 ONLY_ONE = re.compile(
-    rf"\b(?:the )?(?:only|sole|single) (?:one|{NOUN})(?: (?:of|among|out of) (?:the |these |those "
+    rf"(?<!not a )(?<!no )\b(?:the )?(?:only|sole|single) (?:one|{NOUN})(?: (?:of|among|out of) (?:the |these |those "
     rf"|all )?(?:(?:{COUNT})\b ?)?(?:{NOUN}\b|them\b)?)?",
     re.I,
 )
@@ -93,7 +93,7 @@ def mark_groups(marked: Marked, context: Context) -> None:
     )
     put(rf"{S}(?:, {S})+", "S", lambda m: Group(_names(group, m[0])))
     all_words = (
-        rf"(?:all|each|every(?: one)?|everybody|everyone|everything)(?: of)?(?: the| these"
+        rf"(?:everybody|everyone|everything|all|each|every(?: one)?)(?: of)?(?: the| these"
         rf"| them)?(?: {COUNT})?(?: other| remaining)?(?: {EVERY_NOUN})?"
     )
     put(
@@ -113,6 +113,11 @@ def mark_groups(marked: Marked, context: Context) -> None:
         rf"|besides) {S}",
         "S",
         lambda m: Group(_names(group, m[0]), "only"),
+    )
+    put(
+        rf"(?<!the )\b(?:only|just|exactly|precisely) one (?:of|among|out of) (?:the |these )?(?:{COUNT} ?)?(?:{NOUN}\b|them\b|(?= ))",
+        "S",
+        lambda m: Group(every, "exactly", 1),
     )
     marked.text = ONLY_ONE.sub("only one ", marked.text)
     mark_counts(marked, context)
@@ -156,7 +161,10 @@ def mark_groups(marked: Marked, context: Context) -> None:
             rf"|{NOUN} before it)\b"
         )
         put(words, "S", lambda m: Group(rivals))
-    put(rf"\bthe {EVERY_NOUN}(?= all\b)", "S", lambda m: Group(every))
+    put(rf"\bthe {EVERY_NOUN}(?= all\b)|\beither {EVERY_NOUN}\b", "S", lambda m: Group(every))
+    marked.text = re.sub(
+        rf"\b(?:one and )?the same {NOUN} (?=(?:\w+ )?(?:wins?|won|leads?|is|was|comes|came|ends|finishes|has|tops|takes)\b[^.;]*«P)", "SAMEONE ",
+        marked.text, flags=re.I)  # fmt: skip
     _mark_ranks(marked, context)
     _mark_sizes(marked, context)
     _mark_pronouns(marked, context)
@@ -223,9 +231,11 @@ def mark_counts(marked: Marked, context: Context) -> None:
 def _every(match: re.Match[str], every: tuple[str, ...], context: Context) -> Group | None:
     """Returns all series, or all but the subject where the count says so."""
     numbers = re.findall(rf"\b(?:{COUNT})\b", match[0], re.I)
+    moving = tuple(name for name in every if name not in context.references)
+    if moving and re.search(r"\b(?:student|trained|fine-tuned|RL)", match[0]):
+        return Group(moving) if not numbers or count_of(numbers[0]) == len(moving) else None
     if not numbers or count_of(numbers[0]) == len(every):
         return Group(every)
-    moving = tuple(name for name in every if name not in context.references)
     if count_of(numbers[0]) == len(moving) < len(every):
         return Group(moving)
     others = tuple(name for name in every if name not in (context.within or context.subject))

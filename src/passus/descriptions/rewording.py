@@ -26,12 +26,12 @@ INTERJECTION = re.compile(
     r"|crucially|tellingly|remarkably|in particular|for instance|for example|in any case|more precisely|at a glance), ",
     re.I,
 )
-BRACKETED_ORDER = re.compile(
-    r"\s?[(,]\s?(?P<word>best|highest|top|worst|lowest)(?:-| )(?:one )?(?:first|to (?:worst|lowest|best|highest))\)?", re.I
+BRACKETED_ORDER = re.compile(r"\s?[(,]\s?(?P<word>best|highest|top|worst|lowest)(?:-| )(?:one )?(?:first|to (?:worst|lowest|best|highest))\)?", re.I)
+ABOVE_IN_TEXT = re.compile(r"\b(?:listed|shown|mentioned|given|described|quoted|see|cited|reported|named|plotted) (?:above|below)\b", re.I)
+TRIED = re.compile(
+    rf"(?<=\w)(?: (?:that|which))? (?:I|we) (?:have )?(?:tried|tested|trained|ran|run|compared|looked at|considered|evaluated|plotted|show|studied)\b"
 )
-ABOVE_IN_TEXT = re.compile(
-    r"\b(?:listed|shown|mentioned|given|described|quoted|see|cited|reported|named|plotted) (?:above|below)\b", re.I
-)
+COMPARING = re.compile(r"^(?:comparing|looking at|considering|taking|judging by|reading|seen over|going by) [^,;]{1,40}, ", re.I)
 COUNT_LINE = re.compile(
     rf"^\W*(?:the )?(?:number of )?{NOUN}\b(?P<rest> [^:;.?!]{{3,80}}?): (?P<n>\d{{1,2}}|{'|'.join(WORDS)})"
     r"(?: (?:of|out of|/) (?:the )?\w+)?\W*$",
@@ -44,12 +44,10 @@ def reworded(text: str) -> str:
     text = SPEAKER.sub("", text)
     if not NOT_REPORTED.match(text):
         text = REPORTED.sub("", text)
-    text = INTERJECTION.sub("", text)
-    text = ABOVE_IN_TEXT.sub(" ", text)
+    text = TRIED.sub("", INTERJECTION.sub("", COMPARING.sub("", text)))
+    text = ABOVE_IN_TEXT.sub(" ", re.sub(r",? for what (?:it's|it is|that's) worth|,? (?:love it|folks|lol|imo|by the way)(?=\W*$)", "", text))
     if match := COUNT_LINE.match(text):
         rest = re.sub(r"^ (?:that|which|with|whose) ", " ", match["rest"])
-        is_clause = re.match(
-            r" (?:end|finish|start|begin|rise|fall|gain|lose|reach|pass|exceed|drop|get|improve|stay|go|are|have)", rest
-        )
+        is_clause = re.match(r" (?:end|finish|start|begin|rise|fall|gain|lose|reach|pass|exceed|drop|get|improve|stay|go|are|have)", rest)
         return f"exactly {NAMES.get(match['n'], match['n'])} of the methods{'' if is_clause else ' are'}{rest}"
     return text
