@@ -29,7 +29,7 @@ def quantified(group: Group, curves: KnownCurves, test: Test, window: Window = W
     if group.quantifier == "only":
         others = [negated(test(name)) for name in curves.series if name not in names]
         return all_of([*(test(name) for name in names), *others]) if others else OPEN
-    if group.quantifier in ("exactly", "at least"):
+    if group.quantifier in ("exactly", "at least", "at most"):
         return _counted(group, [test(name) for name in names if name in curves.series])
     return all_of(test(name) for name in names)
 
@@ -38,9 +38,10 @@ def _counted(group: Group, outcomes: Sequence[Outcome]) -> Outcome:
     yes = sum(outcome.truth is True for outcome in outcomes)
     no = sum(outcome.truth is False for outcome in outcomes)
     reasons = tuple(o for outcome in outcomes for o in outcome.because[:2])
-    if len(outcomes) - no < group.count or (group.quantifier == "exactly" and yes > group.count):
+    may_be_less, may_be_more = group.quantifier == "at most", group.quantifier == "at least"
+    if (len(outcomes) - no < group.count and not may_be_less) or (yes > group.count and not may_be_more):
         return Outcome(False, reasons)
-    enough = yes >= group.count if group.quantifier == "at least" else yes == group.count and yes + no == len(outcomes)
+    enough = yes >= group.count if may_be_more else len(outcomes) - no <= group.count and (may_be_less or yes == group.count)
     return Outcome(True, reasons) if enough else OPEN
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from scipy.special import fdtrc
 
+from passus.analysis.change_logic import gain, gap_than, steepest
 from passus.analysis.claim_groups import compared, quantified, quotient
 from passus.analysis.evidence import KnownCurves
 from passus.analysis.gap_logic import cross, crossing, gap, gap_at, gap_peak, gap_trend
@@ -22,6 +23,7 @@ from passus.analysis.outcomes import (
     negated,
     sign_of,
 )  # fmt: skip
+from passus.analysis.passing_logic import passes
 from passus.analysis.rank_logic import extreme, is_near, margin, peak, rank, takes_lead, top, without_place
 from passus.descriptions.claims import END, START, WHOLE, Claim
 
@@ -71,8 +73,8 @@ def _against_series(claim: Claim, name: str, other: str, curves: KnownCurves) ->
 
 
 def _against_number(claim: Claim, name: str, curves: KnownCurves) -> Outcome:
-    if claim.number is None:
-        return OPEN
+    if claim.number is None or (curves.in_shares and claim.number > 1):
+        return OPEN  # a number of problems is no share
     sign, number = curves.sign(claim.relation), claim.number
     found = []
     for x in curves.where(claim.where):
@@ -177,9 +179,68 @@ def _flat(claim: Claim, curves: KnownCurves) -> Outcome:
         own = max(o.high for o in whole) - min(o.low for o in whole)
         small, large = (0.025, 0.05) if curves.in_shares else (0.08 * own, 0.2 * own)
         small, large = max(small, 0.04 * curves.span), max(large, 0.1 * curves.span)
-        return Outcome(True if widest <= small else False if surely > large else None, (bottom, top))
+        is_steep = surely > 0.7 * large and _is_as_steep(row, whole)
+        return Outcome(True if widest <= small else False if surely > large or is_steep else None, (bottom, top))
 
     return quantified(claim.group, curves, test, claim.where)
+
+
+def _is_as_steep(row: list[Observation], whole: list[Observation]) -> bool:
+    """Returns whether a stretch that is called flat rises (or falls) nearly as fast as what came before it."""
+    before = [o for o in whole if o.x <= row[0].x]
+    if len(before) < 2 or row[-1].x <= row[0].x:
+        return False
+    rate = (row[-1].middle - row[0].middle) / (row[-1].x - row[0].x)
+    earlier = (before[-1].middle - before[0].middle) / (before[-1].x - before[0].x)
+    return rate * earlier > 0 and abs(rate) > 0.4 * abs(earlier)
+
+
+def _levels(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks that a series has levelled off: it changes little between its last points, and less than before."""
+
+    def test(name: str) -> Outcome:
+        row = curves.series.get(name, [])
+        if len(row) < 4 or row[-1].x != curves.grid[-1]:
+            return OPEN
+        last, before = row[-1].middle - row[-2].middle, row[-2].middle - row[0].middle
+        rate, earlier = (abs(last) / (row[-1].x - row[-2].x), abs(before) / (row[-2].x - row[0].x))
+        small = 0.02 if curves.in_shares else 0.05 * curves.span
+        if last * before > 0 and rate > 0.7 * earlier and abs(last) > small:
+            return Outcome(False, (row[-2], row[-1]))
+        return Outcome(True if rate < 0.25 * earlier and abs(last) <= small else None, (row[-2], row[-1]))
+
+    return quantified(claim.group, curves, test)
+
+
+def _moves(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks by how much a series changes, in either direction."""
+
+    def test(name: str) -> Outcome:
+        row, places = curves.inside(name, claim.where), curves.where(replace(claim.where, open_low=False))
+        if len(row) < 2 or claim.amount is None or row[0].x != places[0] or row[-1].x != places[-1]:
+            return OPEN
+        low, high = curves.difference(row[-1], row[0])
+        size = (max(0.0, low, -high), max(abs(low), abs(high)))
+        return Outcome(fits(size, replace(claim.amount, value=abs(claim.amount.value)), curves.in_shares), (row[0], row[-1]))
+
+    return quantified(claim.group, curves, test)
+
+
+def _recovers(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks that a series is back at its highest value of before."""
+
+    def test(name: str) -> Outcome:
+        there = curves.value(name, claim.where)
+        before = [o for o in curves.series.get(name, []) if there is not None and o.x < there.x]
+        if there is None or len(before) < 2:
+            return OPEN
+        sign = curves.sign("better")
+        best = max(before, key=lambda o: sign * o.middle)
+        low, high = curves.difference(there, best, sign)
+        room = 0.012 if curves.in_shares else 0.04 * curves.span
+        return Outcome(True if low >= -room / 2 else False if high < -room else None, (best, there))
+
+    return quantified(claim.group, curves, test)
 
 
 def _order(claim: Claim, curves: KnownCurves) -> Outcome:
@@ -218,32 +279,6 @@ def _returns(claim: Claim, curves: KnownCurves) -> Outcome:
         return Outcome(True if widest <= small + TINY else False if surely > large + TINY else None, (first, there))
 
     return quantified(claim.group, curves, test)
-
-
-def _gain(claim: Claim, curves: KnownCurves) -> Outcome:
-    """Checks which series gained (or lost) most over a window."""
-    sign = curves.sign(claim.relation)
-
-    def gain(name: str) -> tuple[Interval, tuple[Observation, Observation]] | None:
-        row, places = curves.inside(name, claim.where), curves.where(replace(claim.where, open_low=False))
-        if len(row) < 2 or not places or row[0].x != places[0] or row[-1].x != places[-1]:
-            return None
-        return curves.difference(row[-1], row[0], sign), (row[0], row[-1])
-
-    def test(name: str) -> Outcome:
-        rivals = claim.other.names if claim.other else tuple(curves.series)
-        mine = gain(name)
-        theirs = [found for rival in rivals if rival != name and (found := gain(rival)) is not None]
-        if mine is None or not theirs:
-            return OPEN
-        outcomes = []
-        for (low, high), pair in theirs:
-            more = (mine[0][0] - high, mine[0][1] - low)
-            more = (-more[1], -more[0]) if claim.manner == "least" else more
-            outcomes.append(Outcome(sign_of(more), (*mine[1], *pair)))
-        return all_of(outcomes)
-
-    return quantified(claim.group, curves, test, claim.where)
 
 
 def _gain_share(claim: Claim, curves: KnownCurves) -> Outcome:
@@ -351,7 +386,7 @@ def _bars_overlap(claim: Claim, curves: KnownCurves) -> Outcome:
 KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "level": _level, "ratio": _ratio, "rank": rank, "takes_lead": takes_lead, "margin": margin, "extreme": extreme,
     "peak": peak, "top": top, "value": _value, "trend": _trend, "flat": _flat, "cross": cross, "crossing": crossing,
-    "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": _gain,
+    "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": gain, "gain_than": gain, "gap_than": gap_than,
     "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier, "noisy": _noisy, "spread": _spread,
-    "bars_overlap": _bars_overlap, "returns": _returns,
+    "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes, "steepest": steepest, "levels": _levels, "moves": _moves, "recovers": _recovers,
 }  # fmt: skip

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from passus.analysis.change_logic import on_two_panels
 from passus.analysis.claim_logic import holds
 from passus.analysis.evidence import Evidence, KnownCurves
 from passus.analysis.outcomes import OPEN, Observation, Outcome, all_of, negated, sign_of
@@ -29,12 +30,12 @@ class ClaimVerdict:
 
 
 def judge(statement: Statement, evidence: Evidence) -> ClaimVerdict:
-    """Contradicted if one claim of the sentence is false; supported if all are true and all of it was understood."""
+    """Contradicted if one claim of the sentence is false; supported if all are true."""
     outcomes = [(claim, _outcome(claim, evidence, statement.sentence.number)) for claim in statement.claims]
     for claim, outcome in outcomes:
         if outcome.truth is False:
             return ClaimVerdict(Judgement.CONTRADICTED, outcome.because, claim)
-    if outcomes and statement.is_complete and all(outcome.truth for _, outcome in outcomes):
+    if outcomes and all(outcome.truth for _, outcome in outcomes):
         claim, outcome = outcomes[-1]
         return ClaimVerdict(Judgement.SUPPORTED, outcome.because, claim)
     return ClaimVerdict(Judgement.UNTESTABLE)
@@ -42,7 +43,8 @@ def judge(statement: Statement, evidence: Evidence) -> ClaimVerdict:
 
 def _outcome(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
     readings = [_one_reading(reading, evidence, sentence) for reading in (claim, *claim.instead)]
-    return readings[0] if len({reading.truth for reading in readings}) == 1 else OPEN
+    agree = len({reading.truth for reading in readings}) == 1
+    return readings[0] if agree and (claim.is_sure or readings[0].truth) else OPEN
 
 
 def _one_reading(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
@@ -50,9 +52,9 @@ def _one_reading(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
         return _axis(claim, evidence, sentence)
     if claim.kind == "count":
         return _count(claim, evidence, sentence)
-    if claim.kind == "panels":
+    if claim.kind.startswith("panels"):
         return _two_panels(claim, evidence, sentence)
-    if len(claim.panels) > 1 and claim.group.quantifier == "only":
+    if len(claim.panels) > 1 and claim.group.quantifier == "only" and claim.panel_quantifier == "all":
         return _only_on_all(claim, evidence, sentence)
     outcomes = [
         holds(claim, curves) if (curves := evidence.curves(panel, claim.measure, sentence)) else OPEN
@@ -90,9 +92,11 @@ def _exactly(count: int, outcomes: Sequence[Outcome]) -> Outcome:
 
 def _two_panels(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
     """Checks that series are higher on one panel than on another, at a place or at all points that both have."""
-    first, second = (evidence.curves(panel, claim.measure, sentence) for panel in claim.order)
+    first, second = (evidence.curves(panel, claim.measure, sentence) for panel in claim.order[:2])
     if first is None or second is None:
         return OPEN
+    if claim.kind != "panels":
+        return on_two_panels(claim, first, second)
     sign = first.sign(claim.relation)
     found = [
         Outcome(sign_of(first.difference(a, b, sign)), (a, b))
@@ -111,7 +115,7 @@ def _axis(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
     observations = [
         o
         for (panel, measure), curves in evidence.known(sentence)
-        if claim.manner == "x" or measure == ("tokens" if claim.manner == "second" else "accuracy")
+        if claim.manner in ("x", "covered") or measure == ("tokens" if claim.manner == "second" else "accuracy")
         for row in curves.series.values()
         for o in row
         if evidence.is_listed(o.sentence)
@@ -119,16 +123,18 @@ def _axis(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
     if not observations:
         return OPEN
     low, high = claim.number, claim.amount.value
-    values = [v for o in observations for v in ((o.x,) if claim.manner == "x" else o.interval)]
+    values = [v for o in observations for v in ((o.x,) if claim.manner in ("x", "covered") else o.interval)]
     if claim.manner == "y" and high > 1.5 and max(values) <= 1.0 and any(panel.in_shares for panel in evidence.panels.values()):
         low, high = low / 100, high / 100
     room = AXIS_ROOM * (high - low)
+    if claim.manner == "covered" and (max(values) < high - 0.1 * (high - low) or min(values) > low + 0.2 * (high - low)):
+        return Outcome(False, (max(observations, key=lambda o: o.x),))
     outside = [o for o in observations if not _within(o, claim.manner, low - room, high + room)]
     return Outcome(not outside, tuple(outside or observations)[:2])
 
 
 def _within(o: Observation, axis: str, low: float, high: float) -> bool:
-    return low <= o.x <= high if axis == "x" else low <= o.low and o.high <= high
+    return low <= o.x <= high if axis in ("x", "covered") else low <= o.low and o.high <= high
 
 
 def _count(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:

@@ -172,6 +172,9 @@ def places_in(window: Window, grid: Sequence[float]) -> list[float]:
         return []
     if window.anchor:
         return [grid[0] if window.anchor == "start" else grid[-1]]
+    if window.points:
+        found = [x for x in grid if any(abs(x - point) < TINY for point in window.points)]
+        return found if len(found) == len(window.points) else []
     if window.nth_low:
         return list(grid[window.nth_low - 1 :])
     if window.nth:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from passus.analysis.claim_groups import quantified
 from passus.analysis.evidence import KnownCurves
@@ -13,6 +13,7 @@ from passus.analysis.outcomes import (
     Observation,
     Outcome,
     all_of,
+    any_of,
     fits,
 )  # fmt: skip
 from passus.descriptions.claims import WHOLE, Claim
@@ -82,6 +83,8 @@ def _overtakes_there(leads: list[tuple[float, int]], flips: list[Interval], clai
 def crossing(claim: Claim, curves: KnownCurves) -> Outcome:
     """Checks that two series cross, in either direction, in a window or so many times."""
     names = claim.group.names
+    if len(names) > 2:
+        return any_of(crossing(replace(claim, group=replace(claim.group, names=pair)), curves) for pair in combinations(names, 2))
     if len(names) != 2 or not set(names) <= set(curves.series):
         return OPEN
     leads = [(x, s) for x, s in _leads(names[0], names[1], 1, curves) if s]
@@ -158,6 +161,10 @@ def gap_trend(claim: Claim, curves: KnownCurves) -> Outcome:
         return OPEN
     sizes = [(low + high) / 2 for (low, high), _ in gaps]
     change = sizes[-1] - sizes[0]
+    if claim.relation == "same":
+        most, room = max(sizes) - min(sizes), 0.012 if curves.in_shares else 0.04 * curves.span
+        truth = True if most <= room else False if most > 2.5 * room and most > 0.3 * max(sizes) else None
+        return Outcome(truth, (*gaps[0][1], *gaps[-1][1]))
     if abs(change) < 0.05 * max(sizes):
         return OPEN
     return Outcome((change > 0) == (claim.relation == "widens"), (*gaps[0][1], *gaps[-1][1]))

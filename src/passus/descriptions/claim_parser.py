@@ -1,10 +1,12 @@
 """Claims of a clause: each reader knows one kind of statement and returns None where the clause is of another kind."""
 
+from passus.descriptions.change_claims import attained_elsewhere, gain_is, gain_ratio, more_than
 from passus.descriptions.claims import Claim
 from passus.descriptions.clauses import Clause
-from passus.descriptions.comparison_claims import comparison, ratio, reaching, returning, two_panels, within_range
+from passus.descriptions.comparison_claims import comparison, ratio, recovering, returning, two_panels, within_range
 from passus.descriptions.course_claims import course, flat, noise, order, same, value
 from passus.descriptions.gap_claims import crossing, gap, minus
+from passus.descriptions.passing_claims import passing
 from passus.descriptions.rank_claims import peak, rank
 
 
@@ -18,6 +20,6 @@ def claims_of(clause: Clause) -> list[Claim]:
 
 
 READERS = (
-    two_panels, within_range, gap, returning, comparison, reaching, ratio, rank, peak, minus, crossing, course, flat, same,
+    two_panels, more_than, gain_ratio, gain_is, attained_elsewhere, within_range, gap, returning, recovering, comparison, passing, ratio, rank, peak, minus, crossing, course, flat, same,
     order, noise, value,
 )  # fmt: skip

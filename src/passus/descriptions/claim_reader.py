@@ -1,7 +1,7 @@
 """The claims of a text: each sentence is cut into clauses, and each clause is read by `claim_parser`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from passus.descriptions.chart_data import ChartData, Point
@@ -9,15 +9,17 @@ from passus.descriptions.claim_parser import claims_of
 from passus.descriptions.claims import Amount, Claim, Group, Window
 from passus.descriptions.clause_split import clauses_of
 from passus.descriptions.clauses import Clause, read_clause
-from passus.descriptions.count_claims import count_claims
+from passus.descriptions.count_claims import axis_limits, count_claims
 from passus.descriptions.layout import Sentence
 from passus.descriptions.lexicon import without_fillers
-from passus.descriptions.marking import Marked, mark_numbers, mark_words
+from passus.descriptions.marking import Marked, mark_fractions, mark_numbers, mark_place_lists, mark_words
 from passus.descriptions.mentions import Mentions
 from passus.descriptions.names import lead_of
 from passus.descriptions.numbers import Number, numbers_in
-from passus.descriptions.panel_marks import mark_panels
+from passus.descriptions.panel_marks import mark_panels, panel_in, short_names
 from passus.descriptions.references import Context, mark_counts, mark_groups
+from passus.descriptions.rewording import BRACKETED_ORDER, reworded
+from passus.descriptions.series_nouns import nouns_of, pattern_of, with_plain_nouns
 
 OPINION = re.compile(
     r"\b(?:would|could|might|may|should|suspect\w*|believe\w*|guess\w*|assum\w*|conjectur\w*|attribut\w*|hypothes\w*"
@@ -74,6 +76,8 @@ LENGTH_TALK = re.compile(
     r"(?=[^.]{0,60}\b(?:long|short|grow|shrink|double|halve|half|times))",
     re.I,
 )
+COVERED = re.compile(r"\b(?:columns?|rows?|cover(?:s|ed)?|evaluat(?:ed|ions?)|measured|readings?|checkpoints?|data)\b(?!.*\baxis\b)", re.I)
+"""Words for where values are given, and not only where the axis runs."""
 MAX_VALUES = 2
 """Values of a sentence that are claims. A sentence with more lists data."""
 
@@ -138,6 +142,12 @@ class ClaimReader:
         for point in data.points:
             self.by_sentence.setdefault(point.sentence, []).append(point)
         self.memory = _Memory()
+        texts = [sentence.text for sentence in data.sentences]
+        self.short_panels = short_names(data.names.panels, texts)
+        names = {name for row in self.subjects.by_panel.values() for name in row}
+        self.nouns = pattern_of(nouns_of(texts, len(names)))
+        self.places = {point.reading.x_low for point in data.points if point.reading.x_low == point.reading.x_high}
+        self.references = _references(data, names)
 
     def read(self) -> Iterator[Statement]:
         """Yields a statement for every sentence that is no heading."""
@@ -150,12 +160,12 @@ class ClaimReader:
         self._enter(sentence, label)
         names = self._names_on(memory.panel)
         own = (label,) if label else ()
-        context = Context(names, memory.subject or own, (), memory.pair)
+        context = Context(names, memory.subject or own, (), memory.pair, references=self.references)
         reading = _SentenceReading(self, context, memory.panel, own)
         claims, is_complete = reading.read(sentence)
         if self.data.is_listed(sentence.number):  # prose is held against lists, and not the other way round
             claims = [claim for claim in claims if claim.kind != "value"]
-        claims = [*self._axis_claims(sentence), *count_claims(sentence.text), *self._value_claims(sentence), *claims]
+        claims = [*self._axis_claims(sentence), *count_claims(with_plain_nouns(sentence.text, self.nouns)), *axis_limits(sentence.text, self.axes), *self._value_claims(sentence), *claims]
         self._remember(sentence, reading.subject)
         if reading.is_lost:
             self.memory.subject = ()
@@ -172,7 +182,7 @@ class ClaimReader:
                 memory.panel = ""
             memory.subject = (label,) if label else memory.subject
             memory.pair = memory.pair if sentence.passage.kind == "item" else ()
-        memory.panel = self.names.panel_in(sentence.text) or memory.panel
+        memory.panel = panel_in(sentence.text, self.names, self.short_panels) or self.names.panel_in(sentence.text) or memory.panel
         if len(self.panels) == 1:
             memory.panel = self.panels[0]
 
@@ -214,7 +224,8 @@ class ClaimReader:
             return
         for name, axis in (("x", axes.x), ("y", axes.y), ("second", axes.second)):
             if axis.number == sentence.number and axis.low is not None and axis.high is not None:
-                yield Claim("axis", number=axis.low, amount=Amount(axis.high), manner=name)
+                manner = "covered" if name == "x" and COVERED.search(sentence.text) else name
+                yield Claim("axis", number=axis.low, amount=Amount(axis.high), manner=manner)
 
     def _value_claims(self, sentence: Sentence) -> Iterator[Claim]:
         """Yields the values of a sentence of prose, which are held against those of lists and other sentences."""
@@ -232,6 +243,34 @@ class ClaimReader:
                 )  # fmt: skip
 
 
+RANKED = re.compile(r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:,? (?:and )?then «S\d+»){2,}|«S\d+»(?: < «S\d+»)+")
+
+
+def _mark_orders(marked: Marked) -> None:
+    """Marks series that are listed in order: "A > B > C", "A, then B, then C"."""
+
+    def put(match: re.Match[str]) -> str:
+        names = [name for token in re.findall(r"«S\d+»", match[0]) for name in marked.get(token).names]
+        token = marked.put("S", Group(tuple(reversed(names) if "<" in match[0] else names)))
+        return f"ORDER {token}"
+
+    marked.text = BRACKETED_ORDER.sub(r" \g<word> first", marked.text)
+    marked.text = RANKED.sub(put, marked.text)
+
+
+REFERENCE_NAME = re.compile(
+    r"\b(?:base(?: model|line)?|SFT|reference|untrained|chance|random(?: guess\w*)?|human(?:s| level)?|teacher|oracle|zero-shot)\b", re.I
+)
+
+
+def _references(data: ChartData, names: Iterable[str]) -> tuple[str, ...]:
+    """Returns the series that stay at one value, or are named as what others are compared to."""
+    values: dict[str, set[float]] = {}
+    for point in data.points:
+        values.setdefault(point.series, set()).update((point.reading.y.low, point.reading.y.high))
+    return tuple(name for name in names if len(values.get(name, ())) == 1 or REFERENCE_NAME.search(name))
+
+
 class _SentenceReading:
     """Reads one sentence, clause after clause: a clause without a subject has that of the one before."""
 
@@ -243,10 +282,12 @@ class _SentenceReading:
         self.is_lost = False
         """Whether the sentence is about a series that is not known."""
         self.window: Window | None = None
+        self.last_place = ""
+        """The token of the last place, which an amount behind a comma is about as well."""
 
     def read(self, sentence: Sentence) -> tuple[list[Claim], bool]:
         """Returns the claims of the clauses, and whether all that states something was understood."""
-        text = ENUMERATOR.sub("", self._without_lead(sentence))
+        text = reworded(ENUMERATOR.sub("", self._without_lead(sentence)))
         mentioned = self.reader.finder.find(text)
         if mentioned and not FIRST_PRONOUN.search(text[: mentioned[0].start]):
             self.context.within = (mentioned[0].series[0],)
@@ -275,7 +316,7 @@ class _SentenceReading:
             if self.reader.has_lengths and LENGTH_TALK.search(whole):
                 found = [replace(claim, measure="tokens") for claim in found]
             if not clause.is_understood:
-                found = []
+                found = [replace(claim, is_sure=False) for claim in found]
             has_value = clause.values and not any(claim.number is not None or claim.amount is not None for claim in found)
             if (not found and MEANT.search(clause.text)) or has_value:
                 is_complete = False
@@ -286,6 +327,7 @@ class _SentenceReading:
     def _is_foreign(self, clause: Clause, whole: str) -> bool:
         """Returns whether a clause is about something else than the curves, or about a series that is not known."""
         is_spread = SPREAD_WORD.search(whole) and not {"LOWSPREAD", "HIGHSPREAD", "BARS"} & set(clause.words)
+        is_spread = is_spread and ("SPREAD" not in clause.words or self.reader.has_spread)
         return bool(NOT_CURVES.search(whole) or (is_spread and not clause.values))
 
     def _without_lead(self, sentence: Sentence) -> str:
@@ -305,13 +347,15 @@ class _SentenceReading:
         marked = Marked(text)
         for mention in reversed(self.reader.finder.find(text)):
             marked.text = marked.text[: mention.start] + marked.put("S", Group(mention.series)) + marked.text[mention.end :]
-        mark_panels(marked, self.reader.names, self.reader.memory.panel_pair)
+        mark_panels(marked, self.reader.names, self.reader.memory.panel_pair, self.reader.short_panels)
         mark_counts(marked, self.context)
         mark_numbers(marked, self.reader.axes, self.reader.data.lists)
         mark_words(marked, self.reader.axes)
+        mark_place_lists(marked, self.reader.places)
+        mark_fractions(marked)
+        marked.text = with_plain_nouns(marked.text, self.reader.nouns)
+        _mark_orders(marked)
         mark_groups(marked, self.context)
-        ranked = r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:, then «S\d+»)+"
-        marked.replace(ranked, "S", lambda m: Group(tuple(n for t in re.findall(r"«S\d+»", m[0]) for n in marked.get(t).names)))
         return marked
 
     def _clause(self, part: str, raw: str, marked: Marked) -> Clause:
@@ -321,6 +365,8 @@ class _SentenceReading:
             text = f"{self.last_subject} {text}"
         if self.last_object and self.last_subject:
             text = OBJECT.sub(rf"\g<verb> {self.last_object}", text)
+        if re.match(rf"(?:{self.last_subject} )?«[DV]\d+»", text) and "«X" not in text and self.last_place:
+            text = f"{text} {self.last_place}"  # "is the best at step 40, 5 points ahead of B"
         clause = read_clause(text, raw, marked, self.context, self.window)
         panel, reader = self._panels(clause)[0][0], self.reader
         clause.share = lambda number, value: reader.share(number, value, panel)
@@ -351,6 +397,7 @@ class _SentenceReading:
             token.part for token in clause.of_kind("place") if isinstance(token.part, Window) and token.text.startswith("«")
         ]
         self.window = windows[-1] if windows else self.window
+        self.last_place = next((t.text for t in clause.of_kind("place") if t.text.startswith("«")), self.last_place)
         groups = [token for token in clause.groups if token.text.startswith("«")]
         if not groups:
             return

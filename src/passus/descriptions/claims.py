@@ -27,6 +27,8 @@ class Window:
     """Whether the sentence says that something holds at every point of it."""
     after: bool = False
     """Whether it is "after so many steps", which may be the place, or all that follows it."""
+    by: bool = False
+    """Whether it is "by so many steps": at that place or before it."""
     anywhere: bool = False
     """Whether one point of it is enough: the highest value anywhere."""
     last: float = 0.0
@@ -35,6 +37,8 @@ class Window:
     """The second half of the axis, or the first if negative."""
     decade: int = 0
     """The last decade of a logarithmic axis, or the first if negative."""
+    points: tuple[float, ...] = ()
+    """Several places that are listed: at steps 100, 200 and 400."""
 
     @property
     def is_point(self) -> bool:
@@ -99,3 +103,6 @@ class Claim:
     """A word more, where a kind has variants: most, least, ever, always, by, before."""
     instead: tuple["Claim", ...] = ()
     """Other readings of the same words. They must agree."""
+    is_sure: bool = True
+    """Whether all words of its clause are known. If not, it may be restricted in a way that was not read: it can agree with
+    what is known, and contradicts nothing."""

@@ -10,7 +10,9 @@ CLAUSE = re.compile(
     r"|then|making"
     r"|leaving|before|until|as|even|albeit|despite|who|suggesting|indicating|implying|hinting|possibly|presumably|perhaps)\b)|\s+(?=(?:but|while|whereas|although|though|because|yet)\b)"
     r"|\s[-\u2014]+\s|\((?=[^)]{12,})|\)(?=\s)|:\s|(?<=[a-z0-9%)»])\.\s+(?=\S)|\s+and (?=(?:may|might|could|would"
-    r"|should)\b)|,\s+(?=(?:«O\d+»|its|their)\b)",
+    r"|should)\b)|,\s+(?=(?:«O\d+»|its|their)\b)"
+    r"|,\s+(?=(?:(?:about|some|roughly|nearly|almost|only|just|and|or) ){0,2}(?:«[DV]\d+»|\w+ points?|[a-z]+) (?:above|below|under|over|ahead|behind|clear"
+    r"|more|less|higher|lower|better|worse|short)(?: of| than)? (?:the )?«[SIO])",
     re.I,
 )
 VERBS = (
@@ -19,7 +21,7 @@ VERBS = (
     r"|«R\d+»|REACHES|CATCHES|BEST|WORST|MEETS|SAME|«S\d+» (?:is|END|START|RISES|FALLS|«D|BEST|WORST|RANK))"
 )
 AND = re.compile(
-    rf"\s+and (?=(?:then |also |still |already |even |actually |eventually |soon |only |just |it |«I\d+» "
+    rf"\s+and (?=(?:then |also |still |already |even |actually |eventually |soon |only |just |it |ONLY |«I\d+» "
     rf"|«X\d+»,? )*{VERBS}(?=\W|$))"
     r"|,\s+(?=(?:then |but |afterwards )?(?:«X\d+» )?(?:RISES|FALLS|FLAT|NEVER|OVERTAKES)\b|END «[DV]\d)"
 )

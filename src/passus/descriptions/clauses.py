@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from passus.descriptions.claims import END, START, WHOLE, Amount, Group, Window
-from passus.descriptions.clause_words import HARMLESS, KINDS, LEFT_OVER, TOKEN, TOKEN_TEXT, WORDS
+from passus.descriptions.clause_words import HARMLESS, HARMLESS_FORM, KINDS, LEFT_OVER, TOKEN, TOKEN_TEXT, WORDS
 from passus.descriptions.marking import Marked, MarkedValue
 from passus.descriptions.references import Context
 
@@ -46,7 +46,7 @@ class Clause:
     def is_understood(self) -> bool:
         """Whether nothing is left of the clause but its tokens and words that change nothing."""
         rest = LEFT_OVER.findall(TOKEN_TEXT.sub(" ", self.text))
-        return all(word.lower() in HARMLESS for word in rest)
+        return all(word.lower() in HARMLESS or HARMLESS_FORM.fullmatch(word) for word in rest)
 
     @property
     def words(self) -> list[str]:
@@ -122,7 +122,9 @@ def joined(windows: Sequence[Window], default: Window) -> Window | None:
     bounded = [
         w
         for w in dict.fromkeys(windows)
-        if w.is_point or w.low is not None or w.high is not None or w.first or w.last or w.nth_low or w.half or w.decade
+        if w.is_point
+        or any(bound is not None for bound in (w.low, w.high))
+        or any((w.first, w.last, w.nth_low, w.half, w.decade, w.points))
     ]
     if len(bounded) == 1:
         return replace(bounded[0], every=every or bounded[0].every)

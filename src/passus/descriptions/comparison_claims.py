@@ -108,6 +108,8 @@ def _against(c: Clause, group: Group, relation: str, left: list[Token], right: l
         return []
     other_group = group_of(other)
     is_self = other_group is None or are_same(other_group, group) or (other is not None and other.is_possessive)
+    if is_self and other_group is not None and not set(other_group.names) <= set(group.names) and END in c.places(right):
+        is_self = False  # "all others finish below its final value"
     extreme = next((word for word in words_of(right) if word in EXTREMES or word in ("PEAKS", "TROUGHS")), "")
     starts = [token for token in right if token.kind == "place" and token.part == START]
     if is_self and (starts or extreme):
@@ -234,21 +236,6 @@ def _against_other(
     return [replace(claim, negated=bool(c.negation))]
 
 
-def reaching(c: Clause) -> Found:
-    """Reads "none of them reaches .8" and "A never gets to .8"."""
-    if "REACHES" not in c.words or set(c.words) - {"REACHES", *MOVES} or len(c.values) != 1 or len(c.groups) != 1:
-        return None
-    group, where = group_of(c.groups[0]), c.place()
-    if group is None or where is None or c.values[0].number.is_range:
-        return []
-    number = number_of(c.values[0], c)
-    if c.negation:
-        return [Claim("level", group, replace(where, every=True), "below", number, every_step=True)]
-    if group.quantifier == "all" and not c.says("least|over|above"):
-        return []
-    return [Claim("level", group, replace(where, every=False), "above", number, is_weak=True)]
-
-
 def returning(c: Clause) -> Found:
     """Reads "has given back everything that it gained"."""
     if c.words != ["BACKTOSTART"] or len({token.part for token in c.groups}) != 1 or c.negation:
@@ -259,19 +246,29 @@ def returning(c: Clause) -> Found:
     return [Claim("returns", group, where)]
 
 
+def recovering(c: Clause) -> Found:
+    """Reads "by step 40 it has fully recovered"."""
+    if c.words != ["RECOVERS"] or len(c.groups) != 1 or c.values or c.amounts:
+        return None
+    group, where = group_of(c.groups[0]), c.place(default=END)
+    if group is None or where is None or not where.is_point or where.anchor == "start" or c.negation == "NEVER":
+        return []
+    return [Claim("recovers", group, where, negated=bool(c.negation))]
+
+
 def ratio(c: Clause) -> Found:
     """Reads "doubles", "is twice as long as", "loses half of its peak"."""
     if len(c.amounts) != 1 or c.amounts[0].kind not in ("ratio", "share") or not c.groups:
         return None
     words = set(c.words)
-    if words - {*MOVES, "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES", "FROMPEAK"}:
+    if words - {*MOVES, "MORE", "THAN", "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES", "FROMPEAK"}:
         return None
     amount, group, where = c.amounts[0], group_of(c.groups[0]), c.place()
     others = [g for token in c.groups[1:] if (g := group_of(token)) is not None and not token.is_possessive]
     if group is None:
         return []
     if others and not are_same(group, others[0]):
-        if words - {"ABOVE", "BELOW"} or where is None or where == WHOLE:
+        if words - {"ABOVE", "BELOW", "MORE", "THAN"} or where is None or where == WHOLE:
             return []
         return [Claim("ratio", group, where, "above", other=others[0], amount=amount, negated=bool(c.negation))]
     places = [w for w in c.places() if w != START]
@@ -280,7 +277,7 @@ def ratio(c: Clause) -> Found:
         return []
     moves = [word for word in c.words if word in MOVES]
     if amount.kind == "share":
-        if not moves or c.says("gains?|improvements?"):
+        if not moves or c.says("gains?|improvements?|progress|growth|rise|increase"):
             return None if moves or "REACHES" in words else []
         start = "max" if words & {"PEAKS", "BEST", "HIGHEST", "FROMPEAK"} else None
         return [Claim("trend", group, until(where), MOVES[moves[0]], amount=amount, other_where=start)]

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from passus.descriptions.claims import Claim
-from passus.descriptions.numbers import count_of
+from passus.descriptions.axes import Axes
+from passus.descriptions.claims import Amount, Claim
+from passus.descriptions.numbers import count_of, numbers_in
 from passus.descriptions.references import COUNT
 
 COUNTED = (
@@ -29,7 +30,35 @@ OF_THE_CHART = re.compile(
     r"|notebook|in total)\b",
     re.I,
 )
-NOT_A_TOTAL = re.compile(r"\b(?:top|first|last|of the|other|best|all but|remaining|at least|more than)\s*$", re.I)
+NOT_A_TOTAL = re.compile(r"\b(?:top|first|last|of the|other|best|all but|and|and for|and of|plus|remaining|at least|more than)\s*$", re.I)
+
+
+COUNT_FIRST = re.compile(
+    rf"^\W*(?:in total,? |altogether,? )?(?:we (?:train|trained|compare|compared|test|tested|ran|evaluate|evaluated) )?(?P<n>{COUNT}) "
+    rf"(?:(?!of|and)[\w-]+ ){{0,2}}?(?P<noun>{COUNTED})\b"
+    r"(?P<rest> (?:are|were|have been|was|is) (?:\w+ )?(?:trained|compared|shown|plotted|tested|evaluated|run|fine-tuned|drawn|listed|included)\b)?",
+    re.I,
+)
+FOUND = re.compile(rf"\bfound (?P<n>{COUNT}) (?P<noun>{COUNTED})\b", re.I)
+LIMIT = re.compile(
+    r"\b(?P<side>x|y|horizontal|vertical|left|right)[- ](?:y[- ])?axis\b[^.;:]{0,40}?\b(?:ends?|stops?|tops? out|is cut(?: off)?|is capped|goes up|extends"
+    r"|runs? up|only reaches|reaches)\b(?: only)? (?:at |to |up to )?(?P<n>[0-9][0-9.,]*(?: ?%)?)"
+    r"|\bupper (?:limit|end|bound) of the (?P<side2>x|y|horizontal|vertical)?[- ]?axis\b[^.;:]{0,12}? (?:at|is) (?P<n2>[0-9][0-9.,]*)", re.I)  # fmt: skip
+
+
+def axis_limits(text: str, axes: Axes) -> Iterator[Claim]:
+    """Yields "the vertical axis ends at 0.5"."""
+    match = LIMIT.search(text)
+    if match is None or re.search(r"\bfrom\b|\bto [0-9].* to [0-9]", match[0]):
+        return
+    side = (match["side"] or match["side2"] or "y").lower()
+    if axes.second.low is not None and side not in ("x", "horizontal"):
+        return
+    manner = "x" if side in ("x", "horizontal") else "y"
+    numbers = numbers_in((match["n"] or match["n2"]).rstrip(".,"), axes.style)
+    if len(numbers) == 1:
+        high = numbers[0].low
+        yield Claim("axis", number=min(0.0, high) if manner == "x" else -abs(high), amount=Amount(high), manner=manner)
 
 
 def count_claims(text: str) -> Iterator[Claim]:
@@ -39,6 +68,9 @@ def count_claims(text: str) -> Iterator[Claim]:
         yield Claim("count", number=float(grid["rows"]) * float(grid["columns"]), manner="panels")
         return
     match = NUMBER_OF.search(text)
+    if match is None and (first := COUNT_FIRST.match(text)) and first["rest"]:
+        match = first
+    match = match or FOUND.search(text)
     if match is None:
         match = SHOWS.search(text)
         if match is None or not OF_THE_CHART.search(text) or NOT_A_TOTAL.search(text[: match.start("n")]):

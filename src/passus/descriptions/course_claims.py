@@ -8,6 +8,7 @@ from passus.descriptions.claims import END, START, WHOLE, Amount, Claim, Group, 
 from passus.descriptions.clause_words import EXTREMES, MOVES, OPPOSITES
 from passus.descriptions.clauses import Clause
 
+LEVELLED = r"level(?:l?ed|l?ing|s) (?:off|out)|plateau\w*|saturat\w*|flatten\w*|stagnat\w*|stall\w*"
 REST_SENSE = {"more": "less", "at least": "at most", "less": "more", "at most": "at least"}
 
 
@@ -20,7 +21,7 @@ def course(c: Clause) -> Found:
         or set(c.words) - {*MOVES, "BEST", "PEAKS", "HIGHEST", "REACHES", "NOISY", "STEADY", "FROMPEAK"}
     ):
         return None
-    if any(a.kind == "share" for a in c.amounts) or c.says("most of|bulk|bigger part|larger part|greater part|majority"):
+    if any(a.kind == "share" for a in c.amounts) or c.says("most of|bulk|bigger part|larger part|greater part|majority|(?:all|none) of|whole|entire"):
         return _share_of_gain(c)
     group, where = group_of(c.groups[0]), c.place()
     if group is None or where is None or group.rank or len(c.amounts) > 1 or len(set(moves)) > 1:
@@ -28,6 +29,8 @@ def course(c: Clause) -> Found:
     others = [
         g for token in c.groups[1:] if (g := group_of(token)) is not None and not token.is_possessive and not are_same(g, group)
     ]
+    if len(moves) > 1 and c.says("costs?"):
+        return []  # "the collapse costs A 5 points": since its peak
     if others:
         return _gain_against(c, group, others[0], moves[0], where)
     if len(c.values) == 2 and not c.amounts and not c.negation and re.search(r"from «V\d+» to «V\d+»", c.raw):
@@ -112,6 +115,8 @@ def _share_of_gain(c: Clause) -> list[Claim]:
     group, where = group_of(c.groups[-1] if c.groups[-1].is_possessive else c.groups[0]), c.place()
     if group is None or where is None or group.rank or not set(c.words) & {"RISES", "IMPROVES", "FALLS"}:
         return []
+    if not c.amounts and c.says("(?:all|none) of|whole|entire"):
+        return _whole_gain(c, group, where)
     if not c.amounts:
         before = where.high is not None and (where.low is None or where.low == where.high)
         if where.low is not None and where.high is None:
@@ -127,8 +132,23 @@ def _share_of_gain(c: Clause) -> list[Claim]:
         where = Window(where.high, where.high)
     if where.low is None or where.low != where.high:
         return []
-    amount = replace(c.amounts[0], sense="less" if c.negation else "at least")
+    sense = c.amounts[0].sense
+    amount = replace(c.amounts[0], sense="less" if c.negation else "at least" if sense in ("about", "exactly") else sense)
     return [Claim("gain_share", group, where, amount=amount, manner="before" if is_before else "")]
+
+
+def _whole_gain(c: Clause, group: Group, where: Window) -> list[Claim]:
+    """Reads "all of its improvement happens after step 40"."""
+    if not c.says("happen(?:s|ed)|com(?:es|e|ing)|came|occur(?:s|red)|takes place|took place|falls|fell|lies|is made|was made"):
+        return []
+    if where.high is None and where.low is not None or where.after and where.low is not None:
+        share = 1.0 if c.says("none of") or c.negation else 0.0
+    elif where.low is None and where.high is not None or where.by:
+        share = 0.0 if c.says("none of") or c.negation else 1.0
+    else:
+        return []
+    at = where.low if where.low is not None else where.high
+    return [Claim("gain_share", group, Window(at, at), amount=Amount(share, "about", "share"))]
 
 
 def flat(c: Clause) -> Found:
@@ -143,15 +163,19 @@ def flat(c: Clause) -> Found:
     if "FLAT" not in words:
         if amount is None:
             return []
+        if amount.sense not in ("less", "at most", "nearly") and not c.negation and amount.kind == "difference":
+            return [Claim("moves", group, until(where), amount=amount)]
         if c.negation:
             amount = replace(amount, sense=LESS_OFTEN.get(amount.sense, amount.sense))
         return [Claim("flat", group, where, amount=amount)]
     if set(words) & set(MOVES) and where == WHOLE:
         return []
+    if where.is_point and (where.anchor == "end" or where.low is None):
+        return [Claim("levels", group)] if c.says(LEVELLED) and where.anchor == "end" and not c.negation else []
     if where.is_point:
-        if where.low is None:
-            return []
         where = Window(where.low, None)
+    if where == WHOLE and c.says(LEVELLED) and not where.every and amount is None:
+        return [Claim("levels", group, negated=bool(c.negation))]
     if where == WHOLE and not c.says("horizontal|constant|flat|stable|unchanged"):
         return []
     return [Claim("flat", group, where, amount=amount, negated=bool(c.negation))]
@@ -171,16 +195,16 @@ def same(c: Clause) -> Found:
 
 def order(c: Clause) -> Found:
     """Reads "the final ranking is A, B, C"."""
-    if "ORDER" not in c.words or set(c.words) - {"ORDER", *EXTREMES} or len(c.groups) != 1:
+    if "ORDER" not in c.words or set(c.words) - {"ORDER", *EXTREMES} or not 0 < len(c.groups) < 3:
         return None
-    group, where = group_of(c.groups[0]), c.place(default=END)
+    group, where = group_of(c.groups[-1]), c.place(default=END)
     if group is None or len(group.names) < 3 or group.quantifier != "all" or where is None or c.negation:
         return []
     if where.after and where.low is not None:
         where = Window(where.low, where.low)
     elif not where.is_point:
         where = Window(where.high, where.high) if where.low is None and where.high is not None else END
-    ascending = c.says(r"(?:worst|lowest|weakest) to (?:the )?(?:best|highest|strongest)|ascending")
+    ascending = c.says(r"(?:worst|lowest|weakest) to (?:the )?(?:best|highest|strongest)|ascending|(?:worst|lowest) first")
     relation = "above" if c.says(r"highest to (?:the )?lowest|descending") else "better"
     names = tuple(reversed(group.names)) if ascending else group.names
     return [Claim("order", Group(group.names), where, relation, order=names)]

@@ -1,5 +1,6 @@
 """Claims about the distance of two series, and about crossing."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from passus.descriptions.claim_tokens import LESS_OFTEN, Found, are_same, group_of
@@ -8,13 +9,16 @@ from passus.descriptions.clause_words import MOVES
 from passus.descriptions.clauses import Clause
 
 
+PASSIVE = r"(?:is|are|was|were|gets?|got|been|being) (?:\w+ ){0,2}?(?:overtaken|surpassed|passed|caught|leapfrogged)"
+
+
 def gap(c: Clause) -> Found:
     """Reads distances: "the gap between A and B is 5 points", "A and B end 3 points apart", "A is within 2 points of B"."""
-    words = c.words
+    words = ["GAP" if word == "SPREAD" else word for word in c.words]
     if not set(words) & {"GAP", "APART", "WITHIN", "NARROWS", "WIDENS", "CONVERGES", "DIVERGES"}:
         return None
-    if set(words) & {"NARROWS", "WIDENS", "CONVERGES", "DIVERGES"} or ("GAP" in words and set(words) & set(MOVES)):
-        return _gap_course(c)
+    if set(words) & {"NARROWS", "WIDENS", "CONVERGES", "DIVERGES"} or ("GAP" in words and set(words) & {*MOVES, "FLAT"}):
+        return _gap_course(c, words)
     where = c.place()
     amount = c.amounts[0] if len(c.amounts) == 1 else _amount_after_relation(c)
     if "GAP" in words and set(words) & {"HIGHEST", "LOWEST"} and amount is None:
@@ -32,6 +36,12 @@ def gap(c: Clause) -> Found:
     if c.negation:
         amount = replace(amount, sense=LESS_OFTEN.get(amount.sense, amount.sense))
     groups = [g for token in c.groups if (g := group_of(token)) is not None]
+    if "SPREAD" in c.words and not groups:
+        groups = [Group(c.context.names)]
+    elif not groups and "GAP" in words:
+        groups = [Group(_two(c, ()))] if _two(c, ()) else []
+    elif len(groups) == 1 and len(groups[0].names) == 1 and c.says(r"(?:difference|distance|gap) (?:to|from)") and c.context.subject:
+        groups = [Group(tuple(dict.fromkeys((*c.context.subject, *groups[0].names))))]
     always = c.negation == "NEVER" or where.every
     is_lead = "GAP" in words and c.says("leads?|advantage|margin|edge|ahead|head start|cushion")
     ranks = c.of_kind("ranks")
@@ -67,26 +77,33 @@ def _amount_after_relation(c: Clause) -> Amount | None:
     return Amount(number.low, sense, digits=number.digits, is_points=number.unit in ("%", "points", "point"))
 
 
+def _two(c: Clause, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the two series whose gap is meant where the clause names none: those that the text compared last."""
+    if names:
+        return ()
+    return c.context.names if len(c.context.names) == 2 else c.context.pair if len(c.context.pair) == 2 else ()
+
+
 def _widest(c: Clause) -> list[Claim]:
     groups = [g for token in c.groups if (g := group_of(token)) is not None]
-    names = tuple(dict.fromkeys(name for g in groups for name in g.names)) or (
-        c.context.names if len(c.context.names) == 2 else ()
-    )
+    names = tuple(dict.fromkeys(name for g in groups for name in g.names)) or _two(c, ())
     where = c.place()
     if len(names) != 2 or where is None or not where.is_point:
         return []
     return [Claim("gap_peak", Group(names), where, "max" if "HIGHEST" in c.words else "min")]
 
 
-def _gap_course(c: Clause) -> list[Claim]:
+def _gap_course(c: Clause, words: Sequence[str]) -> list[Claim]:
     """Reads "the gap narrows from 5 to 2 points", "the two converge"."""
     groups = [g for token in c.groups if (g := group_of(token)) is not None]
     names = tuple(dict.fromkeys(name for g in groups for name in g.names))
-    if not names and len(c.context.names) == 2:
-        names = c.context.names
-    words, where = c.words, c.place()
-    if len(names) < 2 or set(words) - {"GAP", "NARROWS", "WIDENS", "CONVERGES", "DIVERGES", "SAME", *MOVES}:
+    names = names if len(names) > 1 else _two(c, names)
+    where = c.place()
+    if len(names) < 2 or set(words) - {"GAP", "NARROWS", "WIDENS", "CONVERGES", "DIVERGES", "SAME", "FLAT", *MOVES}:
         return []
+    if "FLAT" in words:
+        is_alone = where is not None and not where.is_point and not c.amounts
+        return [Claim("gap_trend", Group(names), where or WHOLE, "same", negated=bool(c.negation))] if is_alone else []
     widens = bool(set(words) & {"WIDENS", "DIVERGES", "RISES"})
     if widens and set(words) & {"NARROWS", "CONVERGES", "FALLS"}:
         return []
@@ -122,9 +139,15 @@ def crossing(c: Clause) -> Found:
         return []
     if words[0] in ("CROSSES", "MEETS"):
         return _meeting(c, groups, where)
+    if c.says(PASSIVE):
+        if len(groups) != 2 or not c.says("by") or c.negation:
+            return []
+        groups.reverse()
     group = groups[0]
     rest = tuple(name for name in c.context.names if name not in group.names)
     other = groups[1] if len(groups) > 1 else Group(rest) if len(rest) == 1 else None
+    if other is not None and are_same(group, other):
+        return []
     if other is None:
         is_lead = words[0] == "OVERTAKES" and where.is_point and len(groups) == 1 and not c.negation
         return [Claim("takes_lead", group, where, "best")] if is_lead else []
@@ -133,7 +156,7 @@ def crossing(c: Clause) -> Found:
     if c.negation:
         every = Window(None, None, open_low=True, every=True)
         return [Claim("level", group, every, "worse", other=other, is_weak=True)] if where == WHOLE or where.every else []
-    by = where.is_point and c.says("by|has|had|have|already")
+    by = where.is_point and (where.by or c.says("has|had|have|already"))
     if words[0] == "CATCHES":
         is_place = where.anchor == "end" or by
         return [Claim("level", group, where, "better", other=other, is_weak=True)] if is_place else []
@@ -143,7 +166,7 @@ def crossing(c: Clause) -> Found:
 
 def _meeting(c: Clause, groups: list[Group], where: Window) -> list[Claim]:
     names = tuple(dict.fromkeys(name for group in groups for name in group.names))
-    if len(names) != 2:
+    if len(names) != 2 and not (c.negation and len(names) > 2 and where in (WHOLE, c.place())):
         return []
     number = (
         1.0 if c.says("once|one crossing|single") else 2.0 if c.says("twice") or any(a.value == 2 for a in c.amounts) else None

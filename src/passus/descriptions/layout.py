@@ -37,7 +37,10 @@ ABBREVIATION = re.compile(
     re.I,
 )
 INFORMAL_BREAK = re.compile(r"(?<=[a-z0-9%)][.!?])\s+(?=\S)")
-BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][)\"'*])|(?<=[.!?]\*\*))\s+(?=[^\sa-z])")
+BREAK = re.compile(
+    r"(?:(?<=[.!?])|(?<=[.!?][)\"'*])|(?<=[.!?]\*\*))\s+(?=[^\sa-z])|(?<=[\w%)]\.)\s+(?=[a-z]+-[a-z][\w-]* [a-z]+s\b)"
+)
+"""Between sentences. A name in small letters may begin one: "... at step 0. unit-tests ends ..."."""
 DATA_ROW = re.compile(r"[^:.|]{1,40}(?:\.\s?[\w.-]{1,20})?\s*[:|]\s*[(\[]?[-~]?[.\d]")
 """A line of its own: a name and its values."""
 RUN_IN = re.compile(r"(?P<name>[A-Z][\w@+-]*(?:[ .-][A-Z\d][\w@+-]*){0,3})\.\s+(?=[A-Z])")
@@ -192,6 +195,10 @@ class _Layout:
     def _log_rows(self) -> bool:
         """Reads lines of a log or list that are rows of a table."""
         tables, end = read_log_rows(self.lines, self.at)
+        if tables:
+            raw = self.lines[self.at]
+            level = ITEM_LEVEL if BULLET.match(raw.strip()) else PARAGRAPH_LEVEL
+            self.labels = [label for label in self.labels if label.level < level + 2 * (len(raw) - len(raw.lstrip()))]
         for rows in tables:
             self._add(Passage(rows[0][0], "", tuple(self.labels), "table", rows))
         self.at = end

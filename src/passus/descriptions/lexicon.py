@@ -1,9 +1,47 @@
 """The words of a claim, reduced to few: "finishes ahead of" becomes "END BETTER"."""
 
 import re
+from collections.abc import Callable
 
+from passus.descriptions import verb_forms as verbs
+
+PLACES_IN_RANKING = {
+    "first": "BEST", "top": "BEST", "second": "RANK2", "third": "RANK3", "fourth": "RANK4", "fifth": "RANK5", "last": "WORST",
+    "bottom": "WORST",
+}  # fmt: skip
+TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     # Fixed phrases before single words.
+    (r"\b(?:at|on|in) no (?:single )?(?:[a-z]+)\b", " NEVER "),
+    (r"\bat (?:the )?(?:same )?level (?:of|as)\b(?= (?:the )?«[SI])", " SAME "),
+    (r"(?P<amount>«D\d+») over(?: that of)?(?= (?:the )?«[SI])", r"\g<amount> BETTER"),
+    (r"\bspread\b(?! out)", " SPREAD "),
+    (r"\b(?:starts?|started|begins?|began|proceeds?|goes on|went on|continues?|manages?|managed|tends?|seems?|appears?) to (?=[a-z])", " "),
+    (
+        r"\b(?P<verb>go(?:es)?|went|going|gone|moves?|moved|comes?|came|turns?|turned|heads?|headed|creeps?|crept|drifts?|drifted)"
+        r" (?:back|right|straight|again|slightly|sharply|steadily|slowly|gradually|only|even|always|further|a (?:little|bit)) "
+        r"(?P<way>up|down)\b", r" \g<verb> \g<way> "),
+    (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) up(?: by)? (?=«[DR])", " RISES "),
+    (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) down(?: by)? (?=«[DR])", " FALLS "),
+    (
+        r"\b(?:stay(?:s|ed)?|remain(?:s|ed)?|is|are|was|were|keeps?|kept) (?:much |roughly |about |exactly |almost |nearly |basically "
+        r"|essentially |largely |practically )?(?:the same|alike|as (?:it|they) (?:is|was|were))\b(?= *(?:$|[,.;]|«X|throughout|for|from|over))",
+        " FLAT "),
+    (
+        r"\bcross(?:es|ed|ing)? (?:above|over|past|ahead of)\b(?: that of)?(?= «[SIO])", " OVERTAKES "),
+    (
+        r"\b(?:has |have |had )?(?:fully |completely |entirely )?(?:recover(?:s|ed)|bounce[sd]? back)\b(?: from [^,;«]{1,30}$| from (?:this|that|it)\b"
+        r"| (?:all of )?(?:the|its|«O\d+») (?:lost ground|loss(?:es)?|peak))?|\bregain(?:s|ed)? (?:the|its|«O\d+») (?:peak|best|old level|former level)\b"
+        r"|\bmade up (?:all )?(?:of )?the lost ground\b", " RECOVERS "),
+    (
+        r"\b(?:from )?(?:the )?(?:top|highest|best)(?: (?:one|line|curve|method))? (?:to|down to) (?:the )?(?:bottom|lowest|worst)\b", " ORDER "),
+    (
+        r"\b(?:become|became|becomes|becoming|get|gets|got|getting|grown?|grew|grows|turned|turns) (?:slightly |much |somewhat |a little |a bit "
+        r"|considerably |visibly |steadily |ever |significantly |noticeably )?(?:(?P<down>shorter|smaller|lower)|(?:longer|larger|higher|bigger))\b(?! than)",
+        " CHANGED "),
+    (
+        r"\b(?:become|became|becomes|becoming|got|getting|grown?|grew|grows|turned|turns) (?:slightly |much |somewhat |a little |a bit "
+        r"|considerably |steadily |ever )?(?:(?P<down>worse|weaker)|(?:better|stronger))\b(?! than)", " CHANGED_FOR "),
     (r"\b(?:lower|less|shorter) is better\b|\bat (?:least|most)\b(?! «)", " "),
     (
         r"\b(?:without|with no) (?:a single |any )?(?:interruption|drop|dip|decline|setback|fall|exception"
@@ -13,8 +51,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|increase|epoch|step|checkpoint|eval|point|hour|update|iteration"
         r"|half-epoch)(?: of (?:the )?\w+)?(?: to (?:the )?next(?: one)?)?\b(?! (?:later|after|where|from|up))", " MONO "),
     (
-        r"\bfrom (?:one|each|every) \w+ to the (?:next|other)(?: one)?\b|\bbetween (?:any two )?(?:neighbou?ring"
-        r"|adjacent|consecutive|successive) (?:points?|checkpoints?|evaluations?|evals?|markers?|readings?|rows?"
+        r"\bfrom (?:one|each|every) \w+ to the (?:next|other)(?: one)?\b|\bbetween (?:any )?(?:two )?(?:neighbou?ring "
+        r"|adjacent |consecutive |successive )?(?:points?|checkpoints?|evaluations?|evals?|markers?|readings?|rows?"
         r"|entries|steps?|epochs?)\b|\bfrom (\w+) to \1\b", " MONO "),
     (r"\bbrings? up the rear\b|\bpropping up the \w+\b", " WORST "),
     (r"\b(?:closest|nearest)(?: together| to each other| to one another)?\b(?! to)", " LOWEST GAP "),
@@ -92,9 +130,11 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|reading|one|checkpoint)|(?:value|level|one) (?:with|at|from) which)\b", " START "),
     (r"\bg(?:ives?|ave|iven|iving) back\b", " FALLS FROMPEAK "),
     (r"\bafter (?:the|an|its) initial (?:rise|climb|increase|jump|ramp(?:-up)?|phase)\b", " "),
+    (rf"\b(?:{verbs.PASSES}){TO_VALUE}", " PASSES "),
+    (rf"\b(?:{verbs.UNDERCUTS}){TO_VALUE}", " UNDERCUTS "),
     # Crossing.
     (
-        r"\b(?:has |have |had )?(?:already |just )?(?:overtak\w+|overtook|surpassed|pull\w* (?:past|ahead of|away from)"
+        rf"\b(?:has |have |had )?(?:already |just )?(?:overtak\w+|overtook|surpassed|{verbs.OVERTAKES}|pull\w* (?:past|ahead of|away from)"
         r"|mov\w+ past|g[eo]ts? past(?= «[SI])|slip\w* past|(?:goes|gone|go|went|going) past|pass(?:es"
         r"|ed)?(?= (?:«S\d+»|«I\d+»))"
         r"|(?:left|leaves|leaving) (?:«I\d+»|«S\d+»)(?: line| curve| run| model)? behind|leap\w* over"
@@ -111,6 +151,10 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\bfalls? back to\b|\bdrops? to\b(?= (?:RANK|second|third|last|fourth))", " is "),
     # Places in the ranking.
     (
+        r"\b(?:the )?(?:leaderboard|ranking|field|pack|list|standings|table|order) (?:is|was) (?:headed|led|topped) by\b"
+        r"|\b(?:heads?|headed|tops?|topped|leads?|led) the (?:leaderboard|ranking|field|pack|list|standings|table|way)\b"
+        r"|\b(?:is|was) (?:the )?(?:front-?runner)\b", " BEST "),
+    (
         r"\b(?:in |at |takes? |took |into )?(?:the )?(?:first place|number one|top spot|top position|pole position)\b"
         r"|\btakes? the (?:crown|lead)\b|\bis (?:the leader|in the lead|in front|on top|first)\b(?! of)|\bcomes? (?:out"
         r"|in) first\b|\bwins (?:first|on top)\b|\bholds? first place\b|\b(?:the )?leader\b"
@@ -120,9 +164,16 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|ranks) last\b|\brock bottom\b|\bat the bottom\b(?! of the (?:page|post|figure|chart))|\btrails? the (?:pack"
         r"|field)\b", " WORST "),
     (
+        r"\b(?P<verb>is|are|was|were|be|comes?|came|come|finish(?:es|ed)?|ends?|ended|ranks?|ranked|places?|placed|starts?"
+        r"|started|begins?|began|lands?|landed|stays?|stayed|remains?|remained|sits?|lies|goes|went)"
+        r"(?: (?:up|out|in|off|home|only|just|still|now|then|a close|a distant|clear|clearly|dead|the|at))*"
+        r" (?P<nth2>first|second|third|fourth|fifth|last)\b(?! (?:to|half|of|two|three|four|\d|time|in line|«|and the)"
+        r"|-| (?!and|on|at|in|by|after|before|throughout|overall|with|until|from|as|but|here|there|behind|every)[a-z]+)",
+        " RANK ",
+    ),
+    (
         r"\b(?:in |at |takes? |to |the )*(?:the )?(?P<nth>second|third|fourth|fifth)[- ](?:place|best|position|rank"
-        r"|highest)\b|\b(?:is|comes?(?: in)?|came(?: in)?|finishes|ends|was|ranks) (?P<nth2>second|third|fourth"
-        r"|fifth)\b(?! (?:to|half))", " RANK "),
+        r"|highest)\b", " RANK "),
     # Extremes.
     (
         r"\b(?:peaks?|peaked|peaking|tops? out|topped out|max(?:es|ed)? out|culminates?|reach(?:es|ed)? (?:«O\d+»|a"
@@ -135,12 +186,12 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|trough|minimum))\b", " TROUGHS "),
     # Relations.
     (
-        r"\b(?:more than |less than )?(?:in front of|ahead of|ahead|in front|out in front|outperform\w*|beats?|beat"
-        r"|outscor\w*|lead(?:s|ing)?(?= (?:«S\d+»|«I\d+»|the|all|every|both|«B))|led(?= )|dominat\w*|outpac\w*"
+        rf"\b(?:more than |less than )?(?:in front of|ahead of|ahead|in front|out in front|outperform\w*|beats?|beat"
+        r"|outscor\w*|{verbs.BETTER}|lead(?:s|ing)?(?= (?:«S\d+»|«I\d+»|the|all|every|both|«B))|led(?= )|dominat\w*|outpac\w*"
         r"|superior to|clear of|more accurate(?: than)?|better(?: than)?|stronger(?: than)?|has the (?:upper hand"
         r"|edge) over|wins against|does better than|fares better than)\b", " BETTER "),
     (
-        r"\b(?:behind|trails?|trailing|lags?(?: behind)?|underperform\w*|inferior to|loses? to|less accurate(?: than)?"
+        rf"\b(?:(?:{verbs.WORSE}) behind|behind|{verbs.WORSE}|inferior to|loses? to|less accurate(?: than)?"
         r"|worse(?: than)?|weaker(?: than)?|falls? short of|short of(?= «S))\b", " WORSE "),
     (
         r"\b(?:above|exceed(?:s|ing|ed)?|surpass(?:es|ing)?|higher(?: \w+)? than|greater(?: \w+)? than"
@@ -150,8 +201,18 @@ RULES: tuple[tuple[str, str], ...] = (
     (
         r"\b(?:below|under|beneath|lower(?: \w+)? than|smaller(?: \w+)? than|shorter(?: \w+)? than|less than(?= «V)"
         r"|(?:a )?lower|shorter|fewer(?= «V)|underneath)\b", " BELOW "),
-    (r"\b(?:highest|largest|greatest|maximum|maximal|longest|biggest|most)\b", " HIGHEST "),
-    (r"\b(?:lowest|smallest|minimum|minimal|shortest|least|fewest)\b", " LOWEST "),
+    (
+        r"(?<=[»\w])(?P<times> «R\d+»| «F\d+») (?:as )?(?:much|many|large|big|wide|great)(?: \w+)? as\b(?= (?:«|the |that|those|any|it))",
+        r"\g<times> MORE THAN"),
+    (
+        r"\b(?:less|more slowly|slower|smaller|fewer|less (?:quickly|rapidly|steeply|sharply|strongly))\b"
+        r"(?=[^,;]{1,80}?\bthan\b)", " LESS "),
+    (
+        r"\b(?:more|faster|quicker|larger|bigger|greater|wider|more (?:quickly|rapidly|steeply|sharply|strongly))\b"
+        r"(?=[^,;]{0,80}?\bthan\b)", " MORE "),
+    (r"(?<=\b(?:MORE|LESS) )(?P<between>[^,;]*?)\bthan\b", r" \g<between> THAN "),
+    (r"\b(?:highest|largest|greatest|maximum|maximal|longest|biggest|widest|broadest|steepest|sharpest|most)\b", " HIGHEST "),
+    (r"\b(?:lowest|smallest|minimum|minimal|shortest|narrowest|tightest|slimmest|least|fewest)\b", " LOWEST "),
     (r"\b(?:best|strongest|wins?(?![- ]rate)|winner|topmost|tops|top|leads?(?= (?:on|in|at|«P|«X)|\W*$))\b", " BEST "),
     (r"\b(?:worst|weakest|poorest)\b", " WORST "),
     (r"\b(?:fastest|quickest)\b", " FASTEST "),
@@ -164,23 +225,10 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\b(?:converg\w+|draw\w* closer together|come together|approach each other)\b", " CONVERGES "),
     (r"\b(?:diverg\w+|fan\w* out|drift\w* apart|spread\w* out)\b", " DIVERGES "),
     # Courses.
-    (r"\b(?:improv(?:es?|ed|ing|ement)|progress(?:es|ed)?|makes? progress)\b", " IMPROVES "),
-    (
-        r"\b(?:worsen(?:s|ed|ing)?|degrad(?:es?|ed|ing|ation)|regress(?:es"
-        r"|ed|ions?)?|deteriorat(?:es?|ed|ing|ion))\b",
-        " WORSENS ",
-    ),
-    (
-        r"\b(?:rises?|rising|rose|climb(?:s|ed|ing)?|increas(?:es?|ed|ing)|grow(?:s|ing|n|th)?|grew|goes up|going up"
-        r"|went up|(?:slopes?|goes|moves?|edges|creeps|trends?) up(?:wards?)?|ascend\w*|gain(?:s|ed|ing)?|jump(?:s|ed)?"
-        r"|shoots? up|shot up|upward|picks? up|picked up|moves up|won|slow riser|riser|lifts?|raises?|boosts?"
-        r"|adds?|makes? up)\b", " RISES "),
-    (
-        r"\b(?:falls?|falling|fell|fallen|declin(?:es?|ed|ing)|drop(?:s|ped|ping)?|decreas(?:es?|ed|ing)|goes down"
-        r"|went down|going down|descen\w+|sinks?|slides?|collaps(?:es?|ed)|crash(?:es|ed)?|dip(?:s|ped)?|los(?:es?|t"
-        r"|ing)|shrinks?|shrank|comes? down|bends? downwards?|unravels?|gives? (?:up|back)|given (?:up|back)"
-        r"|cuts?|reduc(?:es?|ed)|sheds?|trims?|throws? away|burnt|burns?|burned|turns? down|dies|moves? down"
-        r"|slips?|heads? down|tails? off|costs?)\b", " FALLS "),
+    (rf"\b(?:{verbs.IMPROVES}|improvement|makes? progress|made progress)\b", " IMPROVES "),
+    (rf"\b(?:{verbs.WORSENS}|degradation|deterioration|regressions?)\b", " WORSENS "),
+    (rf"\b(?:{verbs.RISES}|growth|upwards?|won|slow riser|riser)\b", " RISES "),
+    (rf"\b(?:{verbs.FALLS}|downwards?|downhill)\b", " FALLS "),
     (
         r"\b(?:flat(?:tens?(?: out| off)?)?|(?:levels?|levell?ed|levell?ing) (?:off|out)|plateaus?|plateaued|reach(?:es"
         r"|ed)? a plateau|stagnat\w+|saturat\w+|stable|constant|horizontal|unchanged|stays? put|stalls?|stalled"
@@ -195,8 +243,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|leave from)\b", " START "),
     (r"\b(?:apart|separates?|from each other|from one another)\b", " APART "),
     (r"\b(?:gap|distance|difference|margin|advantage|lead|separation)\b", " GAP "),
-    (r"\b(?:narrows?|narrowed|shrinks?|closes|closing)\b", " NARROWS "),
-    (r"\b(?:widens?|widened|opens up)\b", " WIDENS "),
+    (r"\b(?:narrow(?:s|ed|ing)?|dwindl(?:es?|ed|ing)|closes|closing)\b", " NARROWS "),
+    (r"\b(?:widen(?:s|ed|ing)?|broaden(?:s|ed)?|opens? up|opened up)\b", " WIDENS "),
     (r"\bminus\b", " MINUS "),
     (r"\b(?:order(?:ing)?|ranking|ranked|sequence)\b", " ORDER "),
     (r"\b(?:reverse|inverted|inverse|opposite|flipped)\b", " REVERSE "),
@@ -205,11 +253,11 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|scarcely|without ever)\b", " NOT "),
     (r"\b(?:only|sole|solely)\b", " ONLY "),
     (r"\bwithin\b", " WITHIN "),
-    (r"\b(?:reach(?:es|ed|ing)?|hits?|attains?|arrives? at|gets? to|touch(?:es)?)\b", " REACHES "),
+    (rf"\b(?:{verbs.REACHES})\b", " REACHES "),
     (
         r"\b(?:stays?|remains?|sits?|lies|lie|stands?|holds?|keeps?|is|are|was|were|be|been|being|has|have|had|does|do"
         r"|did|'s|'re|seems?|appears?|looks?|runs?|gets?|got|goes|went|gone|comes?|came|becomes?|shows?|exhibits?|displays?"
-        r"|performs?|gives?|produces?|writes?|needs?|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?"
+        r"|performs?|gives?|produces?|writes?|needs?|needed|takes?|took|requires?|required|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?"
         r"|posts?|achiev(?:es?|ed)|demonstrat(?:es?|ed)|manag(?:es?|ed)"
         r"|solv(?:es?|ed)|lets?|allows?|occup(?:y|ies)|brings?)\b", " is "),
 )  # fmt: skip
@@ -235,16 +283,35 @@ FILLERS = re.compile(
 )
 
 
+def _changed(match: re.Match[str]) -> str:
+    return " FALLS " if match["down"] else " RISES "
+
+
+def _changed_for(match: re.Match[str]) -> str:
+    return " WORSENS " if match["down"] else " IMPROVES "
+
+
 def canonical(text: str) -> str:
     """Returns the text with its words reduced. Tokens of marked parts stay as they are."""
     text = re.sub(r"\s+", " ", re.sub(r"(?<=»)'s?\b", "", text))
     for pattern, token in RULES:
-        text = re.sub(pattern, _rank if token == " RANK " else token, text, flags=re.I)
+        text = re.sub(pattern, MAKERS.get(token, token), text, flags=re.I)
     return re.sub(r"\s+", " ", text).strip()
 
 
 def _rank(match: re.Match[str]) -> str:
-    return f" RANK{ {'second': 2, 'third': 3, 'fourth': 4, 'fifth': 5}[(match['nth'] or match['nth2']).lower()] } "
+    """Returns the place in the ranking, and the end of the curve that the verb names: "ends up second"."""
+    groups = match.groupdict()
+    place = PLACES_IN_RANKING[(groups.get("nth") or groups["nth2"]).lower()]
+    verb = groups.get("verb") or ""
+    end = "END" if re.match(r"finish|end|land", verb, re.I) else "START" if re.match(r"start|begin|began", verb, re.I) else ""
+    return f" {end} {place} "
+
+
+MAKERS: dict[str, Callable[[re.Match[str]], str]] = {
+    " RANK ": _rank, " CHANGED ": _changed, " CHANGED_FOR ": _changed_for,
+}  # fmt: skip
+"""Tokens that depend on the words that were found."""
 
 
 def without_fillers(text: str) -> str:

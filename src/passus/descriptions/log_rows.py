@@ -27,6 +27,7 @@ AT_START = re.compile(r"(?:before (?:any )?training|at the start|initially|start
 OWNED = re.compile(
     rf"(?P<name>[A-Za-z][\w.+/-]*(?: [A-Za-z][\w.+/-]*){{0,2}})\s*[:=]?\s+(?P<y>{VALUE})(?:\s*\((?P<tokens>\d[\d,]*) tokens\))?"
 )
+MEASURE = re.compile(r"(?<=\S)\s+(?:reward|accuracy|acc|score|loss|entropy|values?|data|points?)$", re.I)
 MIN_PAIRS, MIN_NAMES, MIN_LINES = 3, 2, 3
 MAX_NAME = 40
 Row = tuple[int, list[str]]
@@ -81,6 +82,7 @@ def _series_line(text: str) -> _Line | None:
             continue
         gaps = [text[a.end() : b.start()] for a, b in zip(pairs, pairs[1:], strict=False)]
         name = BRACKET.sub("", re.sub(r"\s*[:|=]\s*$", "", text[: pairs[0].start()].rstrip())).strip(" []*`|:")
+        name = MEASURE.sub("", name)
         if name and len(name) <= MAX_NAME and len(name.split()) <= 4 and all(BETWEEN.fullmatch(gap) for gap in gaps):
             return _Line(tuple(m["x"] for m in pairs), name, [m["y"] for m in pairs], [])
     return None

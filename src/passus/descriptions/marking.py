@@ -4,7 +4,7 @@ The words that remain are few, so that the frames of `claim_parser` can be short
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +46,7 @@ MULTIPLES = {
     "doubl": 2, "tripl": 3, "trebl": 3, "quadrupl": 4, "quintupl": 5, "halv": 0.5,
 }  # fmt: skip
 BEFORE_PLACE = re.compile(r"\b(?:by|at|after|until|from|since|before)\s+$", re.I)
+PLACE_NOUN = re.compile(r"\s+(?:checkpoint|mark|evaluation|eval)\b", re.I)
 TIMES = {"twice": 2, "thrice": 3, "double": 2, "triple": 3, "half": 0.5}
 
 
@@ -91,7 +92,8 @@ def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
         has_unit = _is_unit(number, axes) and (item.role != "x" or is_glued)  # the noun of a place is read with its words
         start, end = number.start, number.unit_end if has_unit else number.end
         before, after = text[:start], text[end:]
-        is_place = number.is_scaled and number.low in lists.known and BEFORE_PLACE.search(before)  # "by 6B"
+        is_named = BEFORE_PLACE.search(before) or PLACE_NOUN.match(after)  # "by 6B", "the 60B checkpoint"
+        is_place = number.is_scaled and number.low in lists.known and is_named
         if item.role == "x" or is_place:
             begin, stop, window = _window(before, after, number, axes)
             text = before[:begin] + marked.put("X", window) + after[stop:]
@@ -263,7 +265,7 @@ def _window(before: str, after: str, number: Number, axes: Axes) -> tuple[int, i
         return begin, stop, ("next", low, Window(None, low))  # "in 400 steps": since the place before
     if word in ("over", "during", "within", "for", "in") and noun_last and not noun_first:
         return begin, stop, Window(None, low)
-    return begin, stop, Window(low, low, after=word == "after")
+    return begin, stop, Window(low, low, after=word == "after", by=word == "by")
 
 
 def mark_words(marked: Marked, axes: Axes) -> None:
@@ -295,7 +297,7 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         "X", lambda m: "until end" if re.match(r"(?:until|to|till|up to)", m[0], re.I) else END)  # fmt: skip
     put(
         rf"\b(?:at|in|from) (?:the )?(?:very |common )?(?:start|beginning|outset|first {nouns}|initiali[sz]ation"
-        rf"|onset){training}\b|\bbefore (?:any )?training\b|\binitially\b|\bat first sight\b|\bto begin with\b"
+        rf"|onset){training}\b|\bbefore (?:any )?training\b|\binitially\b|\b(?:at|on) the (?:very )?left(?: (?:edge|end|side|margin))?(?: of the (?:axis|chart|plot))?\b|\bat first sight\b|\bto begin with\b"
         rf"|\bat initiali[sz]ation\b|\bsince the (?:beginning|start)\b",
         "X", lambda m: START if not m[0].lower().startswith("since") else WHOLE)  # fmt: skip
     put(
@@ -317,7 +319,8 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         rf"|evaluation)\b|\b(?:along|on) the way(?: there)?\b|\bof the (?:whole|entire) (?:experiment|chart|figure"
         rf"|sweep|run|table|study|plot)\b|\banywhere(?: in the (?:chart|figure|table|plot))?\b|\bso far\b"
         rf"|\bbetween the first and the last {nouns}\b|\bon the whole (?:card|chart|plot)\b|\boverall\b|\bin total\b"
-        rf"|\bover the run\b|\b(?:every|each) time\b|\bfrom «X\d+» to «X\d+»",
+        rf"|\bover the (?:run|day|week|night|period|experiment|sweep)\b|\bas (?:the )?training (?:proceeds|progresses|goes on|continues)\b"
+        rf"|\bover time\b|\bas time goes on\b|\b(?:every|each) time\b|\bfrom «X\d+» to «X\d+»",
         "X", _whole(marked))  # fmt: skip
     put(
         rf"\b(?P<word>at|in|on|after|by|since|for"
@@ -348,7 +351,58 @@ def mark_words(marked: Marked, axes: Axes) -> None:
     )
     put(r"\b(?:over |in |during |for )?the (?:last|final|same) decade(?: of \w+)?", "X", lambda m: Window(decade=1))
     put(r"\b(?:over |in |during |for )?the first decade(?: of \w+)?", "X", lambda m: Window(decade=-1))
+    put(
+        r"\b(?:with|at|for|under|after|on) the (?P<size>largest|highest|biggest|longest|smallest|lowest|shortest)"
+        r" (?:(?:training|token|data|compute|sample) )?(?:budget|compute|count|number of \w+|amount of \w+|scale)\b",
+        "X",
+        lambda m: START if m["size"].lower() in ("smallest", "lowest", "shortest") else END,
+    )
+    put(
+        r"\b(?:over|in|during|for) the (?P<side>first|last|final) (?P<n>«V\d+»)(?=\s*(?:$|[,.;]))",
+        "X",
+        lambda m: _stretch(m["side"].lower() == "first", marked.get(m["n"]), axes),
+    )
     mark_multiples(marked)
+
+
+def _stretch(is_first: bool, value: Any, axes: Axes) -> Window | None:
+    """Returns the first or last so many steps, whose noun is left out: "more than in the first 8"."""
+    if not isinstance(value, MarkedValue) or value.number.unit or value.number.is_range:
+        return None
+    size = value.number.low
+    return Window(None, (axes.x.low or 0.0) + size) if is_first else Window(last=size)
+
+
+def mark_fractions(marked: Marked) -> None:
+    """Marks values that are fractions in words: "gets past one half at step 40"."""
+    names = {"half": 0.5, "third": 1 / 3, "quarter": 0.25, "thirds": 2 / 3, "quarters": 0.75}
+    marked.replace(
+        r"(?<![\w-])(?:(?:one|a) (?P<one>half|third|quarter)|(?:two (?P<two>thirds)|three (?P<three>quarters)))\b"
+        r"(?=[.,;)]|$| (?:at|by|in|on|after|before|only|until|mark|line|between|from|and)\b| «)",
+        "V",
+        lambda m: MarkedValue(Number(m.start(), m.end(), *[names[(m["one"] or m["two"] or m["three"]).lower()]] * 2, "/")),
+    )
+
+
+def mark_place_lists(marked: Marked, known: Collection[float] = ()) -> None:
+    """Joins places that are listed: "at step 100 and again at step 200", "at hours 6, 12 and 24"."""
+    joint = r"(?:,? (?:and|or|as well as|&)(?: (?:again|also|then|finally|even))? |, )"
+
+    def several(match: re.Match[str]) -> Window | None:
+        parts = [marked.get(token[0]) for token in TOKEN.finditer(match[0])]
+        windows = [_place_in_list(part, known) for part in parts]
+        places = [w.low for w in windows if isinstance(w, Window) and w.low is not None and w.low == w.high]
+        return Window(every=True, points=tuple(dict.fromkeys(places))) if len(places) == len(windows) else None
+
+    marked.replace(rf"{X}(?:{joint}{X})*(?:{joint}{V})+(?! ?(?:%|points|tokens|percent|for\b|\())", "X", several)
+    marked.replace(rf"{X}(?:{joint}{X})+", "X", several)
+
+
+def _place_in_list(part: Any, known: Collection[float]) -> Any:
+    """Returns a number at the end of a list of places as a place, where it is one of the chart."""
+    if isinstance(part, MarkedValue) and part.number.low in known and not part.number.unit and not part.number.is_range:
+        return Window(part.number.low, part.number.low)
+    return part
 
 
 def _nth_place(match: re.Match[str]) -> Window | None:

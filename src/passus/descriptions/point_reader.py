@@ -114,7 +114,9 @@ class _PointReader(SettleStage):
         tables = [p for p in self.data.passages if p.kind == "table" and self.tables[id(p)].points]
         labels = {label.text for p in tables if (label := self._table_label(p)) is not None}
         own = self._table_label(passage)
-        if own is None or len(labels) < 2 or any(self._is_one_of_two_measures(text) for text in labels):
+        if own is None or any(self._is_one_of_two_measures(text) for text in labels):
+            return ""
+        if len(labels) < 2 and not self._is_panel(own.text):
             return ""
         return self.names.add_panel(own.text)
 

@@ -200,6 +200,8 @@ def phrases(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
             continue
         end = at + 1
         while end < len(tokens) and end - at < MAX_WORDS and tokens[end].kind in ("name", "lower", "size"):
+            if tokens[end - 1].kind == "lower" and tokens[end].kind != "lower":  # "async trailed sync"
+                break
             end += 1
         yield at, end
         at = end

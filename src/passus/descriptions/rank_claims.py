@@ -27,6 +27,9 @@ def rank(c: Clause) -> Found:
         return _named_by_rank(c) if not c.words else None
     word, token = words[0], c.groups[0]
     group = group_of(token)
+    at = c.index((word,))
+    if word in RANKS and at > 0 and c.tokens[at - 1].kind == "group" and c.tokens[at - 1] is not token:
+        return []  # "seven points clear of B in second place"
     moves = [w for w in rest if w in MOVES]
     if group is None or set(rest) - {*MOVES, "REACHES", "ABOVE", "BETTER", "NOISY", "ORDER"}:
         return None
@@ -38,6 +41,8 @@ def rank(c: Clause) -> Found:
         )
     possessive = next((t for t in c.groups if t.is_possessive), None)
     if possessive is not None and c.tokens.index(possessive) == c.index((word,)) - 1:
+        if moves and len(c.groups) == 2 and not c.amounts and not c.values:
+            return _steepest(c, group, word, moves[0])
         return None if moves and c.amounts else _own_peak(c, group, word) if not moves else []
     if (moves or c.says(GAIN)) and word in ("HIGHEST", "LOWEST", "BEST", "WORST") and not (set(rest) & {"ABOVE", "BETTER"}):
         return _greatest_gain(c, group, word, moves)
@@ -76,16 +81,26 @@ def _is_own(c: Clause, token: Token, first_is_word: bool) -> bool:
         r"(?:accuracy|score|reward|loss|length|result|value|performance|curve|entropy|perplexity|checkpoint|evaluation"
         r"|epoch|reading|point|maximum|minimum|step|hour|one|win rate)s?"
     )
-    return bool(re.search(rf"\b{noun} (?:of|for) (?:the )?{re.escape(token.text)}", c.raw, re.I)) or bool(
+    return bool(re.search(rf"\b{noun} (?:of|for) (?:the )?{re.escape(token.text)}|\b{noun} for (?:all|each|every|both)\b", c.raw, re.I)) or bool(
         re.match(r"\W*(?:for|with) (?:the )?«", c.raw, re.I)
     )
 
 
 def _own_peak(c: Clause, group: Group, word: str) -> list[Claim]:
     where = c.place()
+    if where == WHOLE and re.match(r"\W*(?:which|that) is\b", c.raw, re.I) and c.before is not None and c.before.is_point:
+        where = c.before  # "at step 600, which is the best checkpoint of A"
     if where is None or where == WHOLE or where.every or word in RANKS:
         return []
     return [Claim("peak", group, where, EXTREMES[word], negated=bool(c.negation))]
+
+
+def _steepest(c: Clause, group: Group, word: str, move: str) -> list[Claim]:
+    """Reads "A makes its largest jump between steps 40 and 80"."""
+    where = c.place()
+    if where is None or where.low is None or where.high is None or where.low == where.high or word not in ("HIGHEST", "BEST"):
+        return []
+    return [Claim("steepest", group, where, MOVES[move], negated=bool(c.negation))]
 
 
 def _greatest_gain(c: Clause, group: Group, word: str, moves: list[str]) -> list[Claim]:
@@ -107,6 +122,8 @@ def _greatest_gain(c: Clause, group: Group, word: str, moves: list[str]) -> list
 def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -> list[Claim]:
     where = c.place()
     if where is None or c.negation == "NEVER" or len(c.values) > 1:
+        return []
+    if where == WHOLE and c.says("early|initial|original|former|previous|first"):
         return []
     if any(window.anywhere for window in c.places()) and word in EXTREMES and not c.negation:
         return [Claim("extreme", group, WHOLE, EXTREMES[word])]

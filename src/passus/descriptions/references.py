@@ -16,12 +16,9 @@ NOUN = (
     r"|entries|reward models|RMs?|schemes?|strateg(?:y|ies)|techniques?|trajector(?:y|ies)|traces?|groups?"
     r"|optimi[sz]ers?|jobs?|losses|versions?|conditions?|treatments?)"
 )
-EVERY_NOUN = (
-    r"(?:lines?|curves?|runs?|models?|methods?|configurations?|variants?|settings?|sizes?|series|arms?|recipes?"
-    r"|approach(?:es)?|algorithms?|systems?|entries|schemes?|strateg(?:y|ies)|techniques?|conditions?|mixtures?"
-    r"|polic(?:y|ies)|losses|optimi[sz]ers?|competitors?|contenders?|ablations?|versions?|predecessors?|agents?|baselines?"
-    r"|students?)"
-)
+EVERY_NOUN = NOUN.replace("|checkpoints? of", "")
+TRAINED = r"(?:(?:trained|tested|evaluated|plotted|shown|listed|remaining|compared|different|RL|fine-tuned|student) )?"
+MOST = r"(?:most|a majority|the majority) of (?:the |these )?"
 COUNT = rf"(?:\d+|{'|'.join(WORDS)})"
 S = r"«S\d+»"
 OBJECT_BEFORE = re.compile(
@@ -29,6 +26,10 @@ OBJECT_BEFORE = re.compile(
     r"|with|of|under|over|leaves)\s+$",
     re.I,
 )
+
+
+OWN_VERB = re.compile(r"\s+(?:began|begins?|begun|start(?:s|ed)?|was|is|did|does|had|has|came|ever|once|itself)\b", re.I)
+"""Verbs before which "it" is a subject, though "than" or another such word stands before it."""
 
 
 UNKNOWN = (
@@ -39,7 +40,7 @@ UNKNOWN = (
 KNOWN_ADJECTIVE = re.compile(
     r"\b(?:whole|entire|full|same|other|others|two|three|four|five|six|seven|eight|all|remaining|best|worst|second"
     r"|third|fourth|top|only|first"
-    r"|last|strongest|weakest|leading|winning|fastest|slowest|base|initial|training|single|odd"
+    r"|last|most|least|more|less|very|common|usual|highest|lowest|topmost|uppermost|middle|strongest|weakest|leading|winning|fastest|slowest|base|initial|training|single|odd"
     r"|said|latter|former|winner|runner|horizontal|straight|flat|noisy|steady|clear|good|bad|new|better|worse|higher"
     r"|lower|stronger|plotted|different"
     r"|SFT|pretrained|reference|starting|original|typical|long|short|few|given|language|reward|line|is|are|was|were|has|of)\b",
@@ -65,6 +66,8 @@ class Context:
     pair: tuple[str, ...] = ()
     within: tuple[str, ...] = ()
     """The first series that the sentence itself names."""
+    references: tuple[str, ...] = ()
+    """Series that stay at one value, to which others are compared."""
 
 
 def mark_groups(marked: Marked, context: Context) -> None:
@@ -117,7 +120,7 @@ def mark_groups(marked: Marked, context: Context) -> None:
         rf"\b(?P<sense>exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the "
         rf"|these )?(?:{COUNT} )?(?:{NOUN}|them)\b", "S",
         lambda m: Group(every, "exactly", count_of(m["n"])))  # fmt: skip
-    put(rf"\bat least (?P<n>{COUNT}) (?:of the )?{NOUN}\b", "S", lambda m: Group(every, "at least", count_of(m["n"])))
+    _mark_numbers_of(marked, every)
     # None, all, others.
     put(
         rf"\bneither {EVERY_NOUN}\b|\bnone of (?:the |these |those )?{COUNT}\b|\bnone of (?:these|those|them)\b",
@@ -141,10 +144,10 @@ def mark_groups(marked: Marked, context: Context) -> None:
         rf"|\ball (?:the )?others\b|\beverything else\b|\bits (?:competitors|rivals|peers)\b", "S",
         lambda m: Group(_others(every, context)))  # fmt: skip
     put(
-        rf"\b(?:all|each|every)(?: one)?(?: of)?(?: the| these| our)?(?: {COUNT})?(?: single)? {EVERY_NOUN}\b"
+        rf"\b(?:all|each|every)(?: one)?(?: of)?(?: the| these| our)?(?: {COUNT})?(?: single)? {TRAINED}{EVERY_NOUN}\b"
         rf"|\beverybody\b|\beveryone\b|\ball (?:of )?them\b|\ball {COUNT}\b(?! (?:marked|bench|panel|chart|step|point))"
         rf"|\bthey all\b|\bthe (?:whole )?(?:bunch|pack|field)\b|\beach of them\b|\bthem all\b"
-        rf"|\ball of the {EVERY_NOUN}\b|\bthe (?P<n>{COUNT}) {EVERY_NOUN}\b", "S",
+        rf"|\ball of the {EVERY_NOUN}\b|\bthe (?P<n>{COUNT}) {TRAINED}{EVERY_NOUN}\b", "S",
         lambda m: _every(m, every, context))  # fmt: skip
     rivals = tuple(name for name in every if name not in (context.within or context.subject))
     if len(rivals) == 2:
@@ -159,7 +162,50 @@ def mark_groups(marked: Marked, context: Context) -> None:
     _mark_pronouns(marked, context)
     put(rf"(?:\bboth |\beither )?{S}(?:, {S})*,? (?:and|or) {S}", "S", lambda m: _merged(group, m[0]))
     put(rf"\bonly {S}(?! of)|{S} alone\b", "S", lambda m: Group(_names(group, m[0]), "only"))
+    put(rf"\b(?:the|this) (?P<adjective>[a-z]{{4,}}) {NOUN}\b(?! of)", "S", lambda m: _by_stem(m["adjective"].lower(), every))
+    put(r"\b(?:that|this) (?=(?:improvement|gain|increase|rise|drop|decline|collapse|loss|growth|progress|fall|dip)\b)", "O", lambda _: _own(context))
     put(UNKNOWN, "U", lambda m: None if "«" in m[0] or KNOWN_ADJECTIVE.search(m[0]) else m[0])
+
+
+def _mark_numbers_of(marked: Marked, every: tuple[str, ...]) -> None:
+    """Marks "at least two runs", "no more than two", "all but one of them", "exactly two methods"."""
+    put = marked.replace
+    of = rf"(?:of (?:the |these |all )?(?:{COUNT} )?)?(?:(?:{NOUN}|them)\b)"
+    least, most = r"(?:at least|no fewer than|no less than)", r"(?:at most|no more than|not more than)"
+    put(rf"\b{least} (?P<n>{COUNT}) {of}", "S", lambda m: Group(every, "at least", count_of(m["n"])))
+    put(rf"\b{most} (?P<n>{COUNT}) {of}", "S", lambda m: Group(every, "at most", count_of(m["n"])))
+    put(rf"\bmore than (?P<n>{COUNT}) {of}", "S", lambda m: Group(every, "at least", count_of(m["n"]) + 1))
+    put(rf"\b(?:fewer|less) than (?P<n>{COUNT}) {of}", "S", lambda m: Group(every, "at most", count_of(m["n"]) - 1))
+    put(
+        rf"\b(?:all|every(?: one)?|each|everyone|everybody)(?: of)?(?: the| these)?(?: {COUNT})?(?: {NOUN})? (?:but|except(?: for)?"
+        rf"|save(?: for)?|bar) (?P<n>one|two|three)\b(?: {of})?", "S",
+        lambda m: Group(every, "exactly", len(every) - count_of(m["n"])) if len(every) > count_of(m["n"]) else None)  # fmt: skip
+    put(rf"\b{MOST}(?:{COUNT} )?(?:{NOUN}|them)\b|\bmost {NOUN}\b", "S", lambda m: Group(every, "at least", len(every) // 2 + 1))
+    put(
+        rf"\b(?:exactly|only|just|precisely) (?P<n>two|three|four|five|six|\d+) {NOUN}\b",
+        "S",
+        lambda m: Group(every, "exactly", count_of(m["n"])),
+    )
+    put(
+        rf"(?:^|(?<=[.;:,] )|(?<=\band ))(?P<n>two|three|four|five|six) {NOUN}\b(?! (?:are (?:shown|compared|trained|plotted)|were|is))",
+        "S",
+        lambda m: Group(every, "exactly", count_of(m["n"])) if count_of(m["n"]) < len(every) - 1 else None,
+    )
+
+
+def _own(context: Context) -> Group | None:
+    return Group(context.subject) if context.subject else None
+
+
+def _by_stem(adjective: str, every: tuple[str, ...]) -> Group | None:
+    """Returns the series whose name an adjective is made from: "the filtered run" is A+filter."""
+    if KNOWN_ADJECTIVE.fullmatch(adjective):
+        return None
+    stem = re.sub(r"(?:ised|ized|ed|ing|s|d)$", "", adjective)
+    if len(stem) < 4:
+        return None
+    found = [name for name in every if any(part.startswith(stem) for part in re.split(r"[^a-z]+", name.lower()))]
+    return Group((found[0],)) if len(found) == 1 else None
 
 
 def mark_counts(marked: Marked, context: Context) -> None:
@@ -173,6 +219,9 @@ def _every(match: re.Match[str], every: tuple[str, ...], context: Context) -> Gr
     numbers = re.findall(rf"\b(?:{COUNT})\b", match[0], re.I)
     if not numbers or count_of(numbers[0]) == len(every):
         return Group(every)
+    moving = tuple(name for name in every if name not in context.references)
+    if count_of(numbers[0]) == len(moving) < len(every):
+        return Group(moving)
     others = tuple(name for name in every if name not in (context.within or context.subject))
     return Group(others) if count_of(numbers[0]) == len(others) == len(every) - 1 else None
 
@@ -286,7 +335,7 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
         put(r"\bthe latter\b", "S", lambda m: Group((pair[1],)))
         put(
             rf"\b(?:both|the two|these two|those (?:same )?two|the other two)(?: (?:of them|(?:dashed "
-            rf"|solid )?{NOUN}))?\b(?! (?:panel|chart|bench|quantit|axes|axis))|\bthe (?=\w+s\b)(?:{NOUN})\b(?= (?:cross|meet"
+            rf"|solid )?{NOUN}))?\b(?! (?:panel|chart|bench|quantit|axes|axis))|\bthe (?=\w+s\b)(?:{NOUN})\b(?= (?:do not|don't|never|cross|meet"
             rf"|intersect|swap|finish|coincide|converge|overlap|diverge|are|differ|start|end))",
             "S",
             lambda m: Group(pair),
@@ -298,7 +347,7 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
         )
     else:
         put(
-            rf"\bthe (?=\w+s\b){NOUN}\b(?= (?:are|cross|coincide|converge|fan out|draw|all|start|end|meet|diverge|share))",
+            rf"\bthe (?=\w+s\b){NOUN}\b(?= (?:are|do not|don't|never|cross|coincide|converge|fan out|draw|all|start|end|meet|diverge|share))",
             "S",
             lambda m: Group(context.names),
         )
@@ -307,7 +356,7 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
     def pronoun(match: re.Match[str]) -> Group | None:
         """Refers to the first series before it in the sentence, else to the subject of the sentence before."""
         before = match.string[: match.start()]
-        is_object = match[0].lower() == "it" and OBJECT_BEFORE.search(before)
+        is_object = match[0].lower() == "it" and OBJECT_BEFORE.search(before) and not OWN_VERB.match(match.string[match.end() :])
         starts = re.match(r"\W*(?:«[IO]\d+»|its?\b)", match.string)
         own = (
             context.within

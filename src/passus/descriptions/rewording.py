@@ -1,0 +1,49 @@
+"""Sentences in plainer words: who says them is left out, lines such as "runs above .5: 3" become sentences."""
+
+import re
+
+from passus.descriptions.numbers import WORDS
+from passus.descriptions.references import NOUN
+
+NAMES = {str(number): word for word, number in WORDS.items() if 0 < number < 13 and word != "dozen"}
+SPEAKER = re.compile(r"^\W*\[?\d{1,2}:\d\d\]?\s+\w+:\s+|^\W*\d{1,3}/\s+")
+REPORTED = re.compile(
+    r"^(?:(?:it|this) (?:was|is|should be|must be|can be|has been) (?:\w+ )?(?:noted|remarked|observed|added|stressed|pointed out|mentioned"
+    r"|worth noting|clear|evident|true|seen|reported|found|said|agreed)(?: here| too)? that "
+    r"|(?:[A-Z]\w+|we|I|the (?:authors?|reviewers?|team|text|caption|paper)) (?:also |then |further |rightly |correctly )?"
+    r"(?:pointed out|noted|remarked|objected|answered|replied|added|observed|stressed|reported|said|says|reports?|notes?|observes?"
+    r"|finds?|found|sees?|saw|stated?|states|claimed|claims?|mentioned|concluded|emphasi[sz]e[sd]?|confirmed|see|noticed|notice"
+    r"|can see|replies|reminded us|showed|shows) that (?:even so |still |nevertheless |in fact )?"
+    r"|according to (?:the )?[A-Z]?\w+(?: \w+)?, |as (?:[A-Z]\w+|we|you|one) (?:noted|said|noticed|can see|saw|see|pointed out), "
+    r"|(?:note|notice|observe|recall|remember|mind|see)(?: also| too)? that )",
+    re.I,
+)
+NOT_REPORTED = re.compile(r"^(?:if|whether|nobody|no one|none|nothing)\b", re.I)
+INTERJECTION = re.compile(
+    r"(?:^|(?<=[:;.!] ))(?:(?:and )?(?:even )?(?:worse|better)(?: (?:still|yet))?|oddly(?: enough)?|strangely(?: enough)?"
+    r"|surprisingly|interestingly(?: enough)?|curiously(?: enough)?|luckily|unfortunately|fortunately|as expected|unsurprisingly"
+    r"|in the process|to be fair|to my surprise|by the way|on the whole|in short|all in all|in other words|that is|importantly"
+    r"|crucially|tellingly|remarkably|in particular|for instance|for example|in any case|more precisely|at a glance), ",
+    re.I,
+)
+BRACKETED_ORDER = re.compile(r"\s?[(,]\s?(?P<word>best|highest|top|worst|lowest)(?:-| )(?:one )?(?:first|to (?:worst|lowest|best|highest))\)?", re.I)
+ABOVE_IN_TEXT = re.compile(r"\b(?:listed|shown|mentioned|given|described|quoted|see|cited|reported|named|plotted) (?:above|below)\b", re.I)
+COUNT_LINE = re.compile(
+    rf"^\W*(?:the )?(?:number of )?{NOUN}\b(?P<rest> [^:;.?!]{{3,80}}?): (?P<n>\d{{1,2}}|{'|'.join(WORDS)})"
+    r"(?: (?:of|out of|/) (?:the )?\w+)?\W*$",
+    re.I,
+)
+
+
+def reworded(text: str) -> str:
+    """Returns a sentence without the words that only say who says it, or that it is surprising."""
+    text = SPEAKER.sub("", text)
+    if not NOT_REPORTED.match(text):
+        text = REPORTED.sub("", text)
+    text = INTERJECTION.sub("", text)
+    text = ABOVE_IN_TEXT.sub(" ", text)
+    if match := COUNT_LINE.match(text):
+        rest = re.sub(r"^ (?:that|which|with|whose) ", " ", match["rest"])
+        is_clause = re.match(r" (?:end|finish|start|begin|rise|fall|gain|lose|reach|pass|exceed|drop|get|improve|stay|go|are|have)", rest)
+        return f"exactly {NAMES.get(match['n'], match['n'])} of the methods{'' if is_clause else ' are'}{rest}"
+    return text

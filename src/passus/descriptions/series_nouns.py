@@ -1,0 +1,72 @@
+"""The nouns that a text has for its series: runs, methods, languages, or whatever it counts as many of as there are series."""
+
+import re
+from collections.abc import Iterable
+
+from passus.descriptions.numbers import WORDS, count_of
+from passus.descriptions.vocabulary import LENGTHS, X_NOUNS
+
+KNOWN = (
+    "config", "setup", "regime", "language", "student", "teacher", "strategy", "architecture", "schedule", "scheduler",
+    "tokenizer", "tokeniser", "tokenization", "tokenisation", "option", "candidate", "network", "build", "release", "fork",
+    "pipeline", "team", "encoder", "sampler", "ranker", "retriever", "regimen", "formula", "entrant", "contestant", "objective",
+    "tokenizer", "initialization", "initialisation", "optimiser", "optimizer", "learner", "trainer", "backbone", "procedure",
+    "treatment", "condition", "ablation", "checkpointing", "framework", "engine", "solver", "judge", "verifier", "corpus mix",
+    "data mix", "mix", "blend", "curricula", "curriculum", "family member", "contender", "challenger", "participant", "prompt",
+    "system", "solution", "choice", "size", "tool", "bot", "decoder", "estimator", "weighting", "adapter",
+)  # fmt: skip
+NOT_SERIES = frozenset(
+    [
+        *X_NOUNS, *LENGTHS, "time", "point", "value", "panel", "chart", "benchmark", "dataset", "task", "plot", "figure",
+        "evaluation", "eval", "measurement", "reading", "mark", "marker", "tick", "percent", "decade", "problem", "question",
+        "seed", "gpu", "axis", "axe", "thing", "order", "row", "column", "interval", "quarter", "third", "half", "cent",
+        "node", "decimal", "digit", "type", "part", "section", "sentence", "year", "month", "paper", "test", "subset", "split",
+        "item", "unit", "number", "case", "subplot", "reason", "observation", "graph", "image", "day", "pass", "accuracy",
+        "score", "loss", "tie", "other", "parameter", "author", "annotator", "layer", "head", "doubling", "place", "category",
+        "occasion", "bit", "person", "people", "result", "stage", "slide", "note", "hr", "min", "crossing", "gain", "drop",
+        "position", "rank", "level", "digest", "document", "shot", "edge", "end", "line segment", "stretch", "side",
+        "curve pair", "gigabyte", "pp", "pt", "nat", "domain", "language pair", "set", "suite", "environment", "quantity",
+        "measure", "metric", "of", "star",
+    ]
+)  # fmt: skip
+COUNTED = re.compile(
+    rf"\b(?P<n>[2-9]|1[0-2]|{'|'.join(list(WORDS)[2:13])}) (?:of )?(?:the )?(?P<before>(?:[a-z][\w-]* ){{0,2}}?)"
+    r"(?P<noun>[a-z]{3,}s)\b(?! of\b)"
+)
+
+
+def nouns_of(texts: Iterable[str], count: int) -> tuple[str, ...]:
+    """Returns the nouns, in the singular, that a text counts as many of as it has series."""
+    found: dict[str, None] = {}
+    for text in texts:
+        for match in COUNTED.finditer(text):
+            noun = singular(match["noun"])
+            if count_of(match["n"]) == count and not any(noun.endswith(word) for word in NOT_SERIES) and count > 1:
+                found[noun] = None
+    return tuple(found)
+
+
+def singular(noun: str) -> str:
+    if noun.endswith("ies"):
+        return noun[:-3] + "y"
+    return noun[:-2] if noun.endswith(("ches", "shes", "xes", "sses")) else noun.removesuffix("s")
+
+
+def plural(noun: str) -> str:
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("ch", "sh", "x", "s")) else "s")
+
+
+def pattern_of(own: Iterable[str]) -> re.Pattern[str]:
+    """Returns a pattern for the nouns of a text and the known ones."""
+    words = sorted({*KNOWN, *own}, key=lambda word: (-len(word), word))
+    many = "|".join(re.escape(plural(word)) for word in words)
+    one = "|".join(re.escape(word) for word in words)
+    before = r"(?:(?:training|search|learning|model|test|peak|data|decoding|evaluated|tested|trained) )?"
+    return re.compile(rf"(?<![\w«-]){before}(?:(?P<many>{many})|(?P<one>{one}))\b(?! ?[=»(]|-)", re.I)
+
+
+def with_plain_nouns(text: str, pattern: re.Pattern[str]) -> str:
+    """Replaces the nouns for series by "method" and "methods"."""
+    return pattern.sub(lambda match: "methods" if match["many"] else "method", text)
