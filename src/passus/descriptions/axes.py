@@ -28,7 +28,8 @@ SPAN_BEFORE = re.compile(r"\b(?:over|for|run length|during|up to)\s(?:the\s)?$",
 SPAN_VERB = re.compile(r"\b(?:evaluat|measur|times|cover|span|run|rang|plot|shown|record|train)\w*\W*$", re.I)
 SPAN_OF = re.compile(r"\b(?:train|chart|run|figure|plot|graph)", re.I)
 X_ADJECTIVE = (
-    r"(?:training|optimi[sz]er|policy|RL|gradient|wall-?clock|adaptation|GPU|TPU|A100|H100|node|device|fine-?tuning|pre-?training"
+    r"(?:training|optimi[sz]er|policy|RL|gradient|wall-?clock|adaptation|GPU|TPU|A100|H100|node|device"
+    r"|fine-?tuning|pre-?training"
     r"|environment|env|update|outer|inner|full|complete)"
 )
 LEADING_PLACE = (

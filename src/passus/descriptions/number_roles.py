@@ -9,15 +9,18 @@ from passus.descriptions.axes import Axes, is_place
 from passus.descriptions.numbers import HEDGES, ORDINALS, Number, numbers_in
 
 COUNTED = (
-    r"(?:models?|benchmarks?|charts?|panels?|series|lines?|curves?|entries|methods?|sizes?|tiers?|runs?|seeds?|items?|problems?"
-    r"|questions?|points in time|checkpoints?|evaluations?|evals?|readings?|rows?|columns?|intervals?|variants?|configurations?"
+    r"(?:models?|benchmarks?|charts?|panels?|series|lines?|curves?|entries|methods?|sizes?|tiers?|runs?|seeds?"
+    r"|items?|problems?"
+    r"|questions?|points in time|checkpoints?|evaluations?|evals?|readings?|rows?|columns?|intervals?|variants?"
+    r"|configurations?"
     r"|GPUs?|nodes?|parameters?|plots?|figures?|settings?|mixtures?|recipes?|arms?|families|families|axes|decades?"
     r"|ways?|others?"
     r"|alternatives?|ablations?|policies|adapters?|languages?|authors?|annotators?|datasets?|tasks?|percentage|entries"
     r"|markers?)"
 )
 CHANGE_BEFORE = re.compile(
-    rf"\b(?:(?<!followed )(?<!succeeded )by|(?:gain|gap|lead|drop|fall|rise|increase|decrease|improvement|decline|advantage|difference|deficit|margin"
+    rf"\b(?:(?<!followed )(?<!succeeded )by|(?:gain|gap|lead|drop|fall|rise|increase|decrease|improvement|decline"
+    rf"|advantage|difference|deficit|margin"
     rf"|distance|change|jump|climb|dip|growth|spread|edge|shortfall)s? (?:of|is|was)|within|no more than|less than|more than"
     rf"|fewer than|gains?|gained|loses?|lost|gives? (?:up|back)|adds?|added|wins?|won|costs?)\s(?:another\s)?(?:{HEDGES})?$",
     re.I,
@@ -31,21 +34,25 @@ CHANGE_VERB_BEFORE = re.compile(
 )
 """Verbs whose object, right behind them, is the size of a change: "drops 0.20", "adds 3 percent"."""
 DATE_BEFORE = re.compile(
-    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|january|february|march|april|june|july|august|september|october"
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|january|february|march|april|june|july|august"
+    r"|september|october"
     r"|november|december|mon|tue|wed|thu|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday|day|week)"
     r"[.,]?\s$",
     re.I,
 )
 DATE_AFTER = re.compile(r"(?:st|nd|rd|th)?\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\b|:[0-9]{2}\b", re.I)
 DIFFERENCE_BEFORE = re.compile(
-    r"\b(?:differences?|gaps?|distances?|margins?|spreads?|advantages?|deficits?|discrepanc(?:y|ies)|leads?(?= (?:over|of|on|is"
-    r"|was|grows|shrinks|widens|narrows|increases|decreases|over))|separation|handicap)\b(?!(?:[^;.]|\.\d)*(?:, (?:and|but|so|with)\b"
+    r"\b(?:differences?|gaps?|distances?|margins?|spreads?|advantages?|deficits?|discrepanc(?:y|ies)"
+    r"|leads?(?= (?:over|of|on|is"
+    r"|was|grows|shrinks|widens|narrows|increases|decreases|over))|separation|handicap)\b(?!(?:[^;.]"
+    r"|\.\d)*(?:, (?:and|but|so|with)\b"
     r"|\b(?:while|whereas)\b))(?:[^;.]|\.\d)*$",
     re.I,
 )
 """A subject whose values are differences: "the gap grows from 0.04 at the start to"."""
 CHANGED_NOUN = re.compile(
-    r"(?:-| )?(?:\w+ ){0,2}?(?:gap|lead|gain|drop|fall|rise|advantage|difference|improvement|increase|decrease|decline|deficit"
+    r"(?:-| )?(?:\w+ ){0,2}?(?:gap|lead|gain|drop|fall|rise|advantage|difference|improvement|increase|decrease"
+    r"|decline|deficit"
     r"|margin|spread|edge|jump|dip|loss in|boost|penalty|range|reduction)s?\b",
     re.I,
 )
@@ -57,7 +64,8 @@ THRESHOLD_BEFORE = re.compile(
     re.I,
 )
 START_WORD = (
-    r"(?:(?<!after the )(?<!since the )(?<!than the )(?:starts?(?: off| out)?|starting|started|begins?|beginning|began|opens?)"
+    r"(?:(?<!after the )(?<!since the )(?<!than the )(?:starts?(?: off| out)?|starting|started|begins?|beginning"
+    r"|began|opens?)"
     r"|initial(?:ly)?|(?:before|prior to) (?:the |any |all )?(?:training|fine-?tuning|adaptation|RL|reinforcement learning)"
     r"|zero-shot|untrained|at the left edge|(?:base|unadapted|pre-?trained) (?:model|accuracy|policy)|point of departure"
     r"|leaves? the axis|first value|departs?|launches|at the (?:very )?(?:start|beginning|outset|origin)"
@@ -68,7 +76,8 @@ END_WORD = (
     r"|terminates?|closes?"
     r"|last value|winds up|settles at|concludes?|culminat\w+|at the (?:very )?end(?: of (?:the )?(?:training|run"
     r"|chart))?|by the end"
-    r"(?: of (?:the )?(?:training|run))?|at the right (?:edge|end)|when (?:I|we) (?:(?:killed|stopped|ended) (?:the|it)|pulled the plug))"
+    r"(?: of (?:the )?(?:training|run))?|at the right (?:edge|end)|when (?:I|we) (?:(?:killed|stopped"
+    r"|ended) (?:the|it)|pulled the plug))"
 )
 BOUND_TO_PLACE = re.compile(rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|[@(]\s?)(?:{HEDGES})?[.0-9]", re.I)
 """What stands behind a value: "24 h, 41 at 36 h"."""
@@ -128,8 +137,10 @@ def follows_value(text: str, at: int, items: Sequence[NumberItem], lists: PlaceL
 
 NTH = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 NTH_PLACE = re.compile(
-    rf"\b(?:the|its|their) (?:very )?(?P<nth>{'|'.join(NTH)}|last|final) (?:\w+ )?(?:evaluation|eval|checkpoint|reading|mark|tick"
-    r"|measurement|snapshot|data point|marker|logged point)\b(?P<after>,? (?:\w+ )?after (?:the )?(?:start|initiali[sz]ation|origin"
+    rf"\b(?:the|its|their) (?:very )?(?P<nth>{'|'.join(NTH)}|last|final) (?:\w+ )?(?:evaluation|eval|checkpoint"
+    rf"|reading|mark|tick"
+    r"|measurement|snapshot|data point|marker|logged point)\b(?P<after>,? (?:\w+ )?after (?:the )?(?:start"
+    r"|initiali[sz]ation|origin"
     r"|initial \w+|beginning|training (?:starts|began|begins)))?",
     re.I,
 )

@@ -23,7 +23,8 @@ ORDINALS = {
 PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "tenth": 10}
 SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "bn": 1e9, "T": 1e12, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 HEDGES = (
-    r"(?:(?:~|about|around|approximately|approx\.?|roughly|nearly|near|almost|circa|ca\.?|some|only|just|merely|a mere|close to"
+    r"(?:(?:~|about|around|approximately|approx\.?|roughly|nearly|near|almost|circa|ca\.?|some|only|just|merely"
+    r"|a mere|close to"
     r"|an estimated|barely|still|already|exactly|precisely|well|slightly|a little|a bit|somewhat)\s?){1,2}"
 )
 APPROXIMATE = re.compile(r"~|\b(?:about|around|approx\w*|roughly|near\w*|almost|circa|ca|some|close to|estimated)\b", re.I)
@@ -126,7 +127,8 @@ PLACE_BEFORE = re.compile(rf"\b(?:{'|'.join(X_NOUNS)})s?\s$", re.I)
 MIN_SPACED = 2
 """Numbers such as 1 200 from which on a text writes all thousands so."""
 _JOINT = re.compile(
-    r"\s?(?:%|percent|per cent|points|pp|h|k)?\s?(-|\u2014|\bto\b|\bthrough\b|\band\b|\bor\b)\s?(?:~|about |around |approximately )?$",
+    r"\s?(?:%|percent|per cent|points|pp|h|k)?\s?(-|\u2014|\bto\b|\bthrough\b|\band\b|\bor\b)\s?(?:~|about "
+    r"|around |approximately )?$",
     re.I,
 )
 

@@ -10,32 +10,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from passus.descriptions.axes import Axes, is_place
+from passus.descriptions.axes import Axes
+from passus.descriptions.number_items import HOLD_WORD, Group, grouped, items_in
 from passus.descriptions.number_roles import (
-    BOUND_TO_PLACE,
-    SEPARATOR,
     NumberItem,
     PlaceLists,
     bracket_pairs,
-    end_of,
-    follows_value,
-    lengths_go_on,
     listed_pairs,
-    nth_places,
-    role,
-    spread_roles,
-    word_places,
 )
-from passus.descriptions.numbers import HEDGES, Number, numbers_in
+from passus.descriptions.numbers import Number
 
-HOLD_WORD = re.compile(
-    r"\b(?:plateau\w*|stay\w*|remain\w*|hover\w*|fluctuat\w*|oscillat\w*|wobbl\w*|flat\w*|stabili[sz]\w*|level(?:s|led"
-    r"|ling)? (?:off|out)"
-    r"|sits?|sat|constant|steady|settl\w+|hold\w*|saturat\w*|rang(?:es|ing)|bounc\w+|vari(?:es|ed)|converg\w+"
-    r"|stagnat\w*|throughout|linger\w*"
-    r"|never leaves|moves? (?:within|between)|band of|to the end|until the end|on\b)",
-    re.I,
-)
 SOMEWHERE_WORD = re.compile(
     r"\b(?:peak\w*|tops? out|max\w*|dip\w*|bottom\w*|trough|highest|lowest|spike\w*|minimum|low of|high of|crest\w*)\b", re.I
 )
@@ -70,20 +54,6 @@ class PairedValue:
     """`throughout` or `somewhere` where the place is a range."""
 
 
-@dataclass
-class _Group:
-    role: str
-    items: list[NumberItem]
-
-    @property
-    def start(self) -> int:
-        return self.items[0].number.start
-
-    @property
-    def end(self) -> int:
-        return end_of(self.items[-1].number)
-
-
 def readings_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = False) -> list[PairedValue]:
     """Returns the values that a piece of text gives with their places."""
     text = re.sub(r"\b(?:e|ep|t|it|s)(?=[0-9]+\s*[:=])", lambda m: " " * (len(m[0]) - 1) + "#", text)
@@ -96,182 +66,17 @@ def readings_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = Fals
     if pairs := bracket_pairs(text, items):
         lists.own.append([items[x].number.low for x in pairs])
         return [PairedValue(items[x].number.low, items[x].number.high, items[y].number, is_length) for x, y in pairs.items()]
-    return _paired(text, _grouped(text, items), axes, lists)
+    return _paired(text, grouped(text, items), axes, lists)
 
 
 def longest_list(text: str, axes: Axes, lists: PlaceLists) -> int:
     """Returns the number of values in the longest list of values; 0 where no list has three."""
-    groups = _grouped(text, items_in(text, axes, lists))
+    groups = grouped(text, items_in(text, axes, lists))
     longest = max((len(group.items) for group in groups if group.role in ("value", "length")), default=0)
     return longest if longest > 2 else 0
 
 
-SINGLE = re.compile(r"\b(?:a|one) (?:single|full|complete|lone) ", re.I)
-
-
-def items_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = False) -> list[NumberItem]:
-    """Returns the numbers of a text with their roles, and the places that are given in words."""
-    text = SINGLE.sub(lambda match: "one".ljust(len(match[0])), text)
-    numbers = [part for number in numbers_in(text, axes.style) for part in _ends_of_change(text, number, axes)]
-    items = [NumberItem(role(text, number, axes), number) for number in numbers]
-    by_order = nth_places(text, axes, lists)
-    items = [item for item in items if not any(p.number.start <= item.number.start < p.number.end for p in by_order)]
-    items = sorted([*items, *word_places(text, axes), *by_order], key=lambda item: item.number.start)
-    for at in range(1, len(items)):
-        if items[at].role == "?" and follows_value(text, at, items, lists):
-            items[at] = NumberItem("x", items[at].number)
-    items = spread_roles(text, items)
-    for at in range(len(items)):
-        items[at] = NumberItem(_resolve(text, at, items, lists, is_length), items[at].number, items[at].word)
-    return lengths_go_on(_with_windows(text, items, axes))
-
-
-CHANGES = re.compile(
-    r"\b(?:ris(?:es?|ing)|rose|increas\w+|climb\w*|grow\w*|grew|goes|went|going|mov\w+|improv\w+|drop\w*|fall\w*|fell"
-    r"|declin\w+|decreas\w+|shrink\w*"
-    r"|jump\w*|chang\w+|ascend\w*|descend\w*)\b[^.;:]{0,50}$",
-    re.I,
-)
-
-
-def _ends_of_change(text: str, number: Number, axes: Axes) -> list[Number]:
-    """Returns the two values of "rises from 0.2 to 0.5", which is no range."""
-    before = text[: number.start]
-    is_change = number.joint == "to" and re.search(rf"\bfrom\s(?:{HEDGES})?$", before, re.I) and CHANGES.search(before)
-    if not is_change or is_place(axes, text, number):
-        return [number]
-    cut = number.start + re.search(r"\bto\b", text[number.start : number.end]).end()  # type: ignore[union-attr]
-    first, second = numbers_in(text[:cut], axes.style), numbers_in(" " * cut + text[cut:], axes.style)
-    return [first[-1], second[0]] if first and second and first[-1].start == number.start else [number]
-
-
-WHOLE = (
-    r"\b(?:(?:the|its|their) (?:whole|entire|full|complete) (?:time|run|chart|range|training|period|figure|plot|axis|course|x-axis"
-    r"|budget|span|width|length of training)|from (?:the )?(?:very )?first (?:{0} )?to (?:the )?(?:very )?last|throughout(?: (?:the )?(?:training|run|chart|whole \w+|entire \w+))?|all along"
-    r"|at all times|(?:at|across|for|over|in) (?:all|every|each) (?:the )?{0}|from (?:the )?(?:start|beginning|first) to (?:the )?"
-    r"(?:end|finish|last)|from beginning to end|for the duration of (?:the )?\w+|from left to right|all the way across)\b"
-)
-"""Words for the whole x-axis."""
-
-
-def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[NumberItem]:
-    """Joins places to ranges: "from step 40 to step 100", "from 12h to the end", "from step 60 on", "the whole time"."""
-    joined: list[NumberItem] = []
-    for item in items:
-        last = joined[-1] if joined else None
-        if last and last.role == item.role == "x" and not last.number.is_range and not item.number.is_range:
-            gap, before = (
-                text[end_of(last.number) : item.number.start],
-                text[max(0, last.number.start - 30) : last.number.start],
-            )
-            by_and = re.search(rf"\bbetween (?:the )?(?:{axes.x_words} )?$", before, re.I)
-            noun = rf"(?:\s?{axes.x_words})?"
-            if (
-                re.fullmatch(
-                    rf"{noun}\s*(?:to|until|till"
-                    rf"|through{'|and' if by_and else ''})\s+(?:the\s+)?(?:very\s+)?(?:{axes.x_words}\s+)?",
-                    gap,
-                    re.I,
-                )
-                and last.number.low < item.number.low
-            ):
-                number = replace(
-                    last.number,
-                    end=item.number.end,
-                    high=item.number.low,
-                    joint="to",
-                    unit_end=item.number.unit_end or item.number.end,
-                )
-                joined[-1] = NumberItem("x", number)
-                continue
-        joined.append(item)
-    high = axes.x.high
-    for at, item in enumerate(joined):
-        if item.role != "x" or item.number.is_range or item.word or high is None:
-            continue
-        before, after = text[max(0, item.number.start - 30) : item.number.start], text[end_of(item.number) :]
-        opens = re.search(
-            rf"\b(?:from|after|since|past|beyond) (?:about |around |roughly )?(?:the )?(?:{axes.x_words} )?$", before, re.I
-        )
-        goes_on = re.match(
-            rf"(?:\s?{axes.x_words})?\s*(?:mark\s+)?(?:on\b(?! [A-Z])|onwards?\b|and (?:beyond|later)\b)", after, re.I
-        )
-        if (
-            opens
-            and (
-                goes_on
-                or (
-                    HOLD_WORD.search(text[max(0, item.number.start - 60) : item.number.start])
-                    and not re.search(r"\bafter\b.*\d", before)
-                )
-            )
-            and item.number.low < high
-            and (goes_on or not re.search(r"\bfrom\b", before))
-        ):
-            joined[at] = NumberItem("x", replace(item.number, high=high, joint="on"))
-    low = axes.x.low
-    if low is not None and high is not None:
-        whole = WHOLE.format(axes.x_words)
-        found = re.finditer(whole, text, re.I)
-        joined += [NumberItem("x", Number(match.start(), match.end(), low, high, joint="on"), "whole") for match in found]
-    return sorted(joined, key=lambda item: item.number.start)
-
-
-AT_VALUE = re.compile(
-    rf"\b(?:start(?:s|ed|ing)?|beg[ai]n(?:s|ning)?|is|are|was|were|stands?|sits?|hovers?|plateaus?) (?:out |off )?(?:at|from)"
-    rf" (?:{HEDGES})?$",
-    re.I,
-)
-"""Words before a value rather than a place, where no noun marks it as one: "starts at"."""
-FROM_PLACE = re.compile(r"\b(?:from|since)\s?$", re.I)
-TO_PLACE = re.compile(r"\s(?:until|till|onwards?|on\b(?! [A-Z])|all the way|to the end)", re.I)
-
-
-def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists, is_length: bool) -> str:
-    """Decides what an unmarked number is, by the words before it and by the places that the text knows."""
-    item = items[at]
-    if item.role != "?":
-        return "length" if item.role == "value" and is_length else item.role
-    number, before = item.number, text[max(0, item.number.start - 30) : item.number.start]
-    if number.in_words:
-        return "other"
-    follows_at = re.search(rf"(?:\b(?:at|after|by|until|till|since|past|before|on|with)|[(@])\s?(?:{HEDGES})?$", before, re.I)
-    last = next((i for i in reversed(items[:at]) if not i.word), None)
-    if BOUND_TO_PLACE.match(text, number.end) or AT_VALUE.search(before):
-        return "length" if is_length else "value"
-    if follows_at and not number.plus_minus:
-        is_known = number.low in lists.known and number.high in lists.known
-        after_value = (
-            last is not None and last.role in ("value", "length") and (last.number.digits > 0 or last.number.unit in ("%", "/"))
-        )
-        if after_value and number.digits == 0 and lists.known:
-            return "x"
-        if is_known and (not number.digits or any(x != int(x) for x in lists.known)):
-            return "x"
-    if number.low in lists.known and FROM_PLACE.search(before) and TO_PLACE.match(text, number.end):
-        return "x"
-    is_known_range = number.is_range and {number.low, number.high} <= lists.known and number.digits == 0 and number.high > 1
-    if is_known_range and re.search(r"\b(?:from|between)\s?$", before, re.I):
-        return "x"
-    return "length" if is_length else "value"
-
-
-def _grouped(text: str, items: Sequence[NumberItem]) -> list[_Group]:
-    groups: list[_Group] = []
-    for item in items:
-        last = groups[-1] if groups else None
-        is_same = last and last.role == item.role != "other" and not item.word and not last.items[-1].word
-        if last and is_same and SEPARATOR.fullmatch(text[end_of(last.items[-1].number) : item.number.start]):
-            last.items.append(item)
-            continue
-        groups.append(_Group(item.role, [item]))
-    for group in groups:
-        if any(item.number.unit == "%" for item in group.items):
-            group.items = [replace(item, number=replace(item.number, unit="%")) for item in group.items]
-    return groups
-
-
-def _paired(text: str, groups: list[_Group], axes: Axes, lists: PlaceLists) -> list[PairedValue]:
+def _paired(text: str, groups: list[Group], axes: Axes, lists: PlaceLists) -> list[PairedValue]:
     """Pairs each group of values with the group of places that the words between them bind it to most strongly."""
     _spread_ranges(groups)
     place_of = _best_links(text, groups, _links(text, groups, axes))
@@ -308,7 +113,7 @@ def joint_readings(
 
     A list with one value for each series is dealt out in order. A place without a number of its own is that of the lead."""
     text = AGAINST.sub(lambda match: "and".ljust(len(match[0])), text)
-    groups = _grouped(text, items_in(text, axes, lists, is_length))
+    groups = grouped(text, items_in(text, axes, lists, is_length))
     place_of = _best_links(text, groups, _links(text, groups, axes, count))
     readings: list[list[PairedValue]] = []
     for at, group in enumerate(groups):
@@ -321,7 +126,7 @@ def joint_readings(
     return readings
 
 
-def _spread_ranges(groups: Sequence[_Group]) -> None:
+def _spread_ranges(groups: Sequence[Group]) -> None:
     """Turns "epochs 1 through 5" beside five values into five places."""
     for at, group in enumerate(groups):
         number = group.items[0].number
@@ -336,7 +141,7 @@ def _spread_ranges(groups: Sequence[_Group]) -> None:
 
 
 def _from_to(
-    text: str, groups: Sequence[_Group], place_of: dict[int, int], axes: Axes, lists: PlaceLists
+    text: str, groups: Sequence[Group], place_of: dict[int, int], axes: Axes, lists: PlaceLists
 ) -> dict[int, list[Number]]:
     """Returns the places of "from 0.2 to 0.5": those of the series before it in the sentence, else the ends of the axis."""
     places: dict[int, list[Number]] = {}
@@ -367,7 +172,7 @@ PAIR_BREAK = re.compile(r"[,;|]|\b(?:and|then|but|before|while|to)\b", re.I)
 BREAK_COST, LINK_GAIN = 120, 150
 
 
-def _best_links(text: str, groups: Sequence[_Group], links: Sequence[tuple[int, int, int, int]]) -> dict[int, int]:
+def _best_links(text: str, groups: Sequence[Group], links: Sequence[tuple[int, int, int, int]]) -> dict[int, int]:
     """Chooses among the links between neighbours those that fit best together: each group has one partner at most."""
     weight = {}
     for strength, closeness, value, place in links:
@@ -388,7 +193,7 @@ def _best_links(text: str, groups: Sequence[_Group], links: Sequence[tuple[int, 
     return place_of
 
 
-def _links(text: str, groups: Sequence[_Group], axes: Axes, count: int = 1) -> list[tuple[int, int, int, int]]:
+def _links(text: str, groups: Sequence[Group], axes: Axes, count: int = 1) -> list[tuple[int, int, int, int]]:
     """Returns (strength, closeness, values, places) for neighbours. Where the values are those of several series, a list of
     that many values may have one place."""
     links = []
@@ -432,12 +237,12 @@ def _links(text: str, groups: Sequence[_Group], axes: Axes, count: int = 1) -> l
     return [link for link in links if link[0] > 0]
 
 
-def _is_joint(values: _Group, places: _Group, count: int) -> bool:
+def _is_joint(values: Group, places: Group, count: int) -> bool:
     """Returns whether a list has one value for each of several series, all at one place."""
     return count > 1 and len(values.items) == count and len(places.items) == 1
 
 
-def _places(values: _Group, places: _Group) -> list[Number] | None:
+def _places(values: Group, places: Group) -> list[Number] | None:
     """Returns the places of a group of values; one place belongs to the nearest of several values."""
     numbers = [item.number for item in places.items]
     if len(numbers) == len(values.items):
@@ -453,7 +258,7 @@ def _evenly_spaced(span: Number, count: int) -> list[Number] | None:
     return [_place(span.low + n * gap) for n in range(count)] if gap == int(gap) else None
 
 
-def _is_window(text: str, group: _Group) -> bool:
+def _is_window(text: str, group: Group) -> bool:
     """Returns whether places stand behind words such as "until" that make them the end of something else."""
     return bool(
         re.search(r"\b(?:until|till|up to|before)\s+(?:\w+\s+){0,2}$", text[max(0, group.start - 24) : group.start], re.I)
@@ -461,7 +266,8 @@ def _is_window(text: str, group: _Group) -> bool:
 
 
 FOLLOWING = re.compile(
-    r"\b(?:at|after|over|in|on|for|the|its|their) (?:the |its |their )?(?:(?P<rest>remaining|rest|other|(?:last|final) (?:two|three|four|five|six|[0-9]+))|next|following|subsequent|later"
+    r"\b(?:at|after|over|in|on|for|the|its|their) (?:the |its |their )?(?:(?P<rest>remaining|rest|other|(?:last"
+    r"|final) (?:two|three|four|five|six|[0-9]+))|next|following|subsequent|later"
     r"|succeeding|ensuing)\b|\b(?:that|which) follow(?:s|ed)?\b|\b(?:after that|after this|from there|thereafter|afterwards"
     r"|subsequently|successively|in turn)\b",
     re.I,
@@ -469,7 +275,7 @@ FOLLOWING = re.compile(
 """Words for the places behind the last one: "at the next three marks", "at the evaluations that follow"."""
 
 
-def _following(text: str, group: _Group, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists) -> list[Number] | None:
+def _following(text: str, group: Group, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists) -> list[Number] | None:
     """Returns the places that come next on a list of places, where the words behind or before the values say so."""
     around = text[max(0, group.start - 60) : group.start], re.split(r"[;:]|\.\s", text[group.end : group.end + 90])[0]
     says = FOLLOWING.search(around[1]) or FOLLOWING.search(around[0])
@@ -485,7 +291,7 @@ def _following(text: str, group: _Group, readings: Sequence[PairedValue], axes: 
 
 
 def _implied(
-    text: str, group: _Group, clause: str, axes: Axes, lists: PlaceLists, at: int, groups: Sequence[_Group]
+    text: str, group: Group, clause: str, axes: Axes, lists: PlaceLists, at: int, groups: Sequence[Group]
 ) -> list[Number] | None:
     """Returns places that are not beside the values: the same as before, or those declared for all."""
     count = len(group.items)

@@ -16,13 +16,10 @@ PanelSpan = tuple[int, int, str]
 
 def panel_spans(text: str, names: Names) -> list[PanelSpan]:
     """Returns where a text names panels, from left to right; nothing where it names one at most."""
-    spans: list[PanelSpan] = []
-    for match in PANEL_REFERENCE.finditer(text):
-        if name := names.panel_aliases.get((match[1] or match[2]).lower()):
-            spans.append((match.start(), match.end(), name))
-    for match in REFERENCE.finditer(text):
-        if name := names.panel_aliases.get(key_of(match)):
-            spans.append((match.start(), match.end(), name))
+    lettered = [(match, (match[1] or match[2]).lower()) for match in PANEL_REFERENCE.finditer(text)]
+    keyed = [*lettered, *((match, key_of(match)) for match in REFERENCE.finditer(text))]
+    aliases = names.panel_aliases
+    spans = [(match.start(), match.end(), aliases[key]) for match, key in keyed if aliases.get(key)]
     for name in names.panels:
         found = re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w+]|-\w)", text, re.I)
         spans += [(match.start(), match.end(), name) for match in found]

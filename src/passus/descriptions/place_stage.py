@@ -17,7 +17,8 @@ EVALUATED_AT = re.compile(
 )
 START_VALUE = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[ai]ns?|beginning|open(?:s|ed|ing)?|depart(?:s|ed|ing)?|set(?:s|ting)? out)(?: out| off)?"
-    r"(?: point)? (?:at|from|with|is|was|of)\s(?:the )?(?:\w+ ){0,2}?(?:\w+ )?~?[0-9.]|\b(?:before (?:the )?(?:training|fine-?tuning)"
+    r"(?: point)? (?:at|from|with|is|was|of)\s(?:the )?(?:\w+ ){0,2}?(?:\w+ )?~?[0-9.]"
+    r"|\b(?:before (?:the )?(?:training|fine-?tuning)"
     r"|zero-shot|untrained)\b",
     re.I,
 )

@@ -8,6 +8,7 @@ values ("A is at 0.5, B at 0.6"), the one behind them ("0.5 for A and 0.6 for B"
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from passus.descriptions.mentions import Mention
 from passus.descriptions.number_roles import NumberItem, end_of
@@ -23,9 +24,11 @@ BEHIND = re.compile(
 )
 """What stands between a value and the series that it belongs to, where that is named behind it."""
 OBJECT_BEFORE = re.compile(
-    r"\b(?:than|above|below|beyond|under|behind|ahead of|between|against|versus|vs\.?|compared (?:with|to)|relative to|like|as"
+    r"\b(?:than|above|below|beyond|under|behind|ahead of|between|against|versus|vs\.?|compared (?:with|to)"
+    r"|relative to|like|as"
     r"|unlike|pass(?:es|ed|ing)?|overtak\w+|overtook|beats?|leads?|trails?|exceeds?|outperforms?|surpass(?:es)?|cross(?:es)?"
-    r"|joins?|match(?:es)?|catch(?:es)? up (?:with|to)|approach(?:es)?|over|past|short of|from|meets?|met|rejoins?|ahead|to)\s(?:the )?\W?$",
+    r"|joins?|match(?:es)?|catch(?:es)? up (?:with|to)|approach(?:es)?|over|past|short of|from|meets?|met"
+    r"|rejoins?|ahead|to)\s(?:the )?\W?$",
     re.I,
 )
 """Words before a series with which another one is compared."""
@@ -55,7 +58,7 @@ class _Name:
 def clause_spans(masked: str) -> list[tuple[int, int]]:
     """Returns the places of the clauses of a sentence."""
     cuts = [0, *(match.end() for match in CLAUSE_BREAK.finditer(masked)), len(masked)]
-    return [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if b > a]
+    return [(a, b) for a, b in pairwise(cuts) if b > a]
 
 
 def segments_of(
@@ -92,11 +95,15 @@ def segments_of(
 
 LINKING_WORDS = frozenset(
     [
-        "a", "about", "after", "again", "against", "all", "also", "amount", "amounts", "an", "and", "answer", "answers", "are",
-        "around", "at", "average", "budget", "budgets", "by", "come", "comes", "compared", "correspondingly", "do", "each", "eval", "evaluation",
-        "final", "finally", "find", "first", "follow", "followed", "for", "get", "gets", "give", "given", "gives", "had", "has", "have",
+        "a", "about", "after", "again", "against", "all", "also", "amount", "amounts", "an", "and", "answer", "answers",
+        "are",
+        "around", "at", "average", "budget", "budgets", "by", "come", "comes", "compared", "correspondingly", "do", "each",
+        "eval", "evaluation",
+        "final", "finally", "find", "first", "follow", "followed", "for", "get", "gets", "give", "given", "gives", "had",
+        "has", "have",
         "here", "in", "is", "it", "its", "just", "last", "mean", "means", "measure", "measured", "namely", "next", "now",
-        "obtain", "of", "other", "others", "on", "one", "ones", "only", "order", "our", "per", "percent", "read", "reads", "remaining", "respectively",
+        "obtain", "of", "other", "others", "on", "one", "ones", "only", "order", "our", "per", "percent", "read", "reads",
+        "remaining", "respectively",
         "roughly", "same", "score", "scored", "scores", "see", "sit", "sits", "stand", "stands", "still", "that", "the",
         "their", "then", "there", "these", "they", "this", "those", "to", "tok", "token", "tokens", "versus", "vs", "was",
         "we", "were", "while", "with", "you",

@@ -1,4 +1,4 @@
-"""Reads the points of one sentence after another, with what holds from the sentences before: subject, place, order of series."""
+"""Reads the points of one sentence after another, with what holds from those before: the subject, the place, the series."""
 
 import re
 from collections.abc import Sequence
@@ -36,13 +36,15 @@ SHARED = re.compile(
     re.I,
 )
 NOT_SHARED = re.compile(
-    r"\b(?:(?:almost|nearly|not|but|except|above|after|over|at) all|all (?:but|the way|along|of (?:its|this))|(?:each|every|same|all"
+    r"\b(?:(?:almost|nearly|not|but|except|above|after|over|at) all|all (?:but|the way|along|of (?:its|this))"
+    r"|(?:each|every|same|all"
     r"|both) (?:the |these |those |of the )?(?:\w+ )?(?:steps?|epochs?|evaluations?|evals?|times?|measurements?|checkpoints?"
     r"|readings?|places?|points?|hours?|iterations?|rounds?|marks?|panels?|benchmarks?|tasks?|axes|order))\b",
     re.I,
 )
 LENGTHS_ONLY = re.compile(
-    r"(?:(?:the|their|mean|average|median|response|answer|output)\s)*(?:lengths?|tokens?)\b(?=\W*(?:is|was|are|were|of|at|for|in|[~0-9]))",
+    r"(?:(?:the|their|mean|average|median|response|answer|output)\s)*(?:lengths?|tokens?)\b(?=\W*(?:is|was|are"
+    r"|were|of|at|for|in|[~0-9]))",
     re.I,
 )
 DIFFERS = re.compile(r"\b(?:than|(?:above|below|under) (?:that|the one|it|its)|twice|half|times)\b")
