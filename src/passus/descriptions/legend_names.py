@@ -21,7 +21,7 @@ LOOK_NAMED = re.compile(
     r"(?: \((?P<name>[^()\d][^()]{0,30})\)|, (?P<other>[A-Z][^,;:.]{1,40}),)"
 )
 LOOK_FOR = re.compile(
-    rf"(?<!\w)(?P<look>(?:{STROKES} )?(?:{COLOUR.pattern[2:-2]})(?: {LINES})*(?: with (?:[\w-]+ ){{1,3}}?{LINES})?) for (?P<name>{QUOTED}|[A-Z][\w.+-]*(?: \([^()\d]{{2,24}}\))?)",
+    rf"(?<!\w)(?P<look>(?:{STROKES} )?(?:{COLOUR.pattern[2:-2]})(?: {LINES})*(?: with (?:[\w-]+ ){{0,3}}?{LINES})?) for (?P<name>{QUOTED}|[A-Z][\w.+-]*(?: \+ [\w-]+| w/o [\w-]+| \([^()\d]{{2,24}}\))?)",
     re.I,
 )
 """A dashed orange line with square markers for Osprey."""

@@ -207,7 +207,7 @@ class NameStage(UnitStage):
     def _name_abbreviations(self) -> None:
         for sentence in self.data.sentences:
             for place, short in abbreviations(sentence.text):
-                before = sentence.text[:place].rstrip(" \"'*`")
+                before = re.sub(rf" {LINE_NOUN}$", "", sentence.text[:place].rstrip(" \"'*`"))
                 full = next(
                     (n for n in sorted(self.names.series, key=len, reverse=True) if before.lower().endswith(n.lower())), None
                 )

@@ -48,6 +48,13 @@ LINE_CALLED = re.compile(
 )
 """The line for symmetric clipping starts at 1.40."""
 CONTRAST = re.compile(r"(?<![\w-])(?=(?P<word>[A-Za-z]{2,12}) (?P<noun>[a-z]{4,14})\b(?! (?:of|and|or)\b))")
+OWNED_NUMBER = re.compile(r"(?:(?<=[:;,] )|(?<=^)|(?<=and ))(?P<name>[A-Za-z][\w+-]{1,20}) (?:at |with )?~?\.?\d[\d.,]*%?(?=\s*(?:[,;.]|and\b|$))")
+PRESENT = re.compile(
+    r"^\W*(?:present|attendees|attending|participants|apologies|excused|from|to|cc|chair|minutes(?: by)?|hi|hello|dear|best|cheers|thanks|regards)"
+    r"\b[:,]?\s(?P<names>[^.\d]{2,120})",
+    re.I | re.M,
+)
+"""Lines that name people."""
 STROKE_WORD = re.compile(r"solid|dashed|dotted|dash-dotted|thick|thin|straight|bold|reference")
 LINE_MODIFIER = re.compile(rf"\b[Tt]he (?P<word>[\w.%+=-]+) (?P<noun>{LINE_NOUN})\b")
 NO_CONTRAST = frozenset(
@@ -224,7 +231,8 @@ class NameFinder:
         """Capitalised words within sentences: the first word of a sentence is a name if it is one of them."""
         self.contrasts = _contrasts(everything)
         modifiers = _line_modifiers(everything)
-        called = [*modifiers, *(match["name"] or match["quoted"] for match in CALLED.finditer(everything))]
+        self.people = frozenset(re.findall(r"\b[A-Z][a-z]+\b", " ".join(match["names"] for match in PRESENT.finditer(everything))))
+        called = [*modifiers, *_parallel_owners(texts), *(match["name"] or match["quoted"] for match in CALLED.finditer(everything))]
         listed = [name for text in texts for row in counted_lists(text) for name in row]
         self.marked = frozenset(name.lower() for name in [*marked, *called] if name.lower() not in COMMON)
         self.spaced = [name for name in {*marked, *listed, *called} if " " in name]
@@ -268,7 +276,8 @@ class NameFinder:
     def _trimmed(self, tokens: Sequence[Token], first: int, end: int) -> tuple[int, int]:
         """Leaves out words in small letters behind a name that stand there only once: "Hybrid trade" is no name."""
         while end - first > 1 and tokens[end - 1].kind == "lower":
-            if self.pairs[f"{tokens[end - 2].text} {tokens[end - 1].text}".lower()] > 1:
+            has_number_behind = end < len(tokens) and tokens[end].kind == "number"  # "Gannet posted 47 %"
+            if not has_number_behind and self.pairs[f"{tokens[end - 2].text} {tokens[end - 1].text}".lower()] > 1:
                 break
             end -= 1
         return first, end
@@ -317,6 +326,8 @@ class NameFinder:
 
     def _as_name(self, token: Token) -> Token:
         """Takes words for names that the text introduces as such, and capital letters: "mixture A" and "mixture B"."""
+        if token.kind == "name" and token.text in self.people:
+            return replace(token, kind="word")
         is_letter = len(self.letters) > 1 and token.text in self.letters
         is_name = token.kind in ("word", "lower", "noun") and (is_letter or token.text.lower() in self.single)
         return replace(token, kind="name") if is_name else token
@@ -507,7 +518,7 @@ def _contrasts(text: str) -> re.Pattern[str] | None:
 
 def _line_modifiers(text: str) -> list[str]:
     """Returns words that stand before "curve", "run" or "model", where several do so again and again: the 64k model."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    counts: Counter[str] = Counter()
     for match in LINE_MODIFIER.finditer(text):
         word = match["word"].strip(".")
         low = word.lower()
@@ -521,12 +532,26 @@ def _line_modifiers(text: str) -> list[str]:
             and low != "training"
         )
         if word and not is_plain and not re.fullmatch(r"\d+|\w+(?:est|er|th|nd|rd)", low):
-            counts[re.sub(r"s$", "", match["noun"].lower())][word] += 1
-    found = []
-    for words in counts.values():
-        often = [word for word, count in words.items() if count > 1]
-        found += often if len(often) > 1 else []
-    return found
+            counts[word] += 1
+    often = [word for word, count in counts.items() if count > 1]
+    return often if len(often) > 1 else []
+
+
+def _parallel_owners(texts: Sequence[str]) -> list[str]:
+    """Returns words that stand before numbers side by side, in several sentences: "dense 14, sparse 3, mixed 11"."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        names = [match["name"] for match in OWNED_NUMBER.finditer(text)]
+        names = [name for name in names if name.lower() not in COMMON and not _is_common_noun(name)]
+        counts.update(set(names) if len(names) > 1 else ())
+    often = [name for name, count in counts.items() if count > 1]
+    return often if len(often) > 1 else []
+
+
+def _is_common_noun(word: str) -> bool:
+    low = word.lower()
+    is_noun = low.rstrip("s") in (*X_NOUNS, *NO_CONTRAST_NOUN) or bool(re.fullmatch(VERB, low))
+    return is_noun or bool(MEASURE_WORD.fullmatch(word) or LENGTH_WORD.fullmatch(word) or COLOUR.fullmatch(word))
 
 
 def _shape(name: str) -> str:
