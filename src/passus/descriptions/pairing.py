@@ -117,11 +117,13 @@ def joint_readings(
     place_of = _best_links(text, groups, _links(text, groups, axes, count))
     readings: list[list[PairedValue]] = []
     for at, group in enumerate(groups):
-        if group.role not in ("value", "length") or len(group.items) != count:
+        is_same = len(group.items) == 1 and not group.items[0].number.is_range and not COMBINED.search(text)
+        if group.role not in ("value", "length") or not (is_same or len(group.items) == count):
             continue
         place = groups[place_of[at]].items[0].number if at in place_of else lead
         if place is not None and not place.is_range:
-            row = [PairedValue(place.low, place.high, item.number, item.role == "length") for item in group.items]
+            items = group.items * count if is_same else group.items
+            row = [PairedValue(place.low, place.high, item.number, item.role == "length") for item in items]
             readings.append(row)
     return readings
 
@@ -166,6 +168,11 @@ def _from_to(
     return places
 
 
+COMBINED = re.compile(
+    r"\b(?:average|mean|combined|between them|sum|apart|within|differ\w*|cross\w*|meet|met|intersect\w*|swap\w*|joined|converge)\b",
+    re.I,
+)
+"""Words that make one value of several series none of each."""
 AGAINST = re.compile(r"\b(?:against|versus|compared (?:to|with))\b|\bvs\b\.?", re.I)
 PAIR_BREAK = re.compile(r"[,;|]|\b(?:and|then|but|before|while|to)\b", re.I)
 """Signs and words that stand between two pairs of a value and its place rather than within one."""
@@ -220,7 +227,8 @@ def _links(text: str, groups: Sequence[Group], axes: Axes, count: int = 1) -> li
         else:
             if (_places(a, b) is None and not _is_joint(a, b, count)) or _is_window(text, b):
                 continue
-            strength = 3 if STRONG_AFTER.fullmatch(gap) else 1 if re.search(r"\b(?:at|after|by|in)\b", gap) else 0
+            is_bracket = re.fullmatch(r"[^,;:.()]{0,40}\(", gap)
+            strength = 3 if STRONG_AFTER.fullmatch(gap) else 2 if is_bracket else 1 if re.search(r"\b(?:at|after|by|in)\b", gap) else 0
             if b.items[0].word:
                 strength = (
                     2

@@ -10,7 +10,7 @@ from passus.descriptions.mentions import Mention
 from passus.descriptions.name_stage import NameStage
 from passus.descriptions.number_roles import NumberItem
 from passus.descriptions.numbers import Number, numbers_in
-from passus.descriptions.pairing import PairedValue, PlaceLists, items_in, joint_readings, readings_in
+from passus.descriptions.pairing import AGAINST, PairedValue, PlaceLists, items_in, joint_readings, readings_in
 from passus.descriptions.panel_parts import PanelSpan, panel_spans, parts_by_panel
 from passus.descriptions.segments import (
     Segment,
@@ -25,6 +25,8 @@ from passus.descriptions.segments import (
 from passus.descriptions.vocabulary import LENGTH_WORD
 
 PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve))\b", re.I)
+BRACKETED = re.compile(r"_+\s\(\s?~?[0-9.]+\s?%?\s?\)")
+"""A series with its value in brackets."""
 PLATEAU = re.compile(
     r"(?:(?:it|the line|this line|the curve|then|_+)\s+)*(?:plateaus?|levels? off|stabili[sz]es|flattens)\b", re.I
 )
@@ -103,7 +105,8 @@ class SentenceStage(NameStage):
             if segment.places and (before is None or segment.places != before.places):
                 self._lead(segment)
             if before is None or before.clause != segment.clause:
-                self.held, self.waiting = None, []
+                is_bracket = BRACKETED.match(masked, segment.start)
+                self.held, self.waiting = self.held if is_bracket and before is not None else None, []
             for part, panel in parts_by_panel(segment, masked, items, self.spans):
                 if len(part.names) == 1:
                     self._segment_points(masked, part, panel or self.panel, measure, sentence)
@@ -137,7 +140,7 @@ class SentenceStage(NameStage):
         """Returns the place of values that have none of their own: that of their clause, or of the sentences before."""
         if segment.places:
             return segment.places[0].number if len(segment.places) == 1 else None
-        if not is_plain(piece):
+        if not is_plain(piece) and not BRACKETED.match(piece):
             return None
         return self.held or self.place
 
@@ -174,7 +177,8 @@ class SentenceStage(NameStage):
             return None
         if mentions:
             return segments_of(masked, mentions, items, self.order, self.subject)
-        goes_on = unit.is_list or (any(item.role == "x" for item in items) and is_plain(masked))
+        is_opposed = AGAINST.search(masked) and sum(item.role in ("value", "length") for item in items) > 1
+        goes_on = not is_opposed and unit.is_list or (any(item.role == "x" for item in items) and is_plain(masked))
         if goes_on and self.subject and not self.order[1:] and not mentions and not self.finder.find(unit.sentence.text):
             return [Segment(0, end, (self.subject,))]
         if self.order and is_dealt_out(masked, items, len(self.order)):
@@ -183,7 +187,7 @@ class SentenceStage(NameStage):
             return [Segment(0, end, (series,))]
         if not self.names.series and unit.sentence.number in self.label_panel:
             return [Segment(0, end, ("",))]  # one line on several panels
-        return [Segment(0, end, (self.subject,))] if self.subject and PRONOUN.search(unit.text) else []
+        return [Segment(0, end, (self.subject,))] if self.subject and PRONOUN.search(unit.text) and not is_opposed else []
 
     @staticmethod
     def _is_shared(masked: str, mentions: Sequence[Mention], items: Sequence[NumberItem], panels: int) -> bool:
