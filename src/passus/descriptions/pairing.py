@@ -93,7 +93,7 @@ def _paired(text: str, groups: list[Group], axes: Axes, lists: PlaceLists) -> li
         if group.role not in ("value", "length"):
             continue
         places = from_to.get(at)
-        if at in place_of:
+        if places is None and at in place_of:
             places = _places(group, groups[place_of[at]])
         clause = text[groups[at - 1].end if at else 0 : group.start]
         if places is None:
@@ -142,29 +142,33 @@ def _spread_ranges(groups: Sequence[Group]) -> None:
         group.items = [NumberItem("x", replace(number, low=x, high=x, joint="")) for x in places]
 
 
+FIRST_STRETCH = re.compile(r"\b(?:in|over|during|within|for) (?:the |its )?(?:very )?first\s$", re.I)
+
+
 def _from_to(
     text: str, groups: Sequence[Group], place_of: dict[int, int], axes: Axes, lists: PlaceLists
 ) -> dict[int, list[Number]]:
-    """Returns the places of "from 0.2 to 0.5": those of the series before it in the sentence, else the ends of the axis."""
+    """Returns the places of "from 0.2 to 0.5": the ends of the stretch that stands with it, or of the places of the series
+    before it in the sentence, or of the axis. A series of which nothing is known yet begins where the axis does."""
     places: dict[int, list[Number]] = {}
+    low, high = axes.x.low, axes.x.high
+    fresh = [place for group in lists.groups for place in group] if lists.is_fresh else []
     has_places = any(group.role == "x" for group in groups)
-    ends = (axes.x.low, axes.x.high)
-    if lists.is_fresh and (known := [place for group in lists.groups for place in group]):
-        ends = (known[0], known[-1])
-    elif has_places:
-        return {}
     for at, (a, b) in enumerate(itertools.pairwise(groups)):
-        if (
-            a.role != b.role
-            or a.role not in ("value", "length")
-            or len(a.items) > 1
-            or len(b.items) > 1
-            or {at, at + 1} & place_of.keys()
-        ):
+        if a.role != b.role or a.role not in ("value", "length") or len(a.items) > 1 or len(b.items) > 1 or at in place_of:
             continue
         is_pair = re.search(r"\bfrom\s(?:~|about |around |approximately |roughly )?$", text[: a.start], re.I)
-        if is_pair and re.fullmatch(r"[^,.;]{0,20}\bto\s(?:\w+\s){0,2}~?", text[a.end : b.start]) and None not in ends:
-            places |= {at: [_place(ends[0])], at + 1: [_place(ends[1])]}  # type: ignore[arg-type]
+        if not is_pair or not re.fullmatch(r"[^,.;]{0,20}\bto\s(?:\w+\s){0,2}~?", text[a.end : b.start]):
+            continue
+        place = groups[place_of[at + 1]].items[0].number if at + 1 in place_of else None
+        if place is not None and place.is_range and place.low < place.high:
+            places |= {at: [_place(place.low)], at + 1: [_place(place.high)]}
+        elif place is not None and low is not None and (FIRST_STRETCH.search(text[: place.start]) or lists.is_first):
+            places[at] = [_place(low)]
+        elif place is None and fresh:
+            places |= {at: [_place(fresh[0])], at + 1: [_place(fresh[-1])]}
+        elif place is None and not has_places and low is not None and high is not None:
+            places |= {at: [_place(low)], at + 1: [_place(high)]}
     return places
 
 

@@ -207,18 +207,7 @@ def _before(masked: str, start: int, end: int, names: Sequence[_Name], items: Se
     """Returns the parts of a clause whose series stand before their values, but for one that stands behind its value and has
     none before the next: "A has 0.5 against 0.4 for B"."""
     places = led_by(items, names[0].start)
-    starts = [name.start for name in names]
-    for at in range(len(names) - 1, 0, -1):
-        stop = starts[at + 1] if at + 1 < len(names) else end
-        between = [item for item in items if names[at - 1].end <= item.number.start < names[at].start and not item.word]
-        later = [item for item in items if names[at].end <= item.number.start < stop and item.role in ("value", "length")]
-        is_behind = (
-            len(between) > 1
-            and {item.role for item in between[-2:]} <= {"value", "length"}
-            and BEHIND.fullmatch(masked, end_of(between[-1].number), names[at].start)
-        )
-        if is_behind and not later:
-            starts[at] = between[-1].number.start
+    starts = _starts(masked, end, names, items)
     early = [item for item in items if start <= item.number.start < names[0].start and item.role in ("value", "length")]
     is_led = bool(early) and re.fullmatch(r"[^;:]{0,40},(?:\s\w+){0,2}\s\W*", masked[end_of(early[-1].number) : names[0].start])
     if is_led:  # "from 4.1%, A climbs to 31.6% at step 20"
@@ -226,6 +215,31 @@ def _before(masked: str, start: int, end: int, names: Sequence[_Name], items: Se
     ends = [*starts[1:], end]
     parts = [Segment(a, b, name.series, places) for a, b, name in zip(starts, ends, names, strict=True)]
     return [replace(parts[0], places=()), *parts[1:]] if is_led else parts
+
+
+def _starts(masked: str, end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> list[int]:
+    """Returns where the part of each name begins: at the name, or at its value, where that stands before it."""
+    starts = [name.start for name in names]
+    between: list[list[NumberItem]] = [[]]
+    for a, b in pairwise(names):
+        between.append([item for item in items if a.end <= item.number.start < b.start and not item.word])
+    last = [item for item in items if item.number.start >= names[-1].end and item.role in ("value", "length")]
+    bound = [
+        bool(own) and own[-1].role in ("value", "length") and bool(BEHIND.fullmatch(masked, end_of(own[-1].number), name.start))
+        for own, name in zip(between, names, strict=True)
+    ]
+    at = 1
+    while at < len(names):
+        is_second = sum(item.role in ("value", "length") for item in between[at]) > 1
+        stop = at
+        while is_second and stop < len(names) and bound[stop]:
+            stop += 1
+        left = last if stop == len(names) else between[stop]
+        if stop > at and not any(item.role in ("value", "length") for item in left):
+            for n in range(at, stop):
+                starts[n] = between[n][-1].number.start
+        at = max(stop, at + 1)
+    return starts
 
 
 def _behind(masked: str, start: int, end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> list[Segment]:
