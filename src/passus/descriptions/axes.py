@@ -249,9 +249,9 @@ def is_place(axes: Axes, text: str, number: Number) -> bool:
         return False
     before = text[max(0, number.start - 40) : number.start]
     noun = re.search(
-        rf"(?P<count>[0-9][kKMB]?[ -])?\b{axes.x_words}\s*(?:number|no\.|#)?\s*=?\s*"
+        rf"(?P<count>[0-9][kKMB]?[ -])?\b(?P<noun>{axes.x_words})\s*(?:number|no\.|#)?\s*=?\s*"
         r"(?:~|about |around |approximately |roughly )?$",
         before,
         re.I,
     )
-    return noun is not None and not noun["count"]  # in "after 12 hours 47 of them" the hours are counted already
+    return noun is not None and not (noun["count"] and noun["noun"].islower())  # in "after 12 hours 47 of them" the hours are counted already

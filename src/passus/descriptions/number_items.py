@@ -166,6 +166,7 @@ AT_VALUE = re.compile(
     re.I,
 )
 """Words before a value rather than a place, where no noun marks it as one: "starts at"."""
+LEADING = re.compile(r"(?:^|[;,.]\s)(?:and\s)?(?:with|at|after|by)\s$", re.I)
 FROM_PLACE = re.compile(r"\b(?:from|since)\s?$", re.I)
 TO_PLACE = re.compile(r"\s(?:until|till|onwards?|on\b(?! [A-Z])|all the way|to the end)", re.I)
 
@@ -190,6 +191,11 @@ def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists,
         if after_value and number.digits == 0 and lists.known:
             return "x"
         if is_known and (not number.digits or any(x != int(x) for x in lists.known)):
+            return "x"
+    low, high = lists.span
+    if low <= number.low <= high and number.low > 1 and not number.digits and not number.unit_end - number.end:
+        leads = LEADING.search(text[: number.start]) and re.match(r",?\s(?:\w+\s){0,3}~?\d", text[number.end :])
+        if leads:
             return "x"
     if number.low in lists.known and FROM_PLACE.search(before) and TO_PLACE.match(text, number.end):
         return "x"

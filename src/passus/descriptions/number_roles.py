@@ -58,7 +58,7 @@ CHANGED_NOUN = re.compile(
 )
 """What stands behind the size of a change: "a 0.05 gap"."""
 THRESHOLD_BEFORE = re.compile(
-    rf"\b(?:above|below|beyond|past|over|under|exceed(?:s|ing|ed)?|surpass(?:es|ing|ed)?|beneath|than|threshold of|mark of"
+    rf"\b(?:first (?:reach(?:es|ed)|hits?|touch(?:es|ed)|gets? to|got to|attains?)|above|below|beyond|past|over|under|exceed(?:s|ing|ed)?|surpass(?:es|ing|ed)?|beneath|than|threshold of|mark of"
     rf"|never (?:reaches|hits|touches)|short of|crosses|crossing|breaks?|least|most|negative|limit of|ceiling of"
     rf"|floor of)\s(?:the |a |an )?(?:\w+ of )?(?:{HEDGES})?$",
     re.I,
@@ -72,7 +72,7 @@ START_WORD = (
     r"|before training|at initiali[sz]ation)"
 )
 END_WORD = (
-    r"(?:ends?(?: up| off)?|ending|ended|finish(?:es|ed|ing)?|final (?:value|accuracy|score|reward|loss)|lands?"
+    r"(?:ends?(?: up| off)?|ending|ended|finish(?:es|ed|ing)?|final (?:value|accurac(?:y|ies)|score|reward|loss(?:es)?|result|reading|number|figure)s?|lands?"
     r"|terminates?|closes?"
     r"|last value|winds up|settles at|concludes?|culminat\w+|at the (?:very )?end(?: of (?:the )?(?:training|run"
     r"|chart))?|by the end"
@@ -112,6 +112,10 @@ class PlaceLists:
     """The places of this series so far."""
     known: frozenset[float] = frozenset()
     """Every place that the text marks as one."""
+    span: tuple[float, float] = (1.0, 0.0)
+    """The ends of the x-axis, where they are known."""
+    is_first: bool = False
+    """Whether nothing was read of this series yet."""
     is_fresh: bool = False
     """Whether the last places are of the same sentence."""
 
@@ -132,7 +136,9 @@ def follows_value(text: str, at: int, items: Sequence[NumberItem], lists: PlaceL
     is_value = last.role == "value" or last.role == "length" or (last.role == "?" and last.number.digits > 0)
     gap = text[end_of(last.number) : number.start]
     is_bound = re.fullmatch(rf"\s?(?:at|after|by|with|on|@)\s(?:the )?(?:{HEDGES})?|\s?[(@]\s?", gap, re.I)
-    return bool(is_value and is_bound and number.digits == 0 and number.plus_minus is None and lists.known)
+    is_whole = number.low == int(number.low) and (number.digits == 0 or number.is_scaled)
+    is_on_axis = bool(lists.known) or (lists.span[0] <= number.low <= lists.span[1] and number.low > 1)
+    return bool(is_value and is_bound and is_whole and number.plus_minus is None and is_on_axis)
 
 
 NTH = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")

@@ -93,7 +93,7 @@ def _paired(text: str, groups: list[Group], axes: Axes, lists: PlaceLists) -> li
         if group.role not in ("value", "length"):
             continue
         places = from_to.get(at)
-        if at in place_of:
+        if places is None and at in place_of:
             places = _places(group, groups[place_of[at]])
         clause = text[groups[at - 1].end if at else 0 : group.start]
         if places is None:
@@ -117,11 +117,13 @@ def joint_readings(
     place_of = _best_links(text, groups, _links(text, groups, axes, count))
     readings: list[list[PairedValue]] = []
     for at, group in enumerate(groups):
-        if group.role not in ("value", "length") or len(group.items) != count:
+        is_same = len(group.items) == 1 and not group.items[0].number.is_range and not COMBINED.search(text)
+        if group.role not in ("value", "length") or not (is_same or len(group.items) == count):
             continue
         place = groups[place_of[at]].items[0].number if at in place_of else lead
         if place is not None and not place.is_range:
-            row = [PairedValue(place.low, place.high, item.number, item.role == "length") for item in group.items]
+            items = group.items * count if is_same else group.items
+            row = [PairedValue(place.low, place.high, item.number, item.role == "length") for item in items]
             readings.append(row)
     return readings
 
@@ -140,32 +142,41 @@ def _spread_ranges(groups: Sequence[Group]) -> None:
         group.items = [NumberItem("x", replace(number, low=x, high=x, joint="")) for x in places]
 
 
+FIRST_STRETCH = re.compile(r"\b(?:in|over|during|within|for) (?:the |its )?(?:very )?first\s$", re.I)
+
+
 def _from_to(
     text: str, groups: Sequence[Group], place_of: dict[int, int], axes: Axes, lists: PlaceLists
 ) -> dict[int, list[Number]]:
-    """Returns the places of "from 0.2 to 0.5": those of the series before it in the sentence, else the ends of the axis."""
+    """Returns the places of "from 0.2 to 0.5": the ends of the stretch that stands with it, or of the places of the series
+    before it in the sentence, or of the axis. A series of which nothing is known yet begins where the axis does."""
     places: dict[int, list[Number]] = {}
+    low, high = axes.x.low, axes.x.high
+    fresh = [place for group in lists.groups for place in group] if lists.is_fresh else []
     has_places = any(group.role == "x" for group in groups)
-    ends = (axes.x.low, axes.x.high)
-    if lists.is_fresh and (known := [place for group in lists.groups for place in group]):
-        ends = (known[0], known[-1])
-    elif has_places:
-        return {}
     for at, (a, b) in enumerate(itertools.pairwise(groups)):
-        if (
-            a.role != b.role
-            or a.role not in ("value", "length")
-            or len(a.items) > 1
-            or len(b.items) > 1
-            or {at, at + 1} & place_of.keys()
-        ):
+        if a.role != b.role or a.role not in ("value", "length") or len(a.items) > 1 or len(b.items) > 1 or at in place_of:
             continue
         is_pair = re.search(r"\bfrom\s(?:~|about |around |approximately |roughly )?$", text[: a.start], re.I)
-        if is_pair and re.fullmatch(r"[^,.;]{0,20}\bto\s(?:\w+\s){0,2}~?", text[a.end : b.start]) and None not in ends:
-            places |= {at: [_place(ends[0])], at + 1: [_place(ends[1])]}  # type: ignore[arg-type]
+        if not is_pair or not re.fullmatch(r"[^,.;]{0,20}\bto\s(?:\w+\s){0,2}~?", text[a.end : b.start]):
+            continue
+        place = groups[place_of[at + 1]].items[0].number if at + 1 in place_of else None
+        if place is not None and place.is_range and place.low < place.high:
+            places |= {at: [_place(place.low)], at + 1: [_place(place.high)]}
+        elif place is not None and low is not None and (FIRST_STRETCH.search(text[: place.start]) or lists.is_first):
+            places[at] = [_place(low)]
+        elif place is None and fresh:
+            places |= {at: [_place(fresh[0])], at + 1: [_place(fresh[-1])]}
+        elif place is None and not has_places and low is not None and high is not None:
+            places |= {at: [_place(low)], at + 1: [_place(high)]}
     return places
 
 
+COMBINED = re.compile(
+    r"\b(?:average|mean|combined|between them|sum|apart|within|differ\w*|cross\w*|meet|met|intersect\w*|swap\w*|joined|converge)\b",
+    re.I,
+)
+"""Words that make one value of several series none of each."""
 AGAINST = re.compile(r"\b(?:against|versus|compared (?:to|with))\b|\bvs\b\.?", re.I)
 PAIR_BREAK = re.compile(r"[,;|]|\b(?:and|then|but|before|while|to)\b", re.I)
 """Signs and words that stand between two pairs of a value and its place rather than within one."""
@@ -220,7 +231,8 @@ def _links(text: str, groups: Sequence[Group], axes: Axes, count: int = 1) -> li
         else:
             if (_places(a, b) is None and not _is_joint(a, b, count)) or _is_window(text, b):
                 continue
-            strength = 3 if STRONG_AFTER.fullmatch(gap) else 1 if re.search(r"\b(?:at|after|by|in)\b", gap) else 0
+            is_bracket = re.fullmatch(r"[^,;:.()]{0,40}\(", gap)
+            strength = 3 if STRONG_AFTER.fullmatch(gap) else 2 if is_bracket else 1 if re.search(r"\b(?:at|after|by|in)\b", gap) else 0
             if b.items[0].word:
                 strength = (
                     2

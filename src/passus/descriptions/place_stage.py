@@ -67,6 +67,8 @@ class PlaceStage(TextStage):
 
     def _find_grids(self) -> None:
         """Finds lists of places that values without places may refer to."""
+        if self.axes.x.low is not None and self.axes.x.high is not None:
+            self.lists.span = (self.axes.x.low, self.axes.x.high)
         for sentence in self.data.sentences:
             for places in _place_runs(sentence.text, self.axes, self.lists):
                 if places not in self.lists.grids:

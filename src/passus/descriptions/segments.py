@@ -15,7 +15,10 @@ from passus.descriptions.number_roles import NumberItem, end_of
 from passus.descriptions.numbers import HEDGES
 from passus.descriptions.vocabulary import LENGTH_WORD, MEASURE_WORD, X_NOUNS
 
-CLAUSE_BREAK = re.compile(r";\s+(?=[^;]*[A-Za-z_]{2})|[.!?]\s+(?=[A-Z_])")
+CLAUSE_BREAK = re.compile(
+    r";\s+(?=[^;]*[A-Za-z_]{2})|[.!?]\s+(?=[A-Z_])"
+    rf"|(?<=[\w.%)])\s+(?=(?:{'|'.join(noun.title() for noun in X_NOUNS)}) [0-9][0-9.,]*[kMB]?\s*[:=])"
+)
 NAME_JOINT = re.compile(r"'?\s*(?:,|/|&|\band\b|\bor\b|\bas well as\b|\bboth\b|\bthe\b|\s)*\s*", re.I)
 BEHIND = re.compile(
     r"\W*(?:(?:accuracy|tokens?|percent|points?)\s+)?(?:\(\s*|(?:in the case of|for|by|from|of|with|in|on)\s+)"
@@ -85,7 +88,10 @@ def segments_of(
         if not names and is_dealt_out(masked[start:end], own, len(order)):
             parts = [Segment(start, end, tuple(order), led)]
         elif not names and segments and len(segments[-1].names) == 1:
-            segments[-1] = replace(segments[-1], end=end)
+            if led and segments[-1].places:
+                parts = [Segment(start, end, segments[-1].names, led)]
+            else:
+                segments[-1] = replace(segments[-1], end=end)
         places = next((part.places for part in parts if part.places), places if parts else led or places)
         segments += [replace(part, places=part.places or places, clause=clause) for part in parts]
         if names:
@@ -124,6 +130,9 @@ def is_plain(text: str, nouns: Sequence[str] = ()) -> bool:
     return all(word in known for word in words)
 
 
+THEY_FIRST = re.compile(r"\b(?:they|the (?:two|three|four|five)(?: \w+)?|these(?: \w+)?)\s(?!steps|epochs|evaluations)[a-z]", re.I)
+
+
 def is_dealt_out(clause: str, items: Sequence[NumberItem], count: int) -> bool:
     """Returns whether a clause without names gives one value, or list of values, for each of the series named before."""
     values = [item for item in items if item.role in ("value", "length")]
@@ -133,6 +142,9 @@ def is_dealt_out(clause: str, items: Sequence[NumberItem], count: int) -> bool:
     per_measure = {sum(item.role == role for item in values) for role in {item.role for item in values}}
     is_one_each = len(places) * count in per_measure and len(per_measure) == 1
     says_order = re.search(r"\b(?:in (?:the|this|that) (?:same )?order|respectively|against|versus|vs)\b", clause, re.I)
+    is_plural = THEY_FIRST.search(clause)
+    if is_plural and (is_one_each or says_order):
+        return True
     return bool((says_order or count > 2 or not places or is_one_each) and is_plain(clause))
 
 
@@ -195,25 +207,39 @@ def _before(masked: str, start: int, end: int, names: Sequence[_Name], items: Se
     """Returns the parts of a clause whose series stand before their values, but for one that stands behind its value and has
     none before the next: "A has 0.5 against 0.4 for B"."""
     places = led_by(items, names[0].start)
-    starts = [name.start for name in names]
-    for at in range(1, len(names)):
-        stop = starts[at + 1] if at + 1 < len(names) else end
-        between = [item for item in items if names[at - 1].end <= item.number.start < names[at].start and not item.word]
-        later = [item for item in items if names[at].end <= item.number.start < stop and item.role in ("value", "length")]
-        is_behind = (
-            len(between) > 1
-            and {item.role for item in between[-2:]} <= {"value", "length"}
-            and BEHIND.fullmatch(masked, end_of(between[-1].number), names[at].start)
-        )
-        if is_behind and not later:
-            starts[at] = between[-1].number.start
+    starts = _starts(masked, end, names, items)
     early = [item for item in items if start <= item.number.start < names[0].start and item.role in ("value", "length")]
-    is_led = bool(early) and re.fullmatch(r"%?,(?:\s\w+){0,2}\s\W*", masked[end_of(early[-1].number) : names[0].start])
+    is_led = bool(early) and re.fullmatch(r"[^;:]{0,40},(?:\s\w+){0,2}\s\W*", masked[end_of(early[-1].number) : names[0].start])
     if is_led:  # "from 4.1%, A climbs to 31.6% at step 20"
         starts[0] = start
     ends = [*starts[1:], end]
     parts = [Segment(a, b, name.series, places) for a, b, name in zip(starts, ends, names, strict=True)]
     return [replace(parts[0], places=()), *parts[1:]] if is_led else parts
+
+
+def _starts(masked: str, end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> list[int]:
+    """Returns where the part of each name begins: at the name, or at its value, where that stands before it."""
+    starts = [name.start for name in names]
+    between: list[list[NumberItem]] = [[]]
+    for a, b in pairwise(names):
+        between.append([item for item in items if a.end <= item.number.start < b.start and not item.word])
+    last = [item for item in items if item.number.start >= names[-1].end and item.role in ("value", "length")]
+    bound = [
+        bool(own) and own[-1].role in ("value", "length") and bool(BEHIND.fullmatch(masked, end_of(own[-1].number), name.start))
+        for own, name in zip(between, names, strict=True)
+    ]
+    at = 1
+    while at < len(names):
+        is_second = sum(item.role in ("value", "length") for item in between[at]) > 1
+        stop = at
+        while is_second and stop < len(names) and bound[stop]:
+            stop += 1
+        left = last if stop == len(names) else between[stop]
+        if stop > at and not any(item.role in ("value", "length") for item in left):
+            for n in range(at, stop):
+                starts[n] = between[n][-1].number.start
+        at = max(stop, at + 1)
+    return starts
 
 
 def _behind(masked: str, start: int, end: int, names: Sequence[_Name], items: Sequence[NumberItem]) -> list[Segment]:

@@ -8,9 +8,9 @@ from passus.descriptions.chart_data import Point, Unit
 from passus.descriptions.layout import Sentence
 from passus.descriptions.mentions import Mention
 from passus.descriptions.name_stage import NameStage
-from passus.descriptions.number_roles import NumberItem
+from passus.descriptions.number_roles import NumberItem, word_places
 from passus.descriptions.numbers import Number, numbers_in
-from passus.descriptions.pairing import PairedValue, PlaceLists, items_in, joint_readings, readings_in
+from passus.descriptions.pairing import AGAINST, PairedValue, PlaceLists, items_in, joint_readings, readings_in
 from passus.descriptions.panel_parts import PanelSpan, panel_spans, parts_by_panel
 from passus.descriptions.segments import (
     Segment,
@@ -25,6 +25,8 @@ from passus.descriptions.segments import (
 from passus.descriptions.vocabulary import LENGTH_WORD
 
 PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve))\b", re.I)
+BRACKETED = re.compile(r"_+\s\(\s?~?[0-9.]+\s?%?\s?\)")
+"""A series with its value in brackets."""
 PLATEAU = re.compile(
     r"(?:(?:it|the line|this line|the curve|then|_+)\s+)*(?:plateaus?|levels? off|stabili[sz]es|flattens)\b", re.I
 )
@@ -84,10 +86,11 @@ class SentenceStage(NameStage):
         measure = unit.measure or ("tokens" if is_length or LENGTHS_ONLY.match(unit.text) else "accuracy")
         if unit.lead is not None and unit.lead.kind == "name" and series is None and self.names.find(unit.lead.text) is None:
             unit.text = sentence.text  # what seemed to be a lead names none of the series
-        elif unit.lead is None and sentence.text.endswith(unit.text):
+        elif (unit.lead is None or unit.lead.kind == "measure") and sentence.text.endswith(unit.text):
             cut = len(sentence.text) - len(unit.text)
             numbers = [n for n in numbers_in(sentence.text, self.axes.style) if n.start < cut]
-            if any(is_place(self.axes, sentence.text, number) for number in numbers):
+            is_when = any(item.number.start < cut for item in word_places(sentence.text, self.axes)) if cut else False
+            if is_when or any(is_place(self.axes, sentence.text, number) for number in numbers):
                 unit.text = sentence.text
         masked = self.finder.masked(unit.text)
         items = items_in(masked, self.axes, self.lists, measure == "tokens")
@@ -103,7 +106,8 @@ class SentenceStage(NameStage):
             if segment.places and (before is None or segment.places != before.places):
                 self._lead(segment)
             if before is None or before.clause != segment.clause:
-                self.held, self.waiting = None, []
+                is_bracket = BRACKETED.match(masked, segment.start)
+                self.held, self.waiting = self.held if is_bracket and before is not None else None, []
             for part, panel in parts_by_panel(segment, masked, items, self.spans):
                 if len(part.names) == 1:
                     self._segment_points(masked, part, panel or self.panel, measure, sentence)
@@ -137,7 +141,7 @@ class SentenceStage(NameStage):
         """Returns the place of values that have none of their own: that of their clause, or of the sentences before."""
         if segment.places:
             return segment.places[0].number if len(segment.places) == 1 else None
-        if not is_plain(piece):
+        if not is_plain(piece) and not BRACKETED.match(piece):
             return None
         return self.held or self.place
 
@@ -174,7 +178,8 @@ class SentenceStage(NameStage):
             return None
         if mentions:
             return segments_of(masked, mentions, items, self.order, self.subject)
-        goes_on = unit.is_list or (any(item.role == "x" for item in items) and is_plain(masked))
+        is_opposed = AGAINST.search(masked) and sum(item.role in ("value", "length") for item in items) > 1
+        goes_on = not is_opposed and (unit.is_list or (any(item.role == "x" for item in items) and is_plain(masked)))
         if goes_on and self.subject and not self.order[1:] and not mentions and not self.finder.find(unit.sentence.text):
             return [Segment(0, end, (self.subject,))]
         if self.order and is_dealt_out(masked, items, len(self.order)):
@@ -183,7 +188,7 @@ class SentenceStage(NameStage):
             return [Segment(0, end, (series,))]
         if not self.names.series and unit.sentence.number in self.label_panel:
             return [Segment(0, end, ("",))]  # one line on several panels
-        return [Segment(0, end, (self.subject,))] if self.subject and PRONOUN.search(unit.text) else []
+        return [Segment(0, end, (self.subject,))] if self.subject and PRONOUN.search(unit.text) and not is_opposed else []
 
     @staticmethod
     def _is_shared(masked: str, mentions: Sequence[Mention], items: Sequence[NumberItem], panels: int) -> bool:
@@ -222,6 +227,7 @@ class SentenceStage(NameStage):
     def _segment_points(self, masked: str, segment: Segment, panel: str, measure: str, sentence: Sentence) -> None:
         name, piece = segment.names[0], masked[segment.start : segment.end]
         places = [item.number for item in segment.places]
+        self.lists.is_first = not any(p.series == name and p.panel == panel for p in self.data.points)
         readings = readings_in(piece, self.axes, self.lists, measure == "tokens")
         lead = self._lead_of(segment, piece)
         if not DIFFERS.search(piece):
