@@ -1,5 +1,7 @@
 """Whether claims about the passing of a value hold: that it is passed at all, by a place, between two places, only there."""
 
+import math
+
 from passus.analysis.claim_groups import quantified
 from passus.analysis.evidence import KnownCurves
 from passus.analysis.outcomes import OPEN, TINY, Observation, Outcome
@@ -25,6 +27,32 @@ def passes(claim: Claim, curves: KnownCurves) -> Outcome:
         if found.truth is False and any(s.low < number < s.high or s.low >= number for s in hidden):
             return OPEN
         return found
+
+    return quantified(claim.group, curves, test, claim.where)
+
+
+def first_to(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks that a series passes a value before all others do."""
+    number = claim.number
+    if number is None or (curves.in_shares and number > 1):
+        return OPEN
+    first: dict[str, tuple[float, float] | None] = {}
+    for name, row in curves.series.items():
+        sides = [(o.x, _side(o, number, _sign(claim, row, number, curves), claim, curves)) for o in row]
+        may, must = ([x for x, side in sides if side in wanted] for wanted in ((True, None), (True,)))
+        first[name] = (may[0], must[0]) if may and must else (may[0], math.inf) if may else None
+
+    def test(name: str) -> Outcome:
+        mine = first.get(name)
+        if name not in first:
+            return OPEN
+        shown = (curves.series[name][-1],)
+        if mine is None:
+            return Outcome(False, shown)
+        rivals = [place for other, place in first.items() if other != name and place is not None]
+        if any(may < mine[0] and must < mine[0] for may, must in rivals):
+            return Outcome(False, shown)
+        return Outcome(True if len(first) > 1 and all(mine[1] < may for may, _ in rivals) else None, shown)
 
     return quantified(claim.group, curves, test, claim.where)
 

@@ -253,6 +253,9 @@ class ClaimReader:
                 )  # fmt: skip
 
 
+GENITIVE = re.compile(
+    r"(«S\d+»)['\u2019]s?(?= (?:own |single |very )?(?:best|worst|highest|lowest|largest|smallest|biggest|greatest|steepest|peak|maximum|minimum|top)\b)"
+)
 RANKED = re.compile(r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:,? (?:and )?then «S\d+»){2,}|«S\d+»(?: < «S\d+»)+")
 
 
@@ -368,6 +371,7 @@ class _SentenceReading:
         mark_fractions(marked)
         marked.text = with_plain_nouns(marked.text, self.reader.nouns)
         _mark_orders(marked)
+        marked.text = GENITIVE.sub(lambda m: marked.put("O", marked.get(m[1])), marked.text)
         mark_groups(marked, self.context)
         return marked
 

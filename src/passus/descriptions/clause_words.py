@@ -69,6 +69,7 @@ WORDS = frozenset(
         "MINUS",
         "RECOVERS",
         "SAMEONE",
+        "FIRSTTO",
         "PASSES",
         "UNDERCUTS",
         "MORE",

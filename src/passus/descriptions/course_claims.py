@@ -195,7 +195,7 @@ def same(c: Clause) -> Found:
     groups = [g for token in c.groups if (g := group_of(token)) is not None]
     names = tuple(dict.fromkeys(name for group in groups for name in group.names))
     where = c.place()
-    if len(names) < 2 or where is None or where == WHOLE or any(group.rank for group in groups):
+    if len(names) < 2 or where is None or where == WHOLE or any(g.rank or g.quantifier not in ("all", "none") for g in groups):
         return []
     return [Claim("same", Group(names), where, negated=bool(c.negation))]
 

@@ -165,6 +165,8 @@ def crossing(c: Clause) -> Found:
         return [Claim("takes_lead", group, where, "best")] if is_lead else []
     if c.negation and where.low is not None and where.low in (where.high, None) and c.says("until|till|before"):
         return [Claim("cross", group, Window(where.low, None), "better", other=other)]
+    if c.negation and where.low is None and where.high is not None and not where.by and not where.is_point:
+        return [Claim("level", group, Window(None, where.high, open_high=True), "worse", other=other, is_weak=True)]
     if c.negation:
         every = Window(None, None, open_low=True, every=True)
         return [Claim("level", group, every, "worse", other=other, is_weak=True)] if where == WHOLE or where.every else []

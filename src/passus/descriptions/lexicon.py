@@ -12,6 +12,9 @@ PLACES_IN_RANKING = {
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     # Fixed phrases before single words.
+    (r"\b(?:is|are|was|were|becomes?|became) (?:the )?(?:very )?first (?:one |method |run |model |line |curve )?(?:(?:of|among) [^,;.]{1,30} )?to\b", " FIRSTTO "),
+    (r"\b(?:the )?(?:top|best|strongest) performer\b|\bthe (?:champion|frontrunner|front-runner)\b", " BEST "),
+    (r"\b(?:the )?(?:worst|weakest|poorest) performer\b", " WORST "),
     (r"\b(?:at|on|in) no (?:single )?(?:[a-z]+)\b", " NEVER "),
     (r"\bat (?:the )?(?:same )?level (?:of|as)\b(?= (?:the )?«[SI])", " SAME "),
     (r"(?P<amount>«D\d+») over(?: that of)?(?= (?:the )?«[SI])", r"\g<amount> BETTER"),

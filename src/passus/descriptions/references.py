@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from passus.descriptions.claims import Group
 from passus.descriptions.marking import Marked
@@ -119,6 +120,7 @@ def mark_groups(marked: Marked, context: Context) -> None:
         "S",
         lambda m: Group(every, "exactly", 1),
     )
+    put(rf"(?P<part>«F\d+») (?:of )?(?:the |all |these )?(?:{COUNT} )?{NOUN}\b", "S", lambda m: _part_of(marked.get(m["part"]), every))
     marked.text = ONLY_ONE.sub("only one ", marked.text)
     mark_counts(marked, context)
     put(
@@ -222,6 +224,13 @@ def _by_stem(adjective: str, every: tuple[str, ...]) -> Group | None:
     return Group((found[0],)) if len(found) == 1 else None
 
 
+def _part_of(part: Any, every: tuple[str, ...]) -> Group:
+    """Returns so many of the series: "half of the runs". Where that is no whole number, nothing is known of it."""
+    count = part.value * len(every)
+    is_whole = abs(count - round(count)) < 1e-9 and part.sense in ("about", "exactly")
+    return Group(every if is_whole else (), "exactly", round(count))
+
+
 def mark_counts(marked: Marked, context: Context) -> None:
     """Replaces "2 of the 4 models" and "3 out of 5 jobs"."""
     many = rf"\b(?:exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the |these |all )?{COUNT} (?:{NOUN})\b"
@@ -268,7 +277,8 @@ def _names(group: _Get, text: str) -> tuple[str, ...]:
 
 
 def _others(every: tuple[str, ...], context: Context) -> tuple[str, ...]:
-    return tuple(name for name in every if name not in context.subject)
+    own = context.within or context.subject
+    return tuple(name for name in every if name not in own) if own else ()
 
 
 def _rivals(words: str, context: Context) -> tuple[str, ...]:
