@@ -241,6 +241,8 @@ def _links(text: str, groups: Sequence[Group], axes: Axes, count: int = 1) -> li
                     and re.match(r"(?:at|by|before|when)\b", text[b.start :], re.I)
                     else 0
                 )
+            if re.match(rf"(?:\s?{axes.x_words})?\s(?:in|into)\b(?! \w+ing)", text[b.items[-1].number.end :]) and not gap.strip():
+                strength = 2  # "at 2.1 twelve hours in"
             if b.items[0].word == "whole" and not re.search(r"[,;:.|]", gap):
                 strength = 2
             if ";" in gap or "|" in gap:

@@ -87,7 +87,7 @@ def segments_of(
         led = led_by(own, end)
         if not names and is_dealt_out(masked[start:end], own, len(order)):
             parts = [Segment(start, end, tuple(order), led)]
-        elif not names and segments and len(segments[-1].names) == 1:
+        elif not names and segments and len(segments[-1].names) == 1 and not THEY_FIRST.search(masked, start, end):
             if led and segments[-1].places:
                 parts = [Segment(start, end, segments[-1].names, led)]
             else:
