@@ -11,6 +11,7 @@ from passus.analysis.change_logic import gain, gap_than, steepest
 from passus.analysis.claim_groups import compared, quantified, quotient
 from passus.analysis.evidence import KnownCurves
 from passus.analysis.gap_logic import cross, crossing, gap, gap_at, gap_peak, gap_trend
+from passus.analysis.order_logic import order_same
 from passus.analysis.outcomes import (
     OPEN,
     TINY,
@@ -23,7 +24,7 @@ from passus.analysis.outcomes import (
     negated,
     sign_of,
 )  # fmt: skip
-from passus.analysis.passing_logic import passes
+from passus.analysis.passing_logic import first_to, passes
 from passus.analysis.rank_logic import extreme, is_near, margin, peak, rank, takes_lead, top, without_place
 from passus.descriptions.claims import END, START, WHOLE, Claim
 
@@ -68,8 +69,17 @@ def _against_series(claim: Claim, name: str, other: str, curves: KnownCurves) ->
         a, b = curves.value(name, claim.where), curves.value(other, claim.other_where)
         return OPEN if a is None or b is None else compared(a, b, claim, curves)
     places = curves.common((name, other), claim.where)
+    places = places if claim.where.is_point or claim.is_weak else without_common_start(name, other, places, curves)
     found = [compared(curves.by_name[name][x], curves.by_name[other][x], claim, curves) for x in places]
     return without_place(found, places, curves) if claim.where == WHOLE else all_of(found)
+
+
+def without_common_start(name: str, other: str, places: list[float], curves: KnownCurves) -> list[float]:
+    """Leaves out the start where two series have the same value there: what "up to step 200" says begins after it."""
+    if len(places) < 2 or places[0] != curves.grid[0]:
+        return places
+    a, b = (curves.by_name[series][places[0]] for series in (name, other))
+    return places[1:] if a.interval == b.interval else places
 
 
 def _against_number(claim: Claim, name: str, curves: KnownCurves) -> Outcome:
@@ -81,7 +91,7 @@ def _against_number(claim: Claim, name: str, curves: KnownCurves) -> Outcome:
         if (o := curves.at(name, x)) is not None:
             gap = (o.low - number, o.high - number) if sign > 0 else (number - o.high, number - o.low)
             is_equal = o.low == o.high == number
-            found.append(Outcome(None if is_equal else sign_of(gap), (o,)))
+            found.append(Outcome((True if claim.is_weak else None) if is_equal else sign_of(gap), (o,)))
     if claim.every_step or claim.where.every or claim.where.is_point:
         return all_of(found)
     return any_of(found)
@@ -388,5 +398,5 @@ KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "peak": peak, "top": top, "value": _value, "trend": _trend, "flat": _flat, "cross": cross, "crossing": crossing,
     "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": gain, "gain_than": gain, "gap_than": gap_than,
     "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier, "noisy": _noisy, "spread": _spread,
-    "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes, "steepest": steepest, "levels": _levels, "moves": _moves, "recovers": _recovers,
+    "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes, "first_to": first_to, "order_same": order_same, "steepest": steepest, "levels": _levels, "moves": _moves, "recovers": _recovers,
 }  # fmt: skip

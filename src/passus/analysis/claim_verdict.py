@@ -7,6 +7,7 @@ from enum import StrEnum
 from passus.analysis.change_logic import on_two_panels
 from passus.analysis.claim_logic import holds
 from passus.analysis.evidence import Evidence, KnownCurves
+from passus.analysis.order_logic import on_panels
 from passus.analysis.outcomes import OPEN, Observation, Outcome, all_of, negated, sign_of
 from passus.descriptions.claim_reader import Statement
 from passus.descriptions.claims import Claim, Group
@@ -52,6 +53,9 @@ def _one_reading(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
         return _axis(claim, evidence, sentence)
     if claim.kind == "count":
         return _count(claim, evidence, sentence)
+    if claim.kind in ("panels_order_same", "panels_winner"):
+        outcome = on_panels(claim, [evidence.curves(panel, claim.measure, sentence) for panel in claim.order])
+        return negated(outcome) if claim.negated else outcome
     if claim.kind.startswith("panels"):
         return _two_panels(claim, evidence, sentence)
     if len(claim.panels) > 1 and claim.group.quantifier == "only" and claim.panel_quantifier == "all":

@@ -1,5 +1,7 @@
 """Whether claims about the passing of a value hold: that it is passed at all, by a place, between two places, only there."""
 
+import math
+
 from passus.analysis.claim_groups import quantified
 from passus.analysis.evidence import KnownCurves
 from passus.analysis.outcomes import OPEN, TINY, Observation, Outcome
@@ -29,6 +31,32 @@ def passes(claim: Claim, curves: KnownCurves) -> Outcome:
     return quantified(claim.group, curves, test, claim.where)
 
 
+def first_to(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks that a series passes a value before all others do."""
+    number = claim.number
+    if number is None or (curves.in_shares and number > 1):
+        return OPEN
+    first: dict[str, tuple[float, float] | None] = {}
+    for name, row in curves.series.items():
+        sides = [(o.x, _side(o, number, _sign(claim, row, number, curves), claim, curves)) for o in row]
+        may, must = ([x for x, side in sides if side in wanted] for wanted in ((True, None), (True,)))
+        first[name] = (may[0], must[0]) if may and must else (may[0], math.inf) if may else None
+
+    def test(name: str) -> Outcome:
+        mine = first.get(name)
+        if name not in first:
+            return OPEN
+        shown = (curves.series[name][-1],)
+        if mine is None:
+            return Outcome(False, shown)
+        rivals = [place for other, place in first.items() if other != name and place is not None]
+        if any(may < mine[0] and must < mine[0] for may, must in rivals):
+            return Outcome(False, shown)
+        return Outcome(True if len(first) > 1 and all(mine[1] < may for may, _ in rivals) else None, shown)
+
+    return quantified(claim.group, curves, test, claim.where)
+
+
 def _sign(claim: Claim, row: list[Observation], number: float, curves: KnownCurves) -> int:
     """Returns the direction of passing. What is reached is reached from where the series starts."""
     if claim.relation == "reach":
@@ -41,7 +69,7 @@ def _side(o: Observation, number: float, sign: int, claim: Claim, curves: KnownC
     low, high = (o.low - number, o.high - number) if sign > 0 else (number - o.high, number - o.low)
     if claim.relation != "reach":
         return True if low > TINY else False if high < -TINY else None
-    unit = 10.0 ** -(claim.amount.digits if claim.amount else 2)
+    unit = min(10.0 ** -(claim.amount.digits if claim.amount else 2), 0.01 if curves.in_shares else 0.01 * abs(number))
     far = max(FAR * unit, 0.005 if curves.in_shares else 0.01 * abs(number))
     return True if low >= -NEAR * unit - TINY else False if high < -far - TINY else None
 

@@ -76,7 +76,9 @@ LENGTH_TALK = re.compile(
     r"(?=[^.]{0,60}\b(?:long|short|grow|shrink|double|halve|half|times))",
     re.I,
 )
-COVERED = re.compile(r"\b(?:columns?|rows?|cover(?:s|ed)?|evaluat(?:ed|ions?)|measured|readings?|checkpoints?|data)\b(?!.*\baxis\b)", re.I)
+COVERED = re.compile(
+    r"\b(?:columns?|rows?|cover(?:s|ed)?|evaluat(?:ed|ions?)|measured|readings?|checkpoints?|data)\b(?!.*\baxis\b)", re.I
+)
 """Words for where values are given, and not only where the axis runs."""
 MAX_VALUES = 2
 """Values of a sentence that are claims. A sentence with more lists data."""
@@ -165,7 +167,13 @@ class ClaimReader:
         claims, is_complete = reading.read(sentence)
         if self.data.is_listed(sentence.number):  # prose is held against lists, and not the other way round
             claims = [claim for claim in claims if claim.kind != "value"]
-        claims = [*self._axis_claims(sentence), *count_claims(with_plain_nouns(sentence.text, self.nouns)), *axis_limits(sentence.text, self.axes), *self._value_claims(sentence), *claims]
+        claims = [
+            *self._axis_claims(sentence),
+            *count_claims(with_plain_nouns(sentence.text, self.nouns)),
+            *axis_limits(sentence.text, self.axes),
+            *self._value_claims(sentence),
+            *claims,
+        ]
         self._remember(sentence, reading.subject)
         if reading.is_lost:
             self.memory.subject = ()
@@ -182,7 +190,9 @@ class ClaimReader:
                 memory.panel = ""
             memory.subject = (label,) if label else memory.subject
             memory.pair = memory.pair if sentence.passage.kind == "item" else ()
-        memory.panel = panel_in(sentence.text, self.names, self.short_panels) or self.names.panel_in(sentence.text) or memory.panel
+        memory.panel = (
+            panel_in(sentence.text, self.names, self.short_panels) or self.names.panel_in(sentence.text) or memory.panel
+        )
         if len(self.panels) == 1:
             memory.panel = self.panels[0]
 
@@ -243,6 +253,9 @@ class ClaimReader:
                 )  # fmt: skip
 
 
+GENITIVE = re.compile(
+    r"(«S\d+»)['\u2019]s?(?= (?:own |single |very )?(?:best|worst|highest|lowest|largest|smallest|biggest|greatest|steepest|peak|maximum|minimum|top)\b)"
+)
 RANKED = re.compile(r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:,? (?:and )?then «S\d+»){2,}|«S\d+»(?: < «S\d+»)+")
 
 
@@ -259,7 +272,8 @@ def _mark_orders(marked: Marked) -> None:
 
 
 REFERENCE_NAME = re.compile(
-    r"\b(?:base(?: model|line)?|SFT|reference|untrained|chance|random(?: guess\w*)?|human(?:s| level)?|teacher|oracle|zero-shot)\b", re.I
+    r"\b(?:base(?: model|line)?|SFT|reference|untrained|chance|random(?: guess\w*)?|human(?:s| level)?|teacher|oracle|zero-shot)\b",
+    re.I,
 )
 
 
@@ -303,6 +317,8 @@ class _SentenceReading:
         if not is_complete:
             return claims, False
         is_opinion = False
+        if re.fullmatch(r"\W*«S\d+»\s*\([^)]*\)\W*", marked.text):  # the title of a list
+            return claims, False
         for part, words, whole, goes_on in clauses_of(marked.text):
             is_opinion = bool(OPINION.search(whole)) or (is_opinion and goes_on)
             clause = self._clause(part, words, marked)
@@ -355,6 +371,7 @@ class _SentenceReading:
         mark_fractions(marked)
         marked.text = with_plain_nouns(marked.text, self.reader.nouns)
         _mark_orders(marked)
+        marked.text = GENITIVE.sub(lambda m: marked.put("O", marked.get(m[1])), marked.text)
         mark_groups(marked, self.context)
         return marked
 
@@ -397,7 +414,7 @@ class _SentenceReading:
             token.part for token in clause.of_kind("place") if isinstance(token.part, Window) and token.text.startswith("«")
         ]
         self.window = windows[-1] if windows else self.window
-        self.last_place = next((t.text for t in clause.of_kind("place") if t.text.startswith("«")), self.last_place)
+        self.last_place = next((t.text for t in clause.of_kind("place") if t.text != "START"), self.last_place)
         groups = [token for token in clause.groups if token.text.startswith("«")]
         if not groups:
             return

@@ -23,8 +23,11 @@ VERBS = (
 AND = re.compile(
     rf"\s+and (?=(?:then |also |still |already |even |actually |eventually |soon |only |just |it |ONLY |«I\d+» "
     rf"|«X\d+»,? )*{VERBS}(?=\W|$))"
-    r"|,\s+(?=(?:then |but |afterwards )?(?:«X\d+» )?(?:RISES|FALLS|FLAT|NEVER|OVERTAKES)\b|END «[DV]\d)"
+    r"|,\s+(?=(?:then |but |afterwards )?(?:«X\d+» )?(?:RISES|FALLS|FLAT|NEVER|OVERTAKES)\b|END «[DV]\d|«S\d+» (?:is )?(?:RANK\d|BEST|WORST)\b|(?:is )?(?:FALLS|RISES|BEST|WORST|RANK\d) «[XDV]|is (?:FALLS|RISES|BELOW|ABOVE|BETTER|WORSE)\b)"
 )
+FRONT = re.compile(r"\W*(«X\d+»)")
+STANDING = re.compile(r"\b(?:RANK\d|BEST|WORST|ABOVE|BELOW|BETTER|WORSE|WITHIN|APART|SAME)\b")
+MOVING = re.compile(r"\b(?:END|START|NEVER|RISES|FALLS|OVERTAKES|MONO|IMPROVES|WORSENS|PEAKS|PASSES)\b")
 VALUE_OF_TITLE = re.compile(r"\W*(?:the )?«[SX]\d+»(?:,? «[SX]\d+»)*\W*")
 TOKEN_WORD = re.compile(r"\b[A-Z]{3,}\d?\b")
 
@@ -34,7 +37,10 @@ def clauses_of(text: str) -> Iterator[tuple[str, str, str, bool]]:
     goes on with the clause before."""
     for raw, goes_on in _split(text):
         parts = [part for part in AND.split(canonical(raw)) if part and part.strip()]
-        for part in parts:
+        front = FRONT.match(parts[0]) if parts else None
+        for n, part in enumerate(parts):
+            if n and front and "«X" not in part and STANDING.search(part) and not MOVING.search(part):
+                part = f"{part} {front[1]}"  # "After 24 hours, A is first and B is last"
             yield part, raw if len(parts) == 1 else TOKEN_WORD.sub(" ", part), raw, goes_on
 
 

@@ -68,6 +68,8 @@ WORDS = frozenset(
         "FROMPEAK",
         "MINUS",
         "RECOVERS",
+        "SAMEONE",
+        "FIRSTTO",
         "PASSES",
         "UNDERCUTS",
         "MORE",
@@ -319,6 +321,18 @@ HARMLESS = frozenset(
         "stretch",
         "until",
         "anything",
+        "happens",
+        "happen",
+        "happened",
+        "occurs",
+        "occurred",
+        "happening",
+        "part",
+        "bulk",
+        "majority",
+        "portion",
+        "bigger",
+        "greater",
         "ones",
         "vs",
         "versus",
@@ -375,8 +389,11 @@ HARMLESS = frozenset(
     ]
 )  # fmt: skip
 """Words that change nothing about what a clause says. A clause with other words is not wholly understood."""
-HARMLESS_FORM = re.compile(r"[a-z]{3,}(?<!on)ly", re.I)
-"""Adverbs of manner. "Only" is none."""
+HARMLESS_FORM = re.compile(
+    r"(?!general|usual|typical|most|large|rare|occasional|normal|part|frequent|especial|chief|main|predominant|hard|scarce|seeming|reported"
+    r"|alleged|supposed|bare|near)[a-z]{3,}(?<!on)ly", re.I
+)
+"""Adverbs of manner. Those that say how often or how much something holds are none."""
 LEFT_OVER = re.compile(r"[a-z][a-z'@-]*", re.I)
 TOKEN = re.compile(r"«([A-Z])(\d+)»|\b([A-Z]{3,}\d?)\b")
 TOKEN_TEXT = re.compile(r"«\w+»|\b[A-Z]{3,}\d?\b")

@@ -100,7 +100,7 @@ class Clause:
             low = None if before is None else before.low if before.is_point else before.high
             return Window(low, None) if low is not None else WHOLE
         if before is None:
-            return None
+            return Window(None, None, open_low=True, every=True) if "every" in place else None
         if before.nth:
             return Window(nth_low=before.nth)
         if before.anchor == "start":

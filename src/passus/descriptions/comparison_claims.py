@@ -55,8 +55,8 @@ def within_range(c: Clause) -> Found:
         where = replace(where, low=start)
     where = replace(where, every=True)
     return [
-        Claim("level", group, where, "above", number_of(value, c), every_step=True),
-        Claim("level", group, where, "below", number_of(value, c, low=False), every_step=True),
+        Claim("level", group, where, "above", number_of(value, c), every_step=True, is_weak=True),
+        Claim("level", group, where, "below", number_of(value, c, low=False), every_step=True, is_weak=True),
     ]
 
 

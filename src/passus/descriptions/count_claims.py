@@ -30,7 +30,9 @@ OF_THE_CHART = re.compile(
     r"|notebook|in total)\b",
     re.I,
 )
-NOT_A_TOTAL = re.compile(r"\b(?:top|first|last|of the|other|best|all but|and|and for|and of|plus|remaining|at least|more than)\s*$", re.I)
+NOT_A_TOTAL = re.compile(
+    r"\b(?:top|first|last|of the|other|best|all but|and|and for|and of|plus|remaining|at least|more than)\s*$", re.I
+)
 
 
 COUNT_FIRST = re.compile(

@@ -21,7 +21,9 @@ def course(c: Clause) -> Found:
         or set(c.words) - {*MOVES, "BEST", "PEAKS", "HIGHEST", "REACHES", "NOISY", "STEADY", "FROMPEAK"}
     ):
         return None
-    if any(a.kind == "share" for a in c.amounts) or c.says("most of|bulk|bigger part|larger part|greater part|majority|(?:all|none) of|whole|entire"):
+    if any(a.kind == "share" for a in c.amounts) or c.says(
+        "most of|bulk|bigger part|larger part|greater part|majority|(?:all|none) of|whole|entire"
+    ):
         return _share_of_gain(c)
     group, where = group_of(c.groups[0]), c.place()
     if group is None or where is None or group.rank or len(c.amounts) > 1 or len(set(moves)) > 1:
@@ -46,6 +48,11 @@ def course(c: Clause) -> Found:
 
 def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
     relation, amount = MOVES[move], c.amounts[0] if c.amounts else None
+    if c.is_monotone and c.says(r"than the \w+ before(?: it)?") and amount is None:
+        if where.anchor == "end":  # "its last value is lower than the one before"
+            return [Claim("trend", group, Window(first=-2), relation, negated=bool(c.negation))]
+        if c.says(r"(?:at least |only |just )?one (?:evaluation|eval|checkpoint|reading|score|value|point)") and not c.negation:
+            return [Claim("trend", group, WHOLE, relation, manner="ever")]
     last_step: Window | None = None
     if where.is_point:
         if amount is None and not (where.anchor == "end" or c.says("by|until|up to")):
@@ -188,7 +195,7 @@ def same(c: Clause) -> Found:
     groups = [g for token in c.groups if (g := group_of(token)) is not None]
     names = tuple(dict.fromkeys(name for group in groups for name in group.names))
     where = c.place()
-    if len(names) < 2 or where is None or where == WHOLE or any(group.rank for group in groups):
+    if len(names) < 2 or where is None or where == WHOLE or any(g.rank or g.quantifier not in ("all", "none") for g in groups):
         return []
     return [Claim("same", Group(names), where, negated=bool(c.negation))]
 

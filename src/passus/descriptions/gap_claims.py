@@ -7,6 +7,7 @@ from passus.descriptions.claim_tokens import LESS_OFTEN, Found, are_same, group_
 from passus.descriptions.claims import END, START, WHOLE, Amount, Claim, Group, Window
 from passus.descriptions.clause_words import MOVES
 from passus.descriptions.clauses import Clause
+from passus.descriptions.marking import MarkedValue
 
 
 PASSIVE = r"(?:is|are|was|were|gets?|got|been|being) (?:\w+ ){0,2}?(?:overtaken|surpassed|passed|caught|leapfrogged)"
@@ -26,7 +27,7 @@ def gap(c: Clause) -> Found:
     if (
         amount is None
         or where is None
-        or set(words) - {"GAP", "APART", "WITHIN", "ABOVE", "BELOW", "BETTER", "BEST", "WORST", "HIGHEST", "LOWEST"}
+        or set(words) - {"GAP", "APART", "WITHIN", "ABOVE", "BELOW", "BETTER", "BEST", "WORST", "HIGHEST", "LOWEST", "REACHES", "WORSE"}
     ):
         return []
     if "WITHIN" in words:
@@ -40,7 +41,12 @@ def gap(c: Clause) -> Found:
         groups = [Group(c.context.names)]
     elif not groups and "GAP" in words:
         groups = [Group(_two(c, ()))] if _two(c, ()) else []
-    elif len(groups) == 1 and len(groups[0].names) == 1 and c.says(r"(?:difference|distance|gap) (?:to|from)") and c.context.subject:
+    elif (
+        len(groups) == 1
+        and len(groups[0].names) == 1
+        and c.says(r"(?:difference|distance|gap) (?:to|from)")
+        and c.context.subject
+    ):
         groups = [Group(tuple(dict.fromkeys((*c.context.subject, *groups[0].names))))]
     always = c.negation == "NEVER" or where.every
     is_lead = "GAP" in words and c.says("leads?|advantage|margin|edge|ahead|head start|cushion")
@@ -84,6 +90,11 @@ def _two(c: Clause, names: tuple[str, ...]) -> tuple[str, ...]:
     return c.context.names if len(c.context.names) == 2 else c.context.pair if len(c.context.pair) == 2 else ()
 
 
+def _size(value: MarkedValue) -> Amount:
+    number = value.number
+    return Amount(number.low, digits=number.digits, is_points=number.unit in ("%", "points", "point"))
+
+
 def _widest(c: Clause) -> list[Claim]:
     groups = [g for token in c.groups if (g := group_of(token)) is not None]
     names = tuple(dict.fromkeys(name for g in groups for name in g.names)) or _two(c, ())
@@ -107,11 +118,12 @@ def _gap_course(c: Clause, words: Sequence[str]) -> list[Claim]:
     widens = bool(set(words) & {"WIDENS", "DIVERGES", "RISES"})
     if widens and set(words) & {"NARROWS", "CONVERGES", "FALLS"}:
         return []
-    if len(c.amounts) == 2:
+    amounts = c.amounts if len(c.amounts) == 2 else [*c.amounts, *map(_size, c.values)]
+    if len(amounts) == 2 and c.says("from"):
         places = c.places()
-        places = places if len(places) == 2 else [START, END]
-        return [Claim("gap", Group(names), w, amount=a) for w, a in zip(places, c.amounts, strict=True)]
-    if c.amounts or where is None or c.negation:
+        places = places if len(places) == 2 else [START, END] if not places else []
+        return [Claim("gap", Group(names), w, amount=a) for w, a in zip(places, amounts, strict=False)]
+    if c.amounts or c.values or where is None or c.negation:
         return []
     return [Claim("gap_trend", Group(names), where if not where.is_point else WHOLE, "widens" if widens else "narrows")]
 
@@ -153,6 +165,8 @@ def crossing(c: Clause) -> Found:
         return [Claim("takes_lead", group, where, "best")] if is_lead else []
     if c.negation and where.low is not None and where.low in (where.high, None) and c.says("until|till|before"):
         return [Claim("cross", group, Window(where.low, None), "better", other=other)]
+    if c.negation and where.low is None and where.high is not None and not where.by and not where.is_point:
+        return [Claim("level", group, Window(None, where.high, open_high=True), "worse", other=other, is_weak=True)]
     if c.negation:
         every = Window(None, None, open_low=True, every=True)
         return [Claim("level", group, every, "worse", other=other, is_weak=True)] if where == WHOLE or where.every else []

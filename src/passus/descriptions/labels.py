@@ -64,7 +64,7 @@ SERIES_WORD = re.compile(
 """Words before the name of a series: "Run 3: GRPO", "Line 1 (squares), LoRA"."""
 NO_LEAD = re.compile(
     r"\b(?:it|you|your|what|we|us|them|this|these|who|there|here|i|me|let|see|look|watch|follow|take|find|compare|note)\b"
-    r"|^(?:upper|lower|left|right|top|bottom)\b|^(?:fig(?:ure|\.)?|table|slide|section|chapter|page|appendix|step|phase|part) \S+$"
+    r"|^(?:upper|lower|left|right|top|bottom|from|at|by|after|before|until|between|since|over|during|from)\b|^(?:fig(?:ure|\.)?|table|slide|section|chapter|page|appendix|step|phase|part) \S+$"
     r"|\b(?:two|three|four|five|six|seven|eight) \w+s\b",
     re.I,
 )

@@ -20,6 +20,15 @@ LOOK_NAMED = re.compile(
     rf"(?<!\w)(?P<look>[Tt]he (?:\w+ )?{COLOUR.pattern}(?: {STROKES})? (?:line|curve|one|trace))"
     r"(?: \((?P<name>[^()\d][^()]{0,30})\)|, (?P<other>[A-Z][^,;:.]{1,40}),)"
 )
+LOOK_FOR = re.compile(
+    rf"(?<!\w)(?P<look>(?:{STROKES} )?(?:{COLOUR.pattern[2:-2]})(?: {LINES})*(?: with (?:[\w-]+ ){{0,3}}?{LINES})?) for (?P<name>{QUOTED}|[A-Z][\w.+-]*(?: \+ [\w-]+| w/o [\w-]+| \([^()\d]{{2,24}}\))?)",
+    re.I,
+)
+"""A dashed orange line with square markers for Osprey."""
+LOOK_THEN_NAME = re.compile(
+    rf"(?:,|\band) the (?P<look>{COLOUR.pattern}(?: {LINES})?) (?P<name>{QUOTED}|[A-Z][\w.+-]*)(?=\s*(?:[.,;]|and\b|$))"
+)
+"""The red curve represents Quill, the grey curve Pennant and the black curve Vellum."""
 IN_COLOUR = re.compile(
     rf"(?P<name>[^,;:()]{{2,40}}?)\s+(?:in|as a|is the|=)\s+(?:a |the )?(?:\w+ )?{COLOUR.pattern}(?: line| curve)?", re.I
 )
@@ -51,6 +60,10 @@ def legend_pairs(texts: Sequence[str]) -> list[tuple[str, str]]:
         for match in LOOK_IS.finditer(text):
             if name := _legend_name(match):
                 found.setdefault(name, match["look"])
+        for pattern in (LOOK_FOR, LOOK_THEN_NAME):
+            for match in pattern.finditer(text):
+                if re.match(r"\"|[A-Z]", match["name"]):
+                    found.setdefault(plain(match["name"].strip(' ".')), match["look"])
         for match in LOOK_NAMED.finditer(text):
             found.setdefault(plain((match["name"] or match["other"]).strip(" \"'")), match["look"])
     looks = {_look_word(look) for look in found.values()}

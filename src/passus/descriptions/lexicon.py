@@ -12,11 +12,14 @@ PLACES_IN_RANKING = {
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     # Fixed phrases before single words.
+    (r"\b(?:is|are|was|were|becomes?|became) (?:the )?(?:very )?first (?:one |method |run |model |line |curve )?(?:(?:of|among) [^,;.]{1,30} )?to\b", " FIRSTTO "),
+    (r"\b(?:the )?(?:top|best|strongest) performer\b|\bthe (?:champion|frontrunner|front-runner)\b", " BEST "),
+    (r"\b(?:the )?(?:worst|weakest|poorest) performer\b", " WORST "),
     (r"\b(?:at|on|in) no (?:single )?(?:[a-z]+)\b", " NEVER "),
     (r"\bat (?:the )?(?:same )?level (?:of|as)\b(?= (?:the )?«[SI])", " SAME "),
     (r"(?P<amount>«D\d+») over(?: that of)?(?= (?:the )?«[SI])", r"\g<amount> BETTER"),
     (r"\bspread\b(?! out)", " SPREAD "),
-    (r"\b(?:starts?|started|begins?|began|proceeds?|goes on|went on|continues?|manages?|managed|tends?|seems?|appears?) to (?=[a-z])", " "),
+    (r"\b(?:starts?|started|begins?|began|proceeds?|goes on|went on|continues?|manages?|managed|seems?|appears?) to (?=[a-z])", " "),
     (
         r"\b(?P<verb>go(?:es)?|went|going|gone|moves?|moved|comes?|came|turns?|turned|heads?|headed|creeps?|crept|drifts?|drifted)"
         r" (?:back|right|straight|again|slightly|sharply|steadily|slowly|gradually|only|even|always|further|a (?:little|bit)) "
@@ -25,7 +28,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) down(?: by)? (?=«[DR])", " FALLS "),
     (
         r"\b(?:stay(?:s|ed)?|remain(?:s|ed)?|is|are|was|were|keeps?|kept) (?:much |roughly |about |exactly |almost |nearly |basically "
-        r"|essentially |largely |practically )?(?:the same|alike|as (?:it|they) (?:is|was|were))\b(?= *(?:$|[,.;]|«X|throughout|for|from|over))",
+        r"|essentially |largely |practically )?(?:the same|alike|as (?:it|they) (?:is|was|were))\b(?= *(?:$|[,.;]|«[XP]|throughout|for|from|over))",
         " FLAT "),
     (
         r"\bcross(?:es|ed|ing)? (?:above|over|past|ahead of)\b(?: that of)?(?= «[SIO])", " OVERTAKES "),
@@ -72,6 +75,9 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\b(?:made|makes?|making) (?:it|«I\d+») to\b", " REACHES "),
     (r"\bpasses from below to above(?: that of)?\b", " OVERTAKES "),
     (r"\bnever leaves the (?:region|area|band|zone)\b", " is "),
+    (
+        r"\b(?:(?P<down>lower|smaller|shorter)|higher|larger|longer) than the (?:one|evaluation|value|reading|eval|score|checkpoint) before(?: it)?\b",
+        " CHANGED_STEP "),
     (r"\bworse than the one before\b", " WORSENS MONO "),
     (r"\bbetter than the one before\b", " IMPROVES MONO "),
     (r"\bmonoton\w+\b|\bsteadily\b(?= up| down)|\bconsecutive\w*\b", " MONO "),
@@ -287,6 +293,10 @@ def _changed(match: re.Match[str]) -> str:
     return " FALLS " if match["down"] else " RISES "
 
 
+def _changed_step(match: re.Match[str]) -> str:
+    return " FALLS MONO " if match["down"] else " RISES MONO "
+
+
 def _changed_for(match: re.Match[str]) -> str:
     return " WORSENS " if match["down"] else " IMPROVES "
 
@@ -309,7 +319,7 @@ def _rank(match: re.Match[str]) -> str:
 
 
 MAKERS: dict[str, Callable[[re.Match[str]], str]] = {
-    " RANK ": _rank, " CHANGED ": _changed, " CHANGED_FOR ": _changed_for,
+    " RANK ": _rank, " CHANGED ": _changed, " CHANGED_FOR ": _changed_for, " CHANGED_STEP ": _changed_step,
 }  # fmt: skip
 """Tokens that depend on the words that were found."""
 

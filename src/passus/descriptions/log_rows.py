@@ -23,11 +23,14 @@ SHARED_PLACE = re.compile(
     rf"(?:\[[^\]]*\]\s*)?(?P<before>[A-Za-z ]{{0,14}}?)\s*(?P<x>{PLACE})\s?(?P<unit>[A-Za-z]{{0,12}})(?: in)?\s*"
     r"(?:[:|]|,?\s?(?:the|we) (?:(?:scores?|values?|results?|numbers?|readings?) )?(?:are|is|see|find|have|get|read|log))\s*(?=[A-Za-z])"
 )
+BRACKETED_PLACE = re.compile(rf"\[\s*(?P<before>[A-Za-z]{{1,12}})\s+(?P<x>{PLACE})\s*\]\s*[:|]?\s*(?=[A-Za-z])")
 AT_START = re.compile(r"(?:before (?:any )?training|at the start|initially|start|base|baseline)\s*[:|]\s*(?=[A-Za-z])", re.I)
 OWNED = re.compile(
     rf"(?P<name>[A-Za-z][\w.+/-]*(?: [A-Za-z][\w.+/-]*){{0,2}})\s*[:=]?\s+(?P<y>{VALUE})(?:\s*\((?P<tokens>\d[\d,]*) tokens\))?"
 )
-MEASURE = re.compile(r"(?<=\S)\s+(?:reward|accuracy|acc|score|loss|entropy|values?|data|points?)$", re.I)
+MEASURE = re.compile(
+    r"(?<=\S)\s+(?:solved|scored|reached|has|had|is|was|at|reward|accuracy|acc|score|loss|entropy|values?|data|points?)$", re.I
+)
 MIN_PAIRS, MIN_NAMES, MIN_LINES = 3, 2, 3
 MAX_NAME = 40
 Row = tuple[int, list[str]]
@@ -90,7 +93,7 @@ def _series_line(text: str) -> _Line | None:
 
 def _place_line(text: str) -> _Line | None:
     """Reads a place with the values of several series."""
-    start = SHARED_PLACE.match(text) or AT_START.match(text)
+    start = BRACKETED_PLACE.match(text) or SHARED_PLACE.match(text) or AT_START.match(text)
     if start is None:
         return None
     rest = text[start.end() :]

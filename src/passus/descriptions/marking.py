@@ -304,7 +304,7 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         rf"\b(?:at|in|on) (?:every|each)(?: single)?(?: \w+)? (?:later|subsequent|following) {nouns}\b|\b(?:at"
         rf"|in) (?:every|each)(?: single)?(?: \w+)? {nouns} after (?:the (?:start|first|common start)|initiali[sz]ation"
         rf"|that|«X\d+»)|\b(?:at|in) (?:every|each)(?: single)?(?: \w+)? {nouns} «X\d+»"
-        rf"|\bafter the (?:common )?start\b(?!,)|\bfrom then on\b|\bfrom there on\b|\bever after\b|\bafterwards?\b"
+        rf"|\bafter (?:the|its|their|a) (?:common |shared |joint )?(?:start|beginning|first (?:{nouns}))\b|\bfrom then on\b|\bfrom there on\b|\bever after\b|\bafterwards?\b"
         rf"|\bafter that\b|\bthereafter\b|\bsubsequently\b|\bever since\b|\bsince\b(?=\W*(?:$|and\b))|\b(?:for |in "
         rf"|over |during )?the (?:rest|remainder)(?: of the (?:chart|run|training|axis|experiment))?\b"
         rf"|\bfrom that point on\b|\bsince then\b|\blater on\b",

@@ -161,7 +161,8 @@ class NameStage(UnitStage):
             accepted = []
         known = {name.lower() for name in [*accepted, *self.names.series, *self.names.aliases]}
         for row in finder.lists:
-            if sum(name.lower() in known for name in row) * 2 >= len(row) and (len(row) > 2 or not self.names.series):
+            is_long = len(row) > 2 or not self.names.series or all(finder.mentions(name) > 2 for name in row)
+            if sum(name.lower() in known for name in row) * 2 >= len(row) and is_long:
                 accepted += [
                     name for name in row if name.lower() not in known and self._is_new(name) and self._may_be_series(name)
                 ]
@@ -194,7 +195,7 @@ class NameStage(UnitStage):
         kept = list(dict.fromkeys(accepted))
         everything = [*kept, *self.names.series]
         for name in list(kept):
-            pattern = rf"\(\s*{re.escape(name)}\s*\)|(?<![\w-]){re.escape(name)}$|^{re.escape(name)} {LINE_NOUN}$"
+            pattern = rf"\(\s*{re.escape(name)}\s*\)|(?<!\w){re.escape(name)}$|^{re.escape(name)} {LINE_NOUN}$"
             longer = [other for other in everything if other.lower() != name.lower() and re.search(pattern, other, re.I)]
             if len(longer) == 1 and (
                 "=" in name or re.search(rf"(?: {re.escape(name)}|^{re.escape(name)} .*)$", longer[0], re.I)
@@ -206,7 +207,7 @@ class NameStage(UnitStage):
     def _name_abbreviations(self) -> None:
         for sentence in self.data.sentences:
             for place, short in abbreviations(sentence.text):
-                before = sentence.text[:place].rstrip(" \"'*`")
+                before = re.sub(rf" {LINE_NOUN}$", "", sentence.text[:place].rstrip(" \"'*`"))
                 full = next(
                     (n for n in sorted(self.names.series, key=len, reverse=True) if before.lower().endswith(n.lower())), None
                 )

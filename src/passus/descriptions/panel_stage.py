@@ -105,7 +105,8 @@ class PanelStage(PlaceStage):
         if len({(match["plain"] or match["letter"]).lower() for match in found}) > 1:
             for match in found:
                 words = match["title"]
-                title = title_in(words) if words[0].islower() or " on " in words else words
+                is_measure = re.match(rf"(?:\w+ )?(?:{MEASURE_WORD.pattern}|{LENGTH_WORD.pattern})", words, re.I)
+                title = title_in(words) if words[0].islower() or " on " in words or is_measure else words
                 self._letter(match["plain"] or match["letter"], title or words)
 
     def _letter(self, letter: str, name: str) -> None:

@@ -14,6 +14,8 @@ BY = r"by|already|has|have|had|needs?|needed|took|takes?|requires?|required|with
 def passing(c: Clause) -> Found:
     """Reads "A passes the 20 % mark between steps 10 and 20", "none of them reaches .8", "B gets past one half only at the
     end"."""
+    if "FIRSTTO" in c.words:
+        return _first_to(c)
     words = [word for word in c.words if word in PASSING]
     if len(words) != 1 or set(c.words) - {*words, *MOVES, "CROSSES"} or len(c.values) != 1 or len(c.groups) != 1:
         return None
@@ -36,10 +38,25 @@ def passing(c: Clause) -> Found:
     if where.anchor == "end":
         return [replace(claim, where=WHOLE) if relation == "reach" else claim]
     if where.is_point and not where.after:
+        if relation == "reach" and not where.by and not c.says(BY):
+            stated = replace(claim, kind="value", relation="")
+            return [replace(claim, manner="by", instead=(stated,))]
         if where.by or c.says(BY):
             return [replace(claim, manner="by")]
-        return [] if relation == "reach" else [claim]
+        return [claim]
     return [replace(claim, manner="by")] if where.low is None and where.high is not None else [claim]
+
+
+def _first_to(c: Clause) -> Found:
+    """Reads "A is the first run to exceed .4"."""
+    words = [word for word in c.words if word != "FIRSTTO"]
+    relation = {"ABOVE": "above", "BELOW": "below", **PASSING}.get(words[0], "") if len(words) == 1 else ""
+    group = group_of(c.groups[0]) if c.groups else None
+    if not relation or group is None or len(c.values) != 1 or c.values[0].number.is_range or c.negation or c.amounts:
+        return []
+    value = c.values[0]
+    measure = "tokens" if value.is_length and c.has_lengths else "accuracy"
+    return [Claim("first_to", group, WHOLE, relation, number_of(value, c), amount=Amount(0, digits=digits_of(value, c)), measure=measure)]
 
 
 def _not_passing(c: Clause, claim: Claim) -> list[Claim]:

@@ -47,7 +47,16 @@ LINE_CALLED = re.compile(
     rf"{VERB}\b[^.;]{{0,30}}\d"
 )
 """The line for symmetric clipping starts at 1.40."""
-CONTRAST = re.compile(r"\b[Tt]he (?P<word>[A-Za-z]{3,12}) (?P<noun>[a-z]{3,14})\b(?! (?:of|and|or)\b)")
+CONTRAST = re.compile(r"(?<![\w-])(?=(?P<word>[A-Za-z]{2,12}) (?P<noun>[a-z]{4,14})\b(?! (?:of|and|or)\b))")
+OWNED_NUMBER = re.compile(r"(?:(?<=[:;,] )|(?<=^)|(?<=and ))(?P<name>[A-Za-z][\w+-]{1,20}) (?:at |with )?~?\.?\d[\d.,]*%?(?=\s*(?:[,;.]|and\b|$))")
+PRESENT = re.compile(
+    r"^\W*(?:present|attendees|attending|participants|apologies|excused|from|to|cc|chair|minutes(?: by)?|hi|hello|dear|best|cheers|thanks|regards)"
+    r"\b[:,]?\s(?P<names>[^.\d]{2,120})",
+    re.I | re.M,
+)
+"""Lines that name people."""
+STROKE_WORD = re.compile(r"solid|dashed|dotted|dash-dotted|thick|thin|straight|bold|reference")
+LINE_MODIFIER = re.compile(rf"\b[Tt]he (?P<word>[\w.%+=-]+) (?P<noun>{LINE_NOUN})\b")
 NO_CONTRAST = frozenset(
     ["same", "first", "second", "third", "fourth", "fifth", "last", "final", "best", "worst", "next", "other", "only", "two",
      "three", "four", "five", "six", "whole", "entire", "full", "early", "late", "later", "largest", "smallest", "highest", "lowest",
@@ -221,7 +230,9 @@ class NameFinder:
         self.inside = frozenset(CAPITAL_INSIDE.findall(everything))
         """Capitalised words within sentences: the first word of a sentence is a name if it is one of them."""
         self.contrasts = _contrasts(everything)
-        called = [match["name"] or match["quoted"] for match in CALLED.finditer(everything)]
+        modifiers = _line_modifiers(everything)
+        self.people = frozenset(re.findall(r"\b[A-Z][a-z]+\b", " ".join(match["names"] for match in PRESENT.finditer(everything))))
+        called = [*modifiers, *_parallel_owners(texts), *(match["name"] or match["quoted"] for match in CALLED.finditer(everything))]
         listed = [name for text in texts for row in counted_lists(text) for name in row]
         self.marked = frozenset(name.lower() for name in [*marked, *called] if name.lower() not in COMMON)
         self.spaced = [name for name in {*marked, *listed, *called} if " " in name]
@@ -250,6 +261,13 @@ class NameFinder:
             self.lists.append(row)
             for name in row:
                 self._entry(name, sentence, text.find(name)).is_listed = True
+        for row in _enumerations(tokens, spans):
+            if _followed_by_numbers(tokens, row):
+                for first, end in row:
+                    name = text[tokens[first].start : tokens[end - 1].end]
+                    self._entry(name, sentence, tokens[first].start).slots["direct"] += 1
+        for first, end in _introduced(tokens, spans):
+            self._entry(text[tokens[first].start : tokens[end - 1].end], sentence, tokens[first].start).is_marked = True
         for row in [*_enumerations(tokens, spans), *_bracketed(tokens, spans)]:
             self.lists.append([text[tokens[first].start : tokens[end - 1].end] for first, end in row])
             for (first, _), name in zip(row, self.lists[-1], strict=True):
@@ -258,7 +276,8 @@ class NameFinder:
     def _trimmed(self, tokens: Sequence[Token], first: int, end: int) -> tuple[int, int]:
         """Leaves out words in small letters behind a name that stand there only once: "Hybrid trade" is no name."""
         while end - first > 1 and tokens[end - 1].kind == "lower":
-            if self.pairs[f"{tokens[end - 2].text} {tokens[end - 1].text}".lower()] > 1:
+            has_number_behind = end < len(tokens) and tokens[end].kind == "number"  # "Gannet posted 47 %"
+            if not has_number_behind and self.pairs[f"{tokens[end - 2].text} {tokens[end - 1].text}".lower()] > 1:
                 break
             end -= 1
         return first, end
@@ -282,6 +301,10 @@ class NameFinder:
         entry = self.evidence.get(name.lower())
         return entry is not None and (entry.is_marked or entry.is_listed)
 
+    def mentions(self, name: str) -> int:
+        """Returns how often a proper name stands in the text; 0 for other words."""
+        return len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self.everything)) if _is_proper(name) else 0
+
     def first(self, name: str) -> tuple[int, int]:
         entry = self.evidence.get(name.lower())
         return entry.first if entry else (10**6, 0)
@@ -303,6 +326,8 @@ class NameFinder:
 
     def _as_name(self, token: Token) -> Token:
         """Takes words for names that the text introduces as such, and capital letters: "mixture A" and "mixture B"."""
+        if token.kind == "name" and token.text in self.people:
+            return replace(token, kind="word")
         is_letter = len(self.letters) > 1 and token.text in self.letters
         is_name = token.kind in ("word", "lower", "noun") and (is_letter or token.text.lower() in self.single)
         return replace(token, kind="name") if is_name else token
@@ -371,20 +396,30 @@ COUNTED_LIST = re.compile(
     r"(?:\bnamely|\bcalled|:|,|\u2014|\(|\bare)\s+(?P<list>[^.;:]{5,160})",
     re.I,
 )
+BENCHMARKS = re.compile(
+    r"\b(?:benchmarks?|test sets?|datasets?|tasks|suites|domains|panels|charts|plots|figures|quantities|metrics|axes)\b", re.I
+)
+NO_PART = re.compile(r"(?<![\w.-])[~]?\d+(?:[.,]\d+)*(?:\s?%)?(?![\w-]| [a-z])|\b(?:to|for|at|of|by) ")
 LIST_GAP = re.compile(r",? and |,? or |, ")
 
 
 def counted_lists(text: str) -> Iterator[list[str]]:
     """Yields lists whose length the text states: "three schedules were compared, namely constant, cosine and WSD"."""
     for match in COUNTED_LIST.finditer(text):
+        if BENCHMARKS.search(match[0][: match.start("list") - match.start()]):
+            continue
         count = count_of(match["count"])
         parts = [
             re.sub(r"\s*\([^()]*\)?", "", part).strip(" \"'`)") for part in LIST_GAP.split(match["list"], maxsplit=count - 1)
         ]
-        if len(parts) != count or re.search(r" and | or |,", parts[-1]):
+        if len(parts) != count:
             continue
-        parts[-1] = re.split(rf",|\b{VERB}\b|\bwith\b|\bon\b|\bin\b", parts[-1])[0].strip(" \"'`)")
+        parts[-1] = re.split(rf",|\b{VERB}\b|\bwith\b|\bon\b|\bin\b|\bfor\b|\bto\b", parts[-1])[0].strip(" \"'`)")
+        if re.search(r" and | or ", parts[-1]):
+            continue
         parts = [re.sub(r"^(?:namely |viz\.? )?(?:a |an |the |our )?", "", part) for part in parts]
+        if any(NO_PART.search(part) for part in parts):
+            continue
         if any(part.split()[:1] and part.split()[0].lower() in ("on", "in", "at", "of", "for", "by") for part in parts):
             continue
         if any(part.lower() in COMMON or MEASURE_WORD.fullmatch(part) or LENGTH_WORD.search(part) for part in parts):
@@ -409,11 +444,38 @@ def _enumerations(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> 
         if row and gap and len(gap) < 8 and _is_list_gap(gap):
             row.append((first, end))
             continue
-        if len(row) > 1:
+        if _is_list(tokens, row):
             yield row
         row = [(first, end)]
-    if len(row) > 1:
+    if _is_list(tokens, row):
         yield row
+
+
+def _is_list(tokens: Sequence[Token], row: Sequence[tuple[int, int]]) -> bool:
+    """Returns whether names are a list: "On TideMath, Coast ..." is none."""
+    gap = [t.text.lower() for t in tokens[row[0][1] : row[1][0]]] if len(row) > 1 else []
+    return len(row) > 2 or (len(row) == 2 and bool({"and", "or", "&", "vs", "versus", "/"} & set(gap)))
+
+
+def _followed_by_numbers(tokens: Sequence[Token], row: Sequence[tuple[int, int]]) -> bool:
+    """Returns whether as many numbers as names follow: "A, B and C are at 26%, 29% and 24%"."""
+    behind = tokens[row[-1][1] : row[-1][1] + 3 * len(row) + 6]
+    numbers = 0
+    for token in behind:
+        if token.kind in ("name", "size") or token.text.lower() in (";", ".", "respectively"):
+            break
+        numbers += token.kind == "number"
+    return numbers == len(row)
+
+
+def _introduced(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yields names in brackets behind words that they are short for: "a behaviour-cloning baseline (FlatBC)"."""
+    for first, end in spans:
+        in_brackets = first > 1 and end < len(tokens) and tokens[first - 1].text == "(" and tokens[end].text == ")"
+        is_name = tokens[first].kind == "name" and end - first == 1 and not COLOUR.fullmatch(tokens[first].text)
+        if in_brackets and is_name and tokens[first - 2].kind in ("noun", "lower", "word") and len(tokens[first].text) > 2:
+            if re.fullmatch(LINE_NOUN, tokens[first - 2].text.lower()):
+                yield first, end
 
 
 def _is_list_gap(gap: Sequence[str]) -> bool:
@@ -442,18 +504,54 @@ def _contrasts(text: str) -> re.Pattern[str] | None:
     pairs: dict[str, Counter[str]] = defaultdict(Counter)
     for match in CONTRAST.finditer(text):
         word, noun = match["word"].lower(), match["noun"].lower()
-        if (
-            word not in NO_CONTRAST
-            and not re.fullmatch(LINE_NOUN, noun)
-            and noun.rstrip("s") not in (*X_NOUNS, *NO_CONTRAST_NOUN)
-        ):
+        is_noun = not re.fullmatch(LINE_NOUN, noun) and noun.rstrip("s") not in (*X_NOUNS, *NO_CONTRAST_NOUN)
+        is_measure = MEASURE_WORD.fullmatch(noun) or LENGTH_WORD.fullmatch(noun)
+        if word not in NO_CONTRAST and is_noun and not is_measure and (word == "no" or word not in COMMON):
             pairs[noun][word] += 1
     found = []
     for noun, words in pairs.items():
-        often = [word for word, count in words.items() if count > 1]
-        if len(often) > 1 and sum(words[word] for word in often) >= 6:
+        often = [word for word, count in words.items() if count > 2 and not re.fullmatch(VERB, word)]
+        if len(often) > 1 and noun not in COMMON:
             found.append(rf"(?:{'|'.join(often)}) {noun}")
     return re.compile(rf"\b(?:{'|'.join(found)})\b", re.I) if found else None
+
+
+def _line_modifiers(text: str) -> list[str]:
+    """Returns words that stand before "curve", "run" or "model", where several do so again and again: the 64k model."""
+    counts: Counter[str] = Counter()
+    for match in LINE_MODIFIER.finditer(text):
+        word = match["word"].strip(".")
+        low = word.lower()
+        is_plain = (
+            low in NO_CONTRAST
+            or low in COMMON
+            or COLOUR.fullmatch(word)
+            or STROKE_WORD.fullmatch(low)
+            or re.fullmatch(VERB, low)
+            or low.endswith("ing")
+            and low != "training"
+        )
+        if word and not is_plain and not re.fullmatch(r"\d+|\w+(?:est|er|th|nd|rd)", low):
+            counts[word] += 1
+    often = [word for word, count in counts.items() if count > 1]
+    return often if len(often) > 1 else []
+
+
+def _parallel_owners(texts: Sequence[str]) -> list[str]:
+    """Returns words that stand before numbers side by side, in several sentences: "dense 14, sparse 3, mixed 11"."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        names = [match["name"] for match in OWNED_NUMBER.finditer(text)]
+        names = [name for name in names if name.lower() not in COMMON and not _is_common_noun(name)]
+        counts.update(set(names) if len(names) > 1 else ())
+    often = [name for name, count in counts.items() if count > 1]
+    return often if len(often) > 1 else []
+
+
+def _is_common_noun(word: str) -> bool:
+    low = word.lower()
+    is_noun = low.rstrip("s") in (*X_NOUNS, *NO_CONTRAST_NOUN) or bool(re.fullmatch(VERB, low))
+    return is_noun or bool(MEASURE_WORD.fullmatch(word) or LENGTH_WORD.fullmatch(word) or COLOUR.fullmatch(word))
 
 
 def _shape(name: str) -> str:
@@ -472,7 +570,7 @@ def _is_proper(name: str) -> bool:
 def _is_series(entry: Evidence) -> bool:
     slots, total = entry.slots, entry.as_series
     if entry.is_listed and not slots["place"]:
-        return total >= 1
+        return total >= 1 or _is_proper(entry.name)
     if slots["place"] >= total:
         return False
     owns = slots["direct"] + slots["clause"] + slots["data"]

@@ -17,12 +17,22 @@ from passus.descriptions.clause_words import EXTREMES, MOVES
 from passus.descriptions.clauses import Clause, Token
 
 
+FAST = {"FASTEST": "HIGHEST", "SLOWEST": "LOWEST"}
+
+
 def rank(c: Clause) -> Found:
     """Reads "A is the best", "the highest value belongs to A", "A gains most", "the best checkpoint of A is step 40"."""
     if c.says("most of|bulk of|majority of|part of"):
         return None
     words = [word for word in c.words if word in EXTREMES or word in RANKS]
-    rest = [word for word in c.words if word not in words]
+    fast = [word for word in c.words if word in FAST]
+    if len(fast) == 1 and not words and set(c.words) & set(MOVES) and c.groups and (first := group_of(c.groups[0])) is not None:
+        if c.place() == WHOLE:
+            return []  # over which part of the curve is not said
+        return _greatest_gain(c, first, FAST[fast[0]], [word for word in c.words if word in MOVES])
+    if len(words) == 2 and "BEST" in words and c.says(r"belongs?|belonged|goes to|went to"):
+        words.remove("BEST")  # "the lowest loss belongs to A"
+    rest = [word for word in c.words if word not in words and word != "BEST"]
     if len(words) != 1 or not c.groups or "GAP" in rest:
         return _named_by_rank(c) if not c.words else None
     word, token = words[0], c.groups[0]
@@ -81,9 +91,9 @@ def _is_own(c: Clause, token: Token, first_is_word: bool) -> bool:
         r"(?:accuracy|score|reward|loss|length|result|value|performance|curve|entropy|perplexity|checkpoint|evaluation"
         r"|epoch|reading|point|maximum|minimum|step|hour|one|win rate)s?"
     )
-    return bool(re.search(rf"\b{noun} (?:of|for) (?:the )?{re.escape(token.text)}|\b{noun} for (?:all|each|every|both)\b", c.raw, re.I)) or bool(
-        re.match(r"\W*(?:for|with) (?:the )?«", c.raw, re.I)
-    )
+    return bool(
+        re.search(rf"\b{noun} (?:of|for) (?:the )?{re.escape(token.text)}|\b{noun} for (?:all|each|every|both)\b", c.raw, re.I)
+    ) or bool(re.match(r"\W*(?:for|with) (?:the )?«", c.raw, re.I))
 
 
 def _own_peak(c: Clause, group: Group, word: str) -> list[Claim]:

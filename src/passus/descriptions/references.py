@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from passus.descriptions.claims import Group
 from passus.descriptions.marking import Marked
@@ -14,9 +15,9 @@ NOUN = (
     r"|approach(?:es)?|algorithms?|systems?|alternatives?|ablations?|budgets?|competitors?|contenders?|families|agents?"
     r"|learners?|checkpoints? of|baselines?"
     r"|entries|reward models|RMs?|schemes?|strateg(?:y|ies)|techniques?|trajector(?:y|ies)|traces?|groups?"
-    r"|optimi[sz]ers?|jobs?|losses|versions?|conditions?|treatments?)"
+    r"|optimi[sz]ers?|jobs?|losses|versions?|conditions?|treatments?|students?)"
 )
-EVERY_NOUN = NOUN.replace("|checkpoints? of", "")
+EVERY_NOUN = NOUN.replace("|checkpoints? of", "").replace("|adapters?", "").replace("|reward models|RMs?", "")
 TRAINED = r"(?:(?:trained|tested|evaluated|plotted|shown|listed|remaining|compared|different|RL|fine-tuned|student) )?"
 MOST = r"(?:most|a majority|the majority) of (?:the |these )?"
 COUNT = rf"(?:\d+|{'|'.join(WORDS)})"
@@ -49,7 +50,7 @@ KNOWN_ADJECTIVE = re.compile(
 
 
 ONLY_ONE = re.compile(
-    rf"\b(?:the )?(?:only|sole|single) (?:one|{NOUN})(?: (?:of|among|out of) (?:the |these |those "
+    rf"(?<!not a )(?<!no )\b(?:the )?(?:only|sole|single) (?:one|{NOUN})(?: (?:of|among|out of) (?:the |these |those "
     rf"|all )?(?:(?:{COUNT})\b ?)?(?:{NOUN}\b|them\b)?)?",
     re.I,
 )
@@ -93,7 +94,7 @@ def mark_groups(marked: Marked, context: Context) -> None:
     )
     put(rf"{S}(?:, {S})+", "S", lambda m: Group(_names(group, m[0])))
     all_words = (
-        rf"(?:all|each|every(?: one)?|everybody|everyone|everything)(?: of)?(?: the| these"
+        rf"(?:everybody|everyone|everything|all|each|every(?: one)?)(?: of)?(?: the| these"
         rf"| them)?(?: {COUNT})?(?: other| remaining)?(?: {EVERY_NOUN})?"
     )
     put(
@@ -114,6 +115,12 @@ def mark_groups(marked: Marked, context: Context) -> None:
         "S",
         lambda m: Group(_names(group, m[0]), "only"),
     )
+    put(
+        rf"(?<!the )\b(?:only|just|exactly|precisely) one (?:of|among|out of) (?:the |these )?(?:{COUNT} ?)?(?:{NOUN}\b|them\b|(?= ))",
+        "S",
+        lambda m: Group(every, "exactly", 1),
+    )
+    put(rf"(?P<part>«F\d+») (?:of )?(?:the |all |these )?(?:{COUNT} )?{NOUN}\b", "S", lambda m: _part_of(marked.get(m["part"]), every))
     marked.text = ONLY_ONE.sub("only one ", marked.text)
     mark_counts(marked, context)
     put(
@@ -156,14 +163,21 @@ def mark_groups(marked: Marked, context: Context) -> None:
             rf"|{NOUN} before it)\b"
         )
         put(words, "S", lambda m: Group(rivals))
-    put(rf"\bthe {EVERY_NOUN}(?= all\b)", "S", lambda m: Group(every))
+    put(rf"\bthe {EVERY_NOUN}(?= all\b)|\beither {EVERY_NOUN}\b", "S", lambda m: Group(every))
+    marked.text = re.sub(
+        rf"\b(?:one and )?the same {NOUN} (?=(?:\w+ )?(?:wins?|won|leads?|is|was|comes|came|ends|finishes|has|tops|takes)\b[^.;]*«P)", "SAMEONE ",
+        marked.text, flags=re.I)  # fmt: skip
     _mark_ranks(marked, context)
     _mark_sizes(marked, context)
     _mark_pronouns(marked, context)
     put(rf"(?:\bboth |\beither )?{S}(?:, {S})*,? (?:and|or) {S}", "S", lambda m: _merged(group, m[0]))
     put(rf"\bonly {S}(?! of)|{S} alone\b", "S", lambda m: Group(_names(group, m[0]), "only"))
     put(rf"\b(?:the|this) (?P<adjective>[a-z]{{4,}}) {NOUN}\b(?! of)", "S", lambda m: _by_stem(m["adjective"].lower(), every))
-    put(r"\b(?:that|this) (?=(?:improvement|gain|increase|rise|drop|decline|collapse|loss|growth|progress|fall|dip)\b)", "O", lambda _: _own(context))
+    put(
+        r"\b(?:that|this) (?=(?:improvement|gain|increase|rise|drop|decline|collapse|loss|growth|progress|fall|dip)\b)",
+        "O",
+        lambda _: _own(context),
+    )
     put(UNKNOWN, "U", lambda m: None if "«" in m[0] or KNOWN_ADJECTIVE.search(m[0]) else m[0])
 
 
@@ -180,7 +194,9 @@ def _mark_numbers_of(marked: Marked, every: tuple[str, ...]) -> None:
         rf"\b(?:all|every(?: one)?|each|everyone|everybody)(?: of)?(?: the| these)?(?: {COUNT})?(?: {NOUN})? (?:but|except(?: for)?"
         rf"|save(?: for)?|bar) (?P<n>one|two|three)\b(?: {of})?", "S",
         lambda m: Group(every, "exactly", len(every) - count_of(m["n"])) if len(every) > count_of(m["n"]) else None)  # fmt: skip
-    put(rf"\b{MOST}(?:{COUNT} )?(?:{NOUN}|them)\b|\bmost {NOUN}\b", "S", lambda m: Group(every, "at least", len(every) // 2 + 1))
+    put(
+        rf"\b{MOST}(?:{COUNT} )?(?:{NOUN}|them)\b|\bmost {NOUN}\b", "S", lambda m: Group(every, "at least", len(every) // 2 + 1)
+    )
     put(
         rf"\b(?:exactly|only|just|precisely) (?P<n>two|three|four|five|six|\d+) {NOUN}\b",
         "S",
@@ -208,6 +224,13 @@ def _by_stem(adjective: str, every: tuple[str, ...]) -> Group | None:
     return Group((found[0],)) if len(found) == 1 else None
 
 
+def _part_of(part: Any, every: tuple[str, ...]) -> Group:
+    """Returns so many of the series: "half of the runs". Where that is no whole number, nothing is known of it."""
+    count = part.value * len(every)
+    is_whole = abs(count - round(count)) < 1e-9 and part.sense in ("about", "exactly")
+    return Group(every if is_whole else (), "exactly", round(count))
+
+
 def mark_counts(marked: Marked, context: Context) -> None:
     """Replaces "2 of the 4 models" and "3 out of 5 jobs"."""
     many = rf"\b(?:exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the |these |all )?{COUNT} (?:{NOUN})\b"
@@ -217,9 +240,11 @@ def mark_counts(marked: Marked, context: Context) -> None:
 def _every(match: re.Match[str], every: tuple[str, ...], context: Context) -> Group | None:
     """Returns all series, or all but the subject where the count says so."""
     numbers = re.findall(rf"\b(?:{COUNT})\b", match[0], re.I)
+    moving = tuple(name for name in every if name not in context.references)
+    if moving and re.search(r"\b(?:student|trained|fine-tuned|RL)", match[0]):
+        return Group(moving) if not numbers or count_of(numbers[0]) == len(moving) else None
     if not numbers or count_of(numbers[0]) == len(every):
         return Group(every)
-    moving = tuple(name for name in every if name not in context.references)
     if count_of(numbers[0]) == len(moving) < len(every):
         return Group(moving)
     others = tuple(name for name in every if name not in (context.within or context.subject))
@@ -252,7 +277,8 @@ def _names(group: _Get, text: str) -> tuple[str, ...]:
 
 
 def _others(every: tuple[str, ...], context: Context) -> tuple[str, ...]:
-    return tuple(name for name in every if name not in context.subject)
+    own = context.within or context.subject
+    return tuple(name for name in every if name not in own) if own else ()
 
 
 def _rivals(words: str, context: Context) -> tuple[str, ...]:
@@ -356,7 +382,9 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
     def pronoun(match: re.Match[str]) -> Group | None:
         """Refers to the first series before it in the sentence, else to the subject of the sentence before."""
         before = match.string[: match.start()]
-        is_object = match[0].lower() == "it" and OBJECT_BEFORE.search(before) and not OWN_VERB.match(match.string[match.end() :])
+        is_object = (
+            match[0].lower() == "it" and OBJECT_BEFORE.search(before) and not OWN_VERB.match(match.string[match.end() :])
+        )
         starts = re.match(r"\W*(?:«[IO]\d+»|its?\b)", match.string)
         own = (
             context.within

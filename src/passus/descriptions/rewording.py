@@ -28,6 +28,16 @@ INTERJECTION = re.compile(
 )
 BRACKETED_ORDER = re.compile(r"\s?[(,]\s?(?P<word>best|highest|top|worst|lowest)(?:-| )(?:one )?(?:first|to (?:worst|lowest|best|highest))\)?", re.I)
 ABOVE_IN_TEXT = re.compile(r"\b(?:listed|shown|mentioned|given|described|quoted|see|cited|reported|named|plotted) (?:above|below)\b", re.I)
+TRIED = re.compile(
+    rf"(?<=\w)(?: (?:that|which))? (?:I|we) (?:have )?(?:tried|tested|trained|ran|run|compared|looked at|considered|evaluated|plotted|show|studied)\b"
+)
+COMPARING = re.compile(r"^(?:comparing|looking at|considering|taking|judging by|reading|seen over|going by) [^,;]{1,40}, ", re.I)
+THAN_START = re.compile(
+    r"\bthan (?:where |what |when )?(?:it|they) (?:had |have |has )?(?:all |each |itself )?(?:started|began|begun|starts?|begins?|was at first)(?: (?:out|off|from|with|at|at first))?\b"
+    r"(?! (?:step|epoch|hour|iteration))", re.I)  # fmt: skip
+AT_START = re.compile(
+    r"\b(?:ends?|ended|finish(?:es|ed)?|lands?|landed|winds up|is|are)(?: up)?(?: (?:exactly|right|precisely|just|back|roughly|about|again))* "
+    r"where (?:it|they) (?:had |have )?(?:all )?(?:started|began|begun)\b", re.I)  # fmt: skip
 COUNT_LINE = re.compile(
     rf"^\W*(?:the )?(?:number of )?{NOUN}\b(?P<rest> [^:;.?!]{{3,80}}?): (?P<n>\d{{1,2}}|{'|'.join(WORDS)})"
     r"(?: (?:of|out of|/) (?:the )?\w+)?\W*$",
@@ -40,8 +50,9 @@ def reworded(text: str) -> str:
     text = SPEAKER.sub("", text)
     if not NOT_REPORTED.match(text):
         text = REPORTED.sub("", text)
-    text = INTERJECTION.sub("", text)
-    text = ABOVE_IN_TEXT.sub(" ", text)
+    text = AT_START.sub("has returned to its starting value", THAN_START.sub("than at the start", text))
+    text = TRIED.sub("", INTERJECTION.sub("", COMPARING.sub("", text)))
+    text = ABOVE_IN_TEXT.sub(" ", re.sub(r",? for what (?:it's|it is|that's) worth|,? (?:love it|folks|lol|imo|by the way)(?=\W*$)", "", text))
     if match := COUNT_LINE.match(text):
         rest = re.sub(r"^ (?:that|which|with|whose) ", " ", match["rest"])
         is_clause = re.match(r" (?:end|finish|start|begin|rise|fall|gain|lose|reach|pass|exceed|drop|get|improve|stay|go|are|have)", rest)

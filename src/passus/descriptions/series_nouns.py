@@ -7,13 +7,13 @@ from passus.descriptions.numbers import WORDS, count_of
 from passus.descriptions.vocabulary import LENGTHS, X_NOUNS
 
 KNOWN = (
-    "config", "setup", "regime", "language", "student", "teacher", "strategy", "architecture", "schedule", "scheduler",
+    "config", "setup", "regime", "language", "strategy", "architecture", "schedule", "scheduler",
     "tokenizer", "tokeniser", "tokenization", "tokenisation", "option", "candidate", "network", "build", "release", "fork",
     "pipeline", "team", "encoder", "sampler", "ranker", "retriever", "regimen", "formula", "entrant", "contestant", "objective",
     "tokenizer", "initialization", "initialisation", "optimiser", "optimizer", "learner", "trainer", "backbone", "procedure",
     "treatment", "condition", "ablation", "checkpointing", "framework", "engine", "solver", "judge", "verifier", "corpus mix",
     "data mix", "mix", "blend", "curricula", "curriculum", "family member", "contender", "challenger", "participant", "prompt",
-    "system", "solution", "choice", "size", "tool", "bot", "decoder", "estimator", "weighting", "adapter",
+    "system", "solution", "choice", "size", "tool", "bot", "decoder", "estimator", "weighting",
 )  # fmt: skip
 NOT_SERIES = frozenset(
     [

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from passus.descriptions.axes import Axes, singular
+from passus.descriptions.labels import without_look
 from passus.descriptions.layout import Passage
 from passus.descriptions.numbers import Number, numbers_in
 from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, X_NOUNS
@@ -109,7 +110,7 @@ def _value(cell: str, axes: Axes) -> Number | None:
 def _name(cell: str) -> tuple[str, bool]:
     """Returns the name in a header, and whether the column is of lengths."""
     is_length = bool(LENGTH_WORD.search(cell) or re.search(r"\[tokens?\]|\(tokens?\)", cell, re.I))
-    name = UNIT_OF_NAME.sub("", cell).strip()
+    name, _ = without_look(UNIT_OF_NAME.sub("", cell).strip())
     return MEASURE_OF_NAME.sub("", name).strip(" ,:") or name, is_length
 
 

@@ -82,7 +82,9 @@ WORSE = pattern_of("trail, lag, underperform")
 OVERTAKES = pattern_of("overtake, surpass, leapfrog, outgrow, overhaul")
 NARROWS = pattern_of("narrow, close, shrink, decrease, diminish, contract, dwindle")
 WIDENS = pattern_of("widen, open up, grow, broaden, increase, expand")
-REACHES = pattern_of("reach, hit, attain, arrive at, touch, achieve, get to, get as far as, make it to, come to, climb to, get up to")
+REACHES = pattern_of(
+    "reach, hit, attain, arrive at, touch, achieve, get to, get as far as, make it to, come to, climb to, get up to"
+)
 PASSES = pattern_of(
     "pass, cross, clear, break, exceed, surpass, top, break through, get past, get above, get over, get beyond, go past"
     ", go over, go above, go beyond, move past, move above, make it past, make it over, make it above, make it beyond, climb past"
