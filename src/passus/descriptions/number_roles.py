@@ -60,7 +60,8 @@ CHANGED_NOUN = re.compile(
 OF_ALL = re.compile(r"(?:\s?%|\s(?:percent|per cent))\sof\s(?:the\s|all\s|its\s)?(?:\w+\s)?\w+s\b", re.I)
 """What stands behind a share: "wins 63% of the comparisons"."""
 THRESHOLD_BEFORE = re.compile(
-    rf"\b(?:first (?:reach(?:es|ed)|hits?|touch(?:es|ed)|gets? to|got to|attains?)|above|below|beyond|past|over|under|exceed(?:s|ing|ed)?|surpass(?:es|ing|ed)?|beneath|than|threshold of|mark of"
+    rf"\b(?:first (?:reach(?:es|ed)|hits?|touch(?:es|ed)|gets? to|got to|attains?)|above|below|beyond|past|over"
+    rf"|under|exceed(?:s|ing|ed)?|surpass(?:es|ing|ed)?|beneath|than|threshold of|mark of"
     rf"|never (?:reaches|hits|touches)|short of|crosses|crossing|breaks?|least|most|negative|limit of|ceiling of"
     rf"|floor of)\s(?:the |a |an )?(?:\w+ of )?(?:{HEDGES})?$",
     re.I,
@@ -74,7 +75,8 @@ START_WORD = (
     r"|before training|at initiali[sz]ation)"
 )
 END_WORD = (
-    r"(?:ends?(?: up| off)?|ending|ended|finish(?:es|ed|ing)?|final (?:value|accurac(?:y|ies)|score|reward|loss(?:es)?|result|reading|number|figure)s?|lands?"
+    r"(?:ends?(?: up| off)?|ending|ended|finish(?:es|ed|ing)?|final (?:value|accurac(?:y|ies)|score|reward"
+    r"|loss(?:es)?|result|reading|number|figure)s?|lands?"
     r"|terminates?|closes?"
     r"|last value|winds up|settles at|concludes?|culminat\w+|at the (?:very )?end(?: of (?:the )?(?:training|run"
     r"|chart))?|by the end"

@@ -75,8 +75,9 @@ class PlaceStage(TextStage):
         if self.axes.x.high is None and ends and gap and not ends[0].low % gap:
             self.axes.x.high = ends[0].low
         first, last = self.axes.x.low, self.axes.x.high
-        starts = [first] if first is not None else [0.0, gap]
-        for start in starts if last is not None and gap > 0 else ():
+        if last is None or gap <= 0:
+            return
+        for start in [first] if first is not None else [0.0, gap]:
             if (last - start) / gap <= MAX_PLACES and not (last - start) % gap:
                 grid = [start + n * gap for n in range(int((last - start) / gap) + 1)]
                 self.lists.grids += [grid] if grid not in self.lists.grids else []

@@ -130,7 +130,9 @@ def is_plain(text: str, nouns: Sequence[str] = ()) -> bool:
     return all(word in known for word in words)
 
 
-THEY_FIRST = re.compile(r"\b(?:they|the (?:two|three|four|five)(?: \w+)?|these(?: \w+)?)\s(?!steps|epochs|evaluations)[a-z]", re.I)
+THEY_FIRST = re.compile(
+    r"\b(?:they|the (?:two|three|four|five)(?: \w+)?|these(?: \w+)?)\s(?!steps|epochs|evaluations)[a-z]", re.I
+)
 
 
 def is_dealt_out(clause: str, items: Sequence[NumberItem], count: int) -> bool:
