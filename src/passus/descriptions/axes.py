@@ -254,4 +254,6 @@ def is_place(axes: Axes, text: str, number: Number) -> bool:
         before,
         re.I,
     )
-    return noun is not None and not (noun["count"] and noun["noun"].islower())  # in "after 12 hours 47 of them" the hours are counted already
+    return noun is not None and not (
+        noun["count"] and noun["noun"].islower()
+    )  # in "after 12 hours 47 of them" the hours are counted already

@@ -178,7 +178,11 @@ def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists,
         return "length" if item.role == "value" and is_length else item.role
     number, before = item.number, text[max(0, item.number.start - 30) : item.number.start]
     if number.in_words:
-        return "other"
+        is_known = number.low in lists.known or lists.span[0] <= number.low <= lists.span[1]
+        is_when = re.search(r"\b(?:after|at|by|with)\s$", before, re.I) and re.match(
+            r",?\s(?:\w+\s)?~?\d|[,.;]", text[number.end :]
+        )
+        return "x" if is_known and is_when else "other"
     follows_at = re.search(rf"(?:\b(?:at|after|by|until|till|since|past|before|on|with)|[(@])\s?(?:{HEDGES})?$", before, re.I)
     last = next((i for i in reversed(items[:at]) if not i.word), None)
     if BOUND_TO_PLACE.match(text, number.end) or AT_VALUE.search(before):

@@ -57,8 +57,11 @@ CHANGED_NOUN = re.compile(
     re.I,
 )
 """What stands behind the size of a change: "a 0.05 gap"."""
+OF_ALL = re.compile(r"(?:\s?%|\s(?:percent|per cent))\sof\s(?:the\s|all\s|its\s)?(?:\w+\s)?\w+s\b", re.I)
+"""What stands behind a share: "wins 63% of the comparisons"."""
 THRESHOLD_BEFORE = re.compile(
-    rf"\b(?:first (?:reach(?:es|ed)|hits?|touch(?:es|ed)|gets? to|got to|attains?)|above|below|beyond|past|over|under|exceed(?:s|ing|ed)?|surpass(?:es|ing|ed)?|beneath|than|threshold of|mark of"
+    rf"\b(?:first (?:reach(?:es|ed)|hits?|touch(?:es|ed)|gets? to|got to|attains?)|above|below|beyond|past|over"
+    rf"|under|exceed(?:s|ing|ed)?|surpass(?:es|ing|ed)?|beneath|than|threshold of|mark of"
     rf"|never (?:reaches|hits|touches)|short of|crosses|crossing|breaks?|least|most|negative|limit of|ceiling of"
     rf"|floor of)\s(?:the |a |an )?(?:\w+ of )?(?:{HEDGES})?$",
     re.I,
@@ -72,7 +75,8 @@ START_WORD = (
     r"|before training|at initiali[sz]ation)"
 )
 END_WORD = (
-    r"(?:ends?(?: up| off)?|ending|ended|finish(?:es|ed|ing)?|final (?:value|accurac(?:y|ies)|score|reward|loss(?:es)?|result|reading|number|figure)s?|lands?"
+    r"(?:ends?(?: up| off)?|ending|ended|finish(?:es|ed|ing)?|final (?:value|accurac(?:y|ies)|score|reward"
+    r"|loss(?:es)?|result|reading|number|figure)s?|lands?"
     r"|terminates?|closes?"
     r"|last value|winds up|settles at|concludes?|culminat\w+|at the (?:very )?end(?: of (?:the )?(?:training|run"
     r"|chart))?|by the end"
@@ -130,10 +134,22 @@ def lengths_go_on(items: list[NumberItem]) -> list[NumberItem]:
     return items
 
 
+VALUE_BEFORE = re.compile(
+    r"(?:\b(?:at|to|reach\w*|hits?|has|had|have|gets?|got|scor\w+|with|solv\w+|does|did|do|manag\w+|obtain\w+|on|:)|:|=)\s"
+    rf"(?:{HEDGES})?$",
+    re.I,
+)
+"""Words before a value."""
+
+
 def follows_value(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists) -> bool:
     """Returns whether a number stands behind a value as its place: "55% at 100", "0.28 (1,000)"."""
     number, last = items[at].number, items[at - 1]
     is_value = last.role == "value" or last.role == "length" or (last.role == "?" and last.number.digits > 0)
+    if last.role == "?" and last.number.low != number.low:
+        before = text[max(0, last.number.start - 40) : last.number.start]
+        goes_on = at > 2 and items[at - 2].role == "x" and items[at - 3].role in ("value", "length", "?")
+        is_value = is_value or goes_on or bool(VALUE_BEFORE.search(before))
     gap = text[end_of(last.number) : number.start]
     is_bound = re.fullmatch(rf"\s?(?:at|after|by|with|on|@)\s(?:the )?(?:{HEDGES})?|\s?[(@]\s?", gap, re.I)
     is_whole = number.low == int(number.low) and (number.digits == 0 or number.is_scaled)
@@ -164,6 +180,15 @@ def nth_places(text: str, axes: Axes, lists: "PlaceLists") -> list[NumberItem]:
         elif NTH.index(word) < len(later) and (match["after"] or axes.x.low not in grid):
             places.append((match, later[NTH.index(word)]))
     return [NumberItem("x", Number(match.start(), match.end(), x, x, unit_end=match.end())) for match, x in places]
+
+
+def without_differences(text: str, items: Sequence[NumberItem]) -> str:
+    """Overwrites the numbers that are differences, whose subject may stand in another part of the sentence."""
+    for item in items:
+        number = item.number
+        if item.role == "other" and DIFFERENCE_BEFORE.search(text[max(0, number.start - 200) : number.start]):
+            text = text[: number.start] + "_" * (number.end - number.start) + text[number.end :]
+    return text
 
 
 START_AND_REACH = re.compile(r"\bstart\w*\b[^;]{0,40}?\band (?P<end>reach\w*|(?:ris|climb|fall|drop)\w* to)(?= )", re.I)
@@ -197,6 +222,8 @@ def role(text: str, number: Number, axes: Axes) -> str:
     is_x = is_place(axes, text, number)
     if stretch and (stretch["noun"] or not is_x) and number.unit != "%" and not number.digits:
         return "other"  # "in the last 8 hours"
+    if re.match(r"\s?(?:\w+\s)?(?:later|earlier|afterwards|ago|apart)\b", text[number.end : number.end + 40]):
+        return "other"
     if is_x or re.search(r"@\s?~?$", before) or before.endswith("#"):
         return "x"
     if number.unit in ("times", "points", "point", "pp", "pts"):
@@ -216,6 +243,8 @@ def role(text: str, number: Number, axes: Axes) -> str:
         and number.unit != "%"
     ):
         return "other"
+    if OF_ALL.match(text, number.end) and re.search(r"\b(?:wins?|won|gets?)\s(?:\w+\s)?$", before):
+        return "value"
     if THRESHOLD_BEFORE.search(before) or CHANGE_BEFORE.search(before) or CHANGE_VERB_BEFORE.search(before):
         return "other"
     if DIFFERENCE_BEFORE.search(text[max(0, number.start - 200) : number.start]):

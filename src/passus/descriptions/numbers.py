@@ -112,7 +112,7 @@ def _scan(number: str) -> re.Pattern[str]:
         rf"(?:\s?(?:\u00b1|\+/?-)\s?(?P<pm>{number}))?"
         rf"|(?P<words>{WORD_NUMBER})"
         rf"|(?<=\bthe\s)(?P<ordinal>{'|'.join(ORDINALS)})\b(?=\s(?:and|or|epoch|iteration|hour|round|generation|phase"
-        rf"|day)\b|[,.;)])",
+        rf"|day|at)\b|[,.;)])",
         re.I,
     )
 
@@ -266,7 +266,9 @@ def _is_range(text: str, first: Number, second: Number, joint: str) -> bool:
         return False
     if joint == "to":
         is_mixed = first.digits == 0 < second.digits
-        is_place_and_value = is_mixed and (second.unit == "%" or PLACE_BEFORE.search(before))  # "epoch 5 to 49.4%"
+        is_at_place = PLACE_BEFORE.search(before) and (is_mixed or second.unit in ("token", "tokens", "%"))
+        is_falling = is_mixed and first.low > second.low
+        is_place_and_value = is_at_place or is_falling or (is_mixed and second.unit == "%")  # "epoch 5 to 49.4%"
         return not (first.plus_minus or second.plus_minus or is_place_and_value)
     return first.low <= second.low and first.plus_minus is None and not second.signed
 

@@ -173,7 +173,8 @@ def _from_to(
 
 
 COMBINED = re.compile(
-    r"\b(?:average|mean|combined|between them|sum|apart|within|differ\w*|cross\w*|meet|met|intersect\w*|swap\w*|joined|converge)\b",
+    r"\b(?:average|mean|combined|between them|sum|apart|within|differ\w*|cross\w*|meet|met|intersect\w*|swap\w*"
+    r"|joined|converge)\b",
     re.I,
 )
 """Words that make one value of several series none of each."""
@@ -232,7 +233,9 @@ def _links(text: str, groups: Sequence[Group], axes: Axes, count: int = 1) -> li
             if (_places(a, b) is None and not _is_joint(a, b, count)) or _is_window(text, b):
                 continue
             is_bracket = re.fullmatch(r"[^,;:.()]{0,40}\(", gap)
-            strength = 3 if STRONG_AFTER.fullmatch(gap) else 2 if is_bracket else 1 if re.search(r"\b(?:at|after|by|in)\b", gap) else 0
+            strength = (
+                3 if STRONG_AFTER.fullmatch(gap) else 2 if is_bracket else 1 if re.search(r"\b(?:at|after|by|in)\b", gap) else 0
+            )
             if b.items[0].word:
                 strength = (
                     2
@@ -241,6 +244,11 @@ def _links(text: str, groups: Sequence[Group], axes: Axes, count: int = 1) -> li
                     and re.match(r"(?:at|by|before|when)\b", text[b.start :], re.I)
                     else 0
                 )
+            if (
+                re.match(rf"(?:\s?{axes.x_words})?\s(?:in|into)\b(?! \w+ing)", text[b.items[-1].number.end :])
+                and not gap.strip()
+            ):
+                strength = 2  # "at 2.1 twelve hours in"
             if b.items[0].word == "whole" and not re.search(r"[,;:.|]", gap):
                 strength = 2
             if ";" in gap or "|" in gap:

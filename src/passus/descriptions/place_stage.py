@@ -1,6 +1,7 @@
 """Finds the places on the x-axis that a text names, and the lists of places that values refer to."""
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 from passus.descriptions.axes import Axes, is_place
@@ -23,6 +24,8 @@ START_VALUE = re.compile(
     re.I,
 )
 """A value before the first step."""
+UP_TO = re.compile(r"\b(?:up to|until|till|through|to)\s(?:\w+\s)?(?P<n>[0-9][\d.,]*[kMB]?)\b", re.I)
+MAX_PLACES = 60
 EVERY_SO_MANY = re.compile(
     r"\b(?:every|each|per|at intervals of|in steps of|spaced)\s+(?P<n>[0-9][\d.,]*[kMB]?|two|three|four"
     r"|five|six|eight|ten|twelve|twenty|fifty)(?! of\b)",
@@ -65,10 +68,26 @@ class PlaceStage(TextStage):
         if x.high is None and len(known) + len(xs) > 2:
             x.high = max([*known, *xs])
 
+    def _add_even_grid(self, text: str, gaps: Sequence[Number]) -> None:
+        """Adds the places of evaluations at even distances: "every 100 steps up to 500"."""
+        gap = gaps[0].low if gaps else 0.0
+        ends = [n for match in UP_TO.finditer(text) for n in numbers_in(match["n"], self.axes.style)]
+        if self.axes.x.high is None and ends and gap and not ends[0].low % gap:
+            self.axes.x.high = ends[0].low
+        first, last = self.axes.x.low, self.axes.x.high
+        if last is None or gap <= 0:
+            return
+        for start in [first] if first is not None else [0.0, gap]:
+            if (last - start) / gap <= MAX_PLACES and not (last - start) % gap:
+                grid = [start + n * gap for n in range(int((last - start) / gap) + 1)]
+                self.lists.grids += [grid] if grid not in self.lists.grids else []
+
     def _find_grids(self) -> None:
         """Finds lists of places that values without places may refer to."""
         if self.axes.x.low is not None and self.axes.x.high is not None:
             self.lists.span = (self.axes.x.low, self.axes.x.high)
+        elif self.lists.known:
+            self.lists.span = (min(self.lists.known), max(self.lists.known))
         for sentence in self.data.sentences:
             for places in _place_runs(sentence.text, self.axes, self.lists):
                 if places not in self.lists.grids:
@@ -90,18 +109,7 @@ class PlaceStage(TextStage):
                     self.lists.grids.append(values)
                     self.lists.known |= frozenset(values)
             if every := EVERY_SO_MANY.search(sentence.text):
-                numbers = numbers_in(every["n"], self.axes.style)
-                first, last = self.axes.x.low, self.axes.x.high
-                gap = numbers[0].low if numbers else 0.0
-                if (
-                    first is not None
-                    and last is not None
-                    and gap > 0
-                    and (last - first) / gap <= 60
-                    and not (last - first) % gap
-                ):
-                    grid = [first + n * gap for n in range(int((last - first) / gap) + 1)]
-                    self.lists.grids += [grid] if grid not in self.lists.grids else []
+                self._add_even_grid(sentence.text, numbers_in(every["n"], self.axes.style))
         self.lists.grids += [table.xs for table in self.tables.values() if table.xs and table.xs not in self.lists.grids]
 
 

@@ -83,6 +83,8 @@ class _PointReader(SettleStage):
                         self.panel = self.label_panel.get(
                             sentence.number, "" if current.labels or not self.names.panel_aliases else self.panel
                         )
+                    named = (self.names.panel_in(label.text) for label in reversed(current.labels))
+                    self.panel = self.panel or next((name for name in named if name), "")
                     self.panel = self.names.panel_aliases.get(current.letter) or self.panel
                 self._sentence_points(sentence)
         self._lengths_by_size()

@@ -87,7 +87,7 @@ def segments_of(
         led = led_by(own, end)
         if not names and is_dealt_out(masked[start:end], own, len(order)):
             parts = [Segment(start, end, tuple(order), led)]
-        elif not names and segments and len(segments[-1].names) == 1:
+        elif not names and segments and len(segments[-1].names) == 1 and not THEY_FIRST.search(masked, start, end):
             if led and segments[-1].places:
                 parts = [Segment(start, end, segments[-1].names, led)]
             else:
@@ -130,7 +130,9 @@ def is_plain(text: str, nouns: Sequence[str] = ()) -> bool:
     return all(word in known for word in words)
 
 
-THEY_FIRST = re.compile(r"\b(?:they|the (?:two|three|four|five)(?: \w+)?|these(?: \w+)?)\s(?!steps|epochs|evaluations)[a-z]", re.I)
+THEY_FIRST = re.compile(
+    r"\b(?:they|the (?:two|three|four|five)(?: \w+)?|these(?: \w+)?)\s(?!steps|epochs|evaluations)[a-z]", re.I
+)
 
 
 def is_dealt_out(clause: str, items: Sequence[NumberItem], count: int) -> bool:

@@ -1,5 +1,6 @@
 """Reads the points of one sentence after another, with what holds from those before: the subject, the place, the series."""
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -8,7 +9,7 @@ from passus.descriptions.chart_data import Point, Unit
 from passus.descriptions.layout import Sentence
 from passus.descriptions.mentions import Mention
 from passus.descriptions.name_stage import NameStage
-from passus.descriptions.number_roles import NumberItem, word_places
+from passus.descriptions.number_roles import NumberItem, without_differences, word_places
 from passus.descriptions.numbers import Number, numbers_in
 from passus.descriptions.pairing import AGAINST, PairedValue, PlaceLists, items_in, joint_readings, readings_in
 from passus.descriptions.panel_parts import PanelSpan, panel_spans, parts_by_panel
@@ -68,6 +69,9 @@ class SentenceStage(NameStage):
         self.held: Number | None = None
         """The place of the part before in the same clause."""
         self.spans: list[PanelSpan] = []
+        """Where the sentence names panels, if it names several."""
+        self.begun: set[tuple[str, str]] = set()
+        """Series of which points were read, with their panels."""
         self.waiting: list[tuple[str, str, list[NumberItem]]] = []
         """Parts of the clause whose values wait for a place behind them."""
         self.shared: list[tuple[str, str, PairedValue, Sentence]] = []
@@ -94,6 +98,7 @@ class SentenceStage(NameStage):
                 unit.text = sentence.text
         masked = self.finder.masked(unit.text)
         items = items_in(masked, self.axes, self.lists, measure == "tokens")
+        masked = without_differences(masked, items)
         segments = self._segments(unit, series, masked, items)
         self._follow_place(masked, items)
         self.spans = panel_spans(masked, self.names)
@@ -140,16 +145,17 @@ class SentenceStage(NameStage):
     def _lead_of(self, segment: Segment, piece: str) -> Number | None:
         """Returns the place of values that have none of their own: that of their clause, or of the sentences before."""
         if segment.places:
-            return segment.places[0].number if len(segment.places) == 1 else None
+            return segment.places[0].number if len({item.number.low for item in segment.places}) == 1 else None
         if not is_plain(piece) and not BRACKETED.match(piece):
             return None
         return self.held or self.place
 
     def _lead(self, segment: Segment) -> None:
         """Takes several places at the beginning of a clause for those of all its series."""
-        self.lists.is_fresh, self.lists.own = len(segment.places) > 1, []
-        if len(segment.places) > 1:
-            self.lists.groups = [[item.number.low for item in segment.places]]
+        places = list(dict.fromkeys(item.number.low for item in segment.places))
+        self.lists.is_fresh, self.lists.own = len(places) > 1, []
+        if len(places) > 1:
+            self.lists.groups = [places]
 
     def _joint_points(self, masked: str, segment: Segment, panel: str, measure: str, sentence: Sentence) -> None:
         """Reads the values of several series at once."""
@@ -162,6 +168,7 @@ class SentenceStage(NameStage):
     def _add(self, name: str, panel: str, measure: str, reading: PairedValue, sentence: Sentence) -> None:
         measure = "tokens" if reading.is_length else measure
         self.data.points.append(Point(name, panel, measure, reading, sentence.number, sentence.line))
+        self.begun.add((name, panel))
 
     def _segments(self, unit: Unit, series: str | None, masked: str, items: Sequence[NumberItem]) -> list[Segment] | None:
         """Returns the parts of a sentence with their series; None where its values are those of all series."""
@@ -216,22 +223,26 @@ class SentenceStage(NameStage):
     @staticmethod
     def _at_lead(lead: Number | None, items: Sequence[NumberItem], readings: Sequence[PairedValue]) -> list[PairedValue]:
         """Returns the values without a place of their own, at most one of each measure, at the place that holds for them."""
-        values = [item for item in items if item.role in ("value", "length")]
-        has_place = any(item.role == "x" and item.number.low != getattr(lead, "low", None) for item in items)
-        if lead is None or has_place or len({item.role for item in values}) != len(values):
+        if lead is None:
             return []
-        known = {reading.is_length for reading in readings}
-        open_values = [item for item in values if (item.role == "length") not in known]
+        stop = next((item.number.start for item in items if item.role == "x" and item.number.low != lead.low), math.inf)
+        values = [item for item in items if item.role in ("value", "length") and item.number.start < stop]
+        read = {reading.y.start for reading in readings}
+        known = {reading.is_length for reading in readings if reading.x_low == lead.low}
+        open_values = [item for item in values if item.number.start not in read and (item.role == "length") not in known]
+        if len({item.role for item in open_values}) != len(open_values):
+            return []
         return [PairedValue(lead.low, lead.high, item.number, item.role == "length") for item in open_values]
 
     def _segment_points(self, masked: str, segment: Segment, panel: str, measure: str, sentence: Sentence) -> None:
         name, piece = segment.names[0], masked[segment.start : segment.end]
         places = [item.number for item in segment.places]
-        self.lists.is_first = not any(p.series == name and p.panel == panel for p in self.data.points)
+        self.lists.is_first = (name, panel) not in self.begun
         readings = readings_in(piece, self.axes, self.lists, measure == "tokens")
         lead = self._lead_of(segment, piece)
         if not DIFFERS.search(piece):
-            items = items_in(piece, self.axes, self.lists, measure == "tokens")
+            first = re.split(r";\s", piece, maxsplit=1)[0]
+            items = items_in(first, self.axes, self.lists, measure == "tokens")
             readings += self._at_lead(lead, items, readings)
         if len(readings) > 1 and all(reading.x_low == reading.y.low for reading in readings):
             readings = []  # a list of places
