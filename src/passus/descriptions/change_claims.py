@@ -85,15 +85,24 @@ def gain_is(c: Clause) -> Found:
     if len(moves) != 1 or len(c.values) != 1 or c.amounts or set(c.words) - {moves[0], "ABOVE", "BELOW"} or len(c.groups) != 1:
         return None
     value, at = c.values[0], c.index((moves[0],))
-    of = re.search(r"\b(?:gain|improvement|increase|drop|rise|growth|decline|loss|change|fall|progress)\b(?: (?:of|for) (?:the )?«|[^,;]* (?:is|was|amounts|exceeds?|stays?))", c.raw, re.I)
-    is_noun = c.groups[0].is_possessive and c.tokens.index(c.groups[0]) == at - 1 or of
+    of = re.search(
+        r"\b(?:gain|improvement|increase|drop|rise|growth|decline|loss|change|fall|progress)\b(?: (?:of|for) (?:the )?«"
+        r"|[^,;]* (?:is|was|amounts|exceeds?|stays?))",
+        c.raw,
+        re.I,
+    )
+    is_noun = (c.groups[0].is_possessive and c.tokens.index(c.groups[0]) == at - 1) or of
     group, where = group_of(c.groups[0]), c.place()
     if not is_noun or value.number.is_range or group is None or where is None:
         return None
     sense = "more" if "ABOVE" in c.words else "less" if "BELOW" in c.words else "about"
     number = value.number
     amount = Amount(number.low, sense, digits=number.digits, is_points=number.unit in ("%", "points", "point"))
-    return [Claim("trend", group, until(where) if not where.every else WHOLE, MOVES[moves[0]], amount=amount, negated=bool(c.negation))]
+    return [
+        Claim(
+            "trend", group, until(where) if not where.every else WHOLE, MOVES[moves[0]], amount=amount, negated=bool(c.negation)
+        )
+    ]
 
 
 def attained_elsewhere(c: Clause) -> Found:
@@ -122,9 +131,7 @@ def gain_ratio(c: Clause) -> Found:
     left, right = c.tokens[:at], c.tokens[at + 1 :]
     if is_gap:
         return _gap_ratio(c, left, right, amount)
-    first, second = (
-        [g for t in side if (g := group_of(t)) is not None and not t.is_possessive] for side in (left, right)
-    )
+    first, second = ([g for t in side if (g := group_of(t)) is not None and not t.is_possessive] for side in (left, right))
     where = c.place()
     compares = bool(second) and (c.says("that of|those of|as much|as many|gain|improvement|increase|drop|loss|growth|rise"))
     if not first or not second or are_same(first[0], second[0]) or where is None or not compares:
@@ -141,7 +148,11 @@ def _gap_ratio(c: Clause, left: Sequence[Token], right: Sequence[Token], amount:
     claim = Claim("gap_than", group, amount=amount, manner="times", order=tuple(map(str, ranks)))
     if panels[1] and panels[0] and panels[0] != panels[1]:
         place = joined([*places[0], *places[1]], WHOLE)
-        return [replace(claim, kind="panels_gap_than", where=place, order=(panels[0][0], panels[1][0], *claim.order))] if place else []
+        return (
+            [replace(claim, kind="panels_gap_than", where=place, order=(panels[0][0], panels[1][0], *claim.order))]
+            if place
+            else []
+        )
     both = [*places[0], *places[1]]
     if len(both) != 2 or both[0] == both[1] or not all(window.is_point for window in both):
         return []

@@ -21,7 +21,9 @@ def course(c: Clause) -> Found:
         or set(c.words) - {*MOVES, "BEST", "PEAKS", "HIGHEST", "REACHES", "NOISY", "STEADY", "FROMPEAK"}
     ):
         return None
-    if any(a.kind == "share" for a in c.amounts) or c.says("most of|bulk|bigger part|larger part|greater part|majority|(?:all|none) of|whole|entire"):
+    if any(a.kind == "share" for a in c.amounts) or c.says(
+        "most of|bulk|bigger part|larger part|greater part|majority|(?:all|none) of|whole|entire"
+    ):
         return _share_of_gain(c)
     group, where = group_of(c.groups[0]), c.place()
     if group is None or where is None or group.rank or len(c.amounts) > 1 or len(set(moves)) > 1:
@@ -146,9 +148,9 @@ def _whole_gain(c: Clause, group: Group, where: Window) -> list[Claim]:
     """Reads "all of its improvement happens after step 40"."""
     if not c.says("happen(?:s|ed)|com(?:es|e|ing)|came|occur(?:s|red)|takes place|took place|falls|fell|lies|is made|was made"):
         return []
-    if where.high is None and where.low is not None or where.after and where.low is not None:
+    if (where.high is None and where.low is not None) or (where.after and where.low is not None):
         share = 1.0 if c.says("none of") or c.negation else 0.0
-    elif where.low is None and where.high is not None or where.by:
+    elif (where.low is None and where.high is not None) or where.by:
         share = 0.0 if c.says("none of") or c.negation else 1.0
     else:
         return []

@@ -9,7 +9,6 @@ from passus.descriptions.clause_words import MOVES
 from passus.descriptions.clauses import Clause
 from passus.descriptions.marking import MarkedValue
 
-
 PASSIVE = r"(?:is|are|was|were|gets?|got|been|being) (?:\w+ ){0,2}?(?:overtaken|surpassed|passed|caught|leapfrogged)"
 
 
@@ -27,7 +26,8 @@ def gap(c: Clause) -> Found:
     if (
         amount is None
         or where is None
-        or set(words) - {"GAP", "APART", "WITHIN", "ABOVE", "BELOW", "BETTER", "BEST", "WORST", "HIGHEST", "LOWEST", "REACHES", "WORSE"}
+        or set(words)
+        - {"GAP", "APART", "WITHIN", "ABOVE", "BELOW", "BETTER", "BEST", "WORST", "HIGHEST", "LOWEST", "REACHES", "WORSE"}
     ):
         return []
     if "WITHIN" in words:
@@ -41,7 +41,12 @@ def gap(c: Clause) -> Found:
         groups = [Group(c.context.names)]
     elif not groups and "GAP" in words:
         groups = [Group(_two(c, ()))] if _two(c, ()) else []
-    elif len(groups) == 1 and len(groups[0].names) == 1 and c.says(r"(?:difference|distance|gap) (?:to|from)") and c.context.subject:
+    elif (
+        len(groups) == 1
+        and len(groups[0].names) == 1
+        and c.says(r"(?:difference|distance|gap) (?:to|from)")
+        and c.context.subject
+    ):
         groups = [Group(tuple(dict.fromkeys((*c.context.subject, *groups[0].names))))]
     always = c.negation == "NEVER" or where.every
     is_lead = "GAP" in words and c.says("leads?|advantage|margin|edge|ahead|head start|cushion")
