@@ -130,3 +130,21 @@ def _is_common_noun(word: str) -> bool:
     low = word.lower()
     is_noun = low.rstrip("s") in (*X_NOUNS, *NO_CONTRAST_NOUN) or bool(re.fullmatch(VERB, low))
     return is_noun or bool(MEASURE_WORD.fullmatch(word) or LENGTH_WORD.fullmatch(word) or COLOUR.fullmatch(word))
+
+
+def lettered_heads(text: str) -> list[str]:
+    """Returns words that stand before several letters: "Mix" of Mix A and Mix B."""
+    heads: dict[str, set[str]] = defaultdict(set)
+    for match in LETTERED_HEAD.finditer(text):
+        heads[match["head"]].add(match["letter"])
+    return [head for head, letters in heads.items() if len(letters) > 1]
+
+
+def people_in(text: str) -> frozenset[str]:
+    """Returns the names of people that lines such as "Present:" and "Hi Marta," give."""
+    return frozenset(re.findall(r"\b[A-Z][a-z]+\b", " ".join(match["names"] for match in PRESENT.finditer(text))))
+
+
+def called_names(text: str) -> list[str]:
+    """Returns what something is called: "the restart is called run-17b", "asynchronous ones (\"async\")"."""
+    return [match["name"] or match["quoted"] for match in CALLED.finditer(text)]

@@ -22,6 +22,10 @@ MONTHS_AND_DAYS = re.compile(
 )
 
 
+Span = tuple[int, int]
+"""Positions of the first word of a phrase and behind its last."""
+
+
 @cache
 def genre_words() -> frozenset[str]:
     """Words in small letters that texts about charts use, whatever their series are called."""

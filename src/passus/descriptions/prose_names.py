@@ -6,26 +6,26 @@ names, unless they are written as one.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from passus.descriptions.name_forms import (
-    CALLED,
     CAPITAL_INSIDE,
     LETTER_NAME,
-    LETTERED_HEAD,
     LINE_CALLED,
     PARTS,
-    PRESENT,
+    called_names,
     contrasts,
+    lettered_heads,
     line_modifiers,
     parallel_owners,
+    people_in,
     qualified_names,
 )
 from passus.descriptions.name_lists import bracketed, counted_lists, enumerations, followed_by_numbers, introduced
 from passus.descriptions.name_slots import slots_of
-from passus.descriptions.name_tokens import JOINT, Token, is_bare_size, phrases, tokens_of
+from passus.descriptions.name_tokens import JOINT, Span, Token, is_bare_size, phrases, tokens_of
 from passus.descriptions.names import COMMON, LINE_NOUN, VERB
 from passus.descriptions.vocabulary import MEASURE_WORD
 
@@ -71,54 +71,48 @@ class NameFinder:
         self.inside = frozenset(CAPITAL_INSIDE.findall(everything))
         """Capitalised words within sentences: the first word of a sentence is a name if it is one of them."""
         self.contrasts = contrasts(everything)
-        modifiers = line_modifiers(everything)
-        self.people = frozenset(
-            re.findall(r"\b[A-Z][a-z]+\b", " ".join(match["names"] for match in PRESENT.finditer(everything)))
-        )
-        called = [
-            *modifiers,
-            *parallel_owners(texts),
-            *(match["name"] or match["quoted"] for match in CALLED.finditer(everything)),
-        ]
+        self.heads = lettered_heads(everything)
+        self.people = people_in(everything)
+        self.pairs = Counter(pair.lower() for pair in PAIR.findall(everything))
+        called = [*line_modifiers(everything), *parallel_owners(texts), *called_names(everything)]
         listed = [name for text in texts for row in counted_lists(text) for name in row]
         self.marked = frozenset(name.lower() for name in [*marked, *called] if name.lower() not in COMMON)
-        self.spaced = [name for name in {*marked, *listed, *called} if " " in name]
+        self.spaced = [name for name in dict.fromkeys([*marked, *listed, *called]) if " " in name]
         self.single = self.marked | {name.lower() for name in listed if " " not in name}
-        heads: dict[str, set[str]] = defaultdict(set)
-        for match in LETTERED_HEAD.finditer(everything):
-            heads[match["head"]].add(match["letter"])
-        self.heads = [head for head, letters in heads.items() if len(letters) > 1]
-        self.pairs = Counter(pair.lower() for pair in PAIR.findall(everything))
 
     def read(self, text: str, sentence: int) -> None:
         joined = self._joined(text)
         tokens = [self._as_name(token) for token in tokens_of(joined)]
-        spans = [self._trimmed(tokens, first, end) for first, end in phrases(tokens) if not is_bare_size(tokens, first, end)]
-        names = [text[tokens[first].start : tokens[end - 1].end] for first, end in spans]
-        for (first, end), name in zip(spans, names, strict=True):
+        spans = [self._trimmed(tokens, *span) for span in phrases(tokens) if not is_bare_size(tokens, *span)]
+
+        def entry(span: Span) -> Evidence:
+            start = tokens[span[0]].start
+            return self._entry(text[start : tokens[span[1] - 1].end], sentence, start)
+
+        for first, end in spans:
             if JOINT in joined[tokens[first].start : tokens[end - 1].end]:
-                self._entry(name, sentence, tokens[first].start)
+                entry((first, end))
             for slot in slots_of(tokens, first, end):
-                self._entry(name, sentence, tokens[first].start).slots[slot] += 1
+                entry((first, end)).slots[slot] += 1
         for match in LINE_CALLED.finditer(joined):
-            entry = self._entry(match["name"], sentence, match.start("name"))
-            entry.slots.update(("noun", "direct"))
-            entry.is_marked = True
+            called = self._entry(match["name"], sentence, match.start("name"))
+            called.slots.update(("noun", "direct"))
+            called.is_marked = True
+        for span in introduced(tokens, spans):
+            entry(span).is_marked = True
+        for row in enumerations(tokens, spans):
+            for span in row if followed_by_numbers(tokens, row) else ():
+                entry(span).slots["direct"] += 1
+        self._read_lists(text, sentence)
+        self.lists += [[entry(span).name for span in row] for row in enumerations(tokens, spans)]
+        self.lists += [[entry(span).name for span in row] for row in bracketed(tokens, spans)]
+
+    def _read_lists(self, text: str, sentence: int) -> None:
+        """Reads lists whose length the text states."""
         for row in counted_lists(text):
             self.lists.append(row)
             for name in row:
                 self._entry(name, sentence, text.find(name)).is_listed = True
-        for row in enumerations(tokens, spans):
-            if followed_by_numbers(tokens, row):
-                for first, end in row:
-                    name = text[tokens[first].start : tokens[end - 1].end]
-                    self._entry(name, sentence, tokens[first].start).slots["direct"] += 1
-        for first, end in introduced(tokens, spans):
-            self._entry(text[tokens[first].start : tokens[end - 1].end], sentence, tokens[first].start).is_marked = True
-        for row in [*enumerations(tokens, spans), *bracketed(tokens, spans)]:
-            self.lists.append([text[tokens[first].start : tokens[end - 1].end] for first, end in row])
-            for (first, _), name in zip(row, self.lists[-1], strict=True):
-                self._entry(name, sentence, tokens[first].start)
 
     def _trimmed(self, tokens: Sequence[Token], first: int, end: int) -> tuple[int, int]:
         """Leaves out words in small letters behind a name that stand there only once: "Hybrid trade" is no name."""
