@@ -107,6 +107,6 @@ def _place_line(text: str) -> _Line | None:
     noun = (groups.get("unit") or groups.get("before") or "").strip().lower()
     noun = re.sub(r"^(?:after|at|by)\s*", "", noun)
     return _Line(
-        tuple(m["name"] for m in pairs), groups.get("x") or "0", [m["y"] for m in pairs], [m["tokens"] or "" for m in pairs],
+        tuple(MEASURE.sub("", m["name"]) for m in pairs), groups.get("x") or "0", [m["y"] for m in pairs], [m["tokens"] or "" for m in pairs],
         {"h": "hour", "it": "iteration", "iter": "iteration", "ep": "epoch"}.get(noun, noun), True,
     )  # fmt: skip

@@ -181,7 +181,11 @@ class NameStage(UnitStage):
 
     def _add_benchmarks(self, finder: NameFinder) -> None:
         """Adds what values are on as panels, where there are several."""
-        places = [name for name in finder.places() if self.names.find(name) is None]
+        places = [
+            name
+            for name in finder.places()
+            if self.names.find(name) is None and not any(name.lower() in known.lower() for known in self.names.series)
+        ]
         if len(places) + len(self.names.panels) > 1:
             for name in places:
                 self.names.add_panel(name)

@@ -11,6 +11,7 @@ from passus.descriptions.chart_data import ChartData, Point
 from passus.descriptions.labels import LabelName, classify_label
 from passus.descriptions.layout import Passage, read_layout, sentences_of
 from passus.descriptions.names import (
+    VERB,
     Names,
 )
 from passus.descriptions.numbers import number_format
@@ -109,7 +110,9 @@ class _PointReader(SettleStage):
     def _table_label(self, passage: Passage) -> LabelName | None:
         """Returns what a table stands under: a benchmark or a measure."""
         named = (classify_label(label.text, self.axes) for label in reversed(passage.labels))
-        return next((name for name in named if name.kind in ("name", "panel", "measure")), None)
+        return next(
+            (n for n in named if n.kind in ("name", "panel", "measure") and not re.search(rf"\b{VERB}\b", n.text)), None
+        )
 
     def _table_panel(self, passage: Passage) -> str:
         """Returns the panel of a table, where the tables of a text stand under several labels. Lengths are no panel."""
