@@ -60,7 +60,7 @@ EVERY = re.compile(
 )
 
 PANEL_REFERENCE = re.compile(
-    r"\b(?:(?i:panel|subplot)\s?\(?|(?i:chart|plot|fig(?:ure|\.)?\s?\d*)\s?\(?(?=[A-H]\b|[a-h]\)))([a-hA-H])\)?(?![\w])"
+    r"\b(?:(?i:panel|subplot|fig(?:ure|\.)?\s?\d+)\s?\(?|(?i:chart|plot|fig(?:ure|\.)?\s?\d*)\s?\(?(?=[A-H]\b|[a-h]\)))([a-hA-H])\)?(?![\w])"
     r"|(?<![\w(])\(([a-h])\)(?=[\s,.;]|$)"
 )
 

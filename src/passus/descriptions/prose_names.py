@@ -34,7 +34,7 @@ PAIR = re.compile(r"(?=(?<![\w-])([\w.+-]+ [a-z][a-z-]+)(?![\w-]))")
 NOT_PART = re.compile(
     rf"{VERB}|{LINE_NOUN}|{MEASURE_WORD.pattern[2:-2]}|in|on|at|to|of|for|by|with|from|and|or|but|as|than|the|a|an|its|that|which|whose|is|was"
     r"|after|before|until|over|under|above|below|behind|then|also|still|while|whereas|both|all|plain|between|beats?|leads?|never|only"
-    r"|gains?|loses?|wins?|overtakes?|crosses|will|would|can|could|does|did|not|per|vs"
+    r"|\w+ed|gains?|loses?|wins?|overtakes?|crosses|will|would|can|could|does|did|not|per|vs"
 )
 
 
