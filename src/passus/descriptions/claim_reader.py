@@ -148,6 +148,7 @@ class ClaimReader:
         texts = [sentence.text for sentence in data.sentences]
         self.short_panels = short_names(data.names.panels, texts)
         names = {name for row in self.subjects.by_panel.values() for name in row}
+        self.only_panels = {panel for panel in data.names.panels if panel not in names}
         self.nouns = pattern_of(nouns_of(texts, len(names)))
         self.places = {point.reading.x_low for point in data.points if point.reading.x_low == point.reading.x_high}
         self.references = _references(data, names)
@@ -367,6 +368,8 @@ class _SentenceReading:
         text = TERRITORY.sub(lambda match: "above 0" if match[1] == "positive" else "below 0", text)
         marked = Marked(text)
         for mention in reversed(self.reader.finder.find(text)):
+            if mention.series[0] in self.reader.only_panels:
+                continue
             marked.text = marked.text[: mention.start] + marked.put("S", Group(mention.series)) + marked.text[mention.end :]
         mark_panels(marked, self.reader.names, self.reader.memory.panel_pair, self.reader.short_panels)
         mark_counts(marked, self.context)

@@ -185,7 +185,7 @@ RULES: tuple[tuple[str, str], ...] = (
         r"\b(?P<verb>is|are|was|were|be|comes?|came|come|finish(?:es|ed)?|ends?|ended|ranks?|ranked|places?|placed|starts?"
         r"|started|begins?|began|lands?|landed|stays?|stayed|remains?|remained|sits?|lies|goes|went)"
         r"(?: (?:up|out|in|off|home|only|just|still|now|then|a close|a distant|clear|clearly|dead|the|at))*"
-        r" (?P<nth2>first|second|third|fourth|fifth|last)\b(?! (?:to|half|of|two|three|four|\d|time|in line|«|and the)"
+        r" (?P<nth2>first|second|third|fourth|fifth|last)\b(?! (?:to|half|of|two|three|four|\d|time|in line|«[VSI]|and the)"
         r"|-| (?!and|on|at|in|by|after|before|throughout|overall|with|until|from|as|but|here|there|behind|every)[a-z]+)",
         " RANK ",
     ),
