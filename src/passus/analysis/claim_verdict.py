@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from passus.analysis.change_logic import on_two_panels
-from passus.analysis.claim_logic import holds
 from passus.analysis.claim_groups import compared
+from passus.analysis.claim_logic import holds
 from passus.analysis.evidence import Evidence, KnownCurves
 from passus.analysis.order_logic import on_panels
 from passus.analysis.outcomes import OPEN, Observation, Outcome, all_of, negated

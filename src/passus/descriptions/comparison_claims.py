@@ -35,7 +35,16 @@ def two_panels(c: Clause) -> Found:
         return []
     first, second = panels[0][0], panels[1][0]
     return [
-        Claim("panels", group, where, RELATIONS[words[0]], order=(first, second), panels=(first,), negated=bool(c.negation), amount=next(iter(c.amounts), None))
+        Claim(
+            "panels",
+            group,
+            where,
+            RELATIONS[words[0]],
+            order=(first, second),
+            panels=(first,),
+            negated=bool(c.negation),
+            amount=next(iter(c.amounts), None),
+        )
     ]
 
 
@@ -279,7 +288,7 @@ def ratio(c: Clause) -> Found:
         return []
     moves = [word for word in c.words if word in MOVES]
     if amount.kind == "share":
-        if not moves or c.says("gains?|improvements?|progress|growth|rise|increase"):
+        if not moves or c.says(r"gains?|improvements?|progress|growth|rise|increase|(?:total|whole|overall|entire) \w+"):
             return None if moves or "REACHES" in words else []
         start = "max" if words & {"PEAKS", "BEST", "HIGHEST", "FROMPEAK"} else None
         return [Claim("trend", group, until(where), MOVES[moves[0]], amount=amount, other_where=start)]

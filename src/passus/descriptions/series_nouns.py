@@ -31,7 +31,8 @@ NOT_SERIES = frozenset(
     ]
 )  # fmt: skip
 COUNTED = re.compile(
-    rf"\b(?P<n>[2-9]|1[0-2]|{'|'.join(list(WORDS)[2:13])}) (?:of )?(?:the )?(?P<before>(?:(?!and|or|then|but|to|at|in|on|by|from|with|of|than|it|is|are|as)[a-z][\w-]* ){{0,2}}?)"
+    rf"\b(?P<n>[2-9]|1[0-2]|{'|'.join(list(WORDS)[2:13])}) (?:of )?(?:the )?(?P<before>(?:(?!and|or|then|but|to|at|in|on"
+    rf"|by|from|with|of|than|it|is|are|as)[a-z][\w-]* ){{0,2}}?)"
     r"(?P<noun>[a-z]{3,}s)\b(?! of\b)"
 )
 
