@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from passus.analysis.change_logic import on_two_panels
+from passus.analysis.claim_groups import compared
 from passus.analysis.claim_logic import holds
 from passus.analysis.evidence import Evidence, KnownCurves
 from passus.analysis.order_logic import on_panels
-from passus.analysis.outcomes import OPEN, Observation, Outcome, all_of, negated, sign_of
+from passus.analysis.outcomes import OPEN, Observation, Outcome, all_of, negated
 from passus.descriptions.claim_reader import Statement
 from passus.descriptions.claims import Claim, Group
 
@@ -101,9 +102,8 @@ def _two_panels(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
         return OPEN
     if claim.kind != "panels":
         return on_two_panels(claim, first, second)
-    sign = first.sign(claim.relation)
     found = [
-        Outcome(sign_of(first.difference(a, b, sign)), (a, b))
+        compared(a, b, claim, first)
         for name in claim.group.names
         for x in first.where(claim.where)
         if (a := first.at(name, x)) is not None and (b := second.at(name, x)) is not None

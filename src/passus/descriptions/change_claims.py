@@ -131,12 +131,26 @@ def gain_ratio(c: Clause) -> Found:
     left, right = c.tokens[:at], c.tokens[at + 1 :]
     if is_gap:
         return _gap_ratio(c, left, right, amount)
+    if len(c.of_kind("panel")) == 2:
+        return _gain_ratio_of_panels(c, left, right, amount, MOVES[moves[0]])
     first, second = ([g for t in side if (g := group_of(t)) is not None and not t.is_possessive] for side in (left, right))
     where = c.place()
     compares = bool(second) and (c.says("that of|those of|as much|as many|gain|improvement|increase|drop|loss|growth|rise"))
     if not first or not second or are_same(first[0], second[0]) or where is None or not compares:
         return None
     return [Claim("gain_than", first[0], where, MOVES[moves[0]], other=second[0], amount=amount, manner="times")]
+
+
+def _gain_ratio_of_panels(c: Clause, left: Sequence[Token], right: Sequence[Token], amount: Amount, relation: str) -> Found:
+    """Reads "the gain of A on P is twice its gain on Q"."""
+    panels = [[t.part[0] for t in side if t.kind == "panel" and len(t.part) == 1] for side in (left, right)]
+    group = next((g for t in left if (g := group_of(t)) is not None), None)
+    others = [g for t in right if (g := group_of(t)) is not None and group is not None and not are_same(g, group)]
+    where = c.place()
+    if group is None or others or where is None or not all(len(side) == 1 for side in panels) or panels[0] == panels[1]:
+        return []
+    order = (panels[0][0], panels[1][0])
+    return [Claim("panels_gain_than", group, where, relation, amount=amount, manner="times", order=order, panels=order[:1])]
 
 
 def _gap_ratio(c: Clause, left: Sequence[Token], right: Sequence[Token], amount: Amount) -> Found:

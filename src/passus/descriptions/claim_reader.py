@@ -1,8 +1,9 @@
 """The claims of a text: each sentence is cut into clauses, and each clause is read by `claim_parser`."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from passus.descriptions.chart_data import ChartData, Point
 from passus.descriptions.claim_parser import claims_of
@@ -148,6 +149,7 @@ class ClaimReader:
         texts = [sentence.text for sentence in data.sentences]
         self.short_panels = short_names(data.names.panels, texts)
         names = {name for row in self.subjects.by_panel.values() for name in row}
+        self.only_panels = {panel for panel in data.names.panels if panel not in names}
         self.nouns = pattern_of(nouns_of(texts, len(names)))
         self.places = {point.reading.x_low for point in data.points if point.reading.x_low == point.reading.x_high}
         self.references = _references(data, names)
@@ -170,11 +172,12 @@ class ClaimReader:
         claims, is_complete = reading.read(sentence)
         if self.data.is_listed(sentence.number):  # prose is held against lists, and not the other way round
             claims = [claim for claim in claims if claim.kind != "value"]
+        amounts = {part.value for part in reading.parts if isinstance(part, Amount) and part.kind == "difference"}
         claims = [
             *self._axis_claims(sentence),
             *count_claims(with_plain_nouns(sentence.text, self.nouns)),
             *axis_limits(sentence.text, self.axes),
-            *self._value_claims(sentence),
+            *self._value_claims(sentence, amounts),
             *claims,
         ]
         self._remember(sentence, reading.subject)
@@ -240,14 +243,15 @@ class ClaimReader:
                 manner = "covered" if name == "x" and COVERED.search(sentence.text) else name
                 yield Claim("axis", number=axis.low, amount=Amount(axis.high), manner=manner)
 
-    def _value_claims(self, sentence: Sentence) -> Iterator[Claim]:
-        """Yields the values of a sentence of prose, which are held against those of lists and other sentences."""
+    def _value_claims(self, sentence: Sentence, amounts: Collection[float]) -> Iterator[Claim]:
+        """Yields the values of a sentence of prose, which are held against those of lists and other sentences. What the
+        sentence states as a difference is none."""
         own = self.by_sentence.get(sentence.number, [])
         if len(own) > MAX_VALUES or self.data.is_listed(sentence.number):
             return
         for point in own:
             reading, y = point.reading, point.reading.y
-            if reading.x_low == reading.x_high and not y.is_range:
+            if reading.x_low == reading.x_high and not y.is_range and y.low not in amounts:
                 scale = self.data.scale(point)
                 digits = y.digits + (2 if scale != 1 else 0)
                 yield Claim(
@@ -301,6 +305,8 @@ class _SentenceReading:
         self.is_lost = False
         """Whether the sentence is about a series that is not known."""
         self.window: Window | None = None
+        self.parts: list[Any] = []
+        """What the sentence was found to name."""
         self.last_place = ""
         """The token of the last place, which an amount behind a comma is about as well."""
 
@@ -315,6 +321,7 @@ class _SentenceReading:
             self.context.pair = named
         text = FACT.sub(r"\g<fact>", CONCESSION.sub("", ASIDE.sub("", text)))
         marked = self._marked(text)
+        self.parts = marked.parts
         if self.own:
             self.last_subject = marked.put("S", Group(self.own))
         claims: list[Claim] = []
@@ -367,6 +374,8 @@ class _SentenceReading:
         text = TERRITORY.sub(lambda match: "above 0" if match[1] == "positive" else "below 0", text)
         marked = Marked(text)
         for mention in reversed(self.reader.finder.find(text)):
+            if mention.series[0] in self.reader.only_panels:
+                continue
             marked.text = marked.text[: mention.start] + marked.put("S", Group(mention.series)) + marked.text[mention.end :]
         mark_panels(marked, self.reader.names, self.reader.memory.panel_pair, self.reader.short_panels)
         mark_counts(marked, self.context)

@@ -26,7 +26,7 @@ def two_panels(c: Clause) -> Found:
     if len(panels) != 2 or any(len(panel) != 1 for panel in panels) or panels[0] == panels[1] or not c.says("than"):
         return None
     words = [word for word in c.words if word != "BEST"]
-    if len(words) != 1 or words[0] not in RELATIONS or c.amounts or c.values:
+    if len(words) != 1 or words[0] not in RELATIONS or len(c.amounts) > 1 or c.values:
         return None
     groups = c.groups
     group = group_of(groups[0]) if groups else Group(c.context.names)
@@ -35,7 +35,16 @@ def two_panels(c: Clause) -> Found:
         return []
     first, second = panels[0][0], panels[1][0]
     return [
-        Claim("panels", group, where, RELATIONS[words[0]], order=(first, second), panels=(first,), negated=bool(c.negation))
+        Claim(
+            "panels",
+            group,
+            where,
+            RELATIONS[words[0]],
+            order=(first, second),
+            panels=(first,),
+            negated=bool(c.negation),
+            amount=next(iter(c.amounts), None),
+        )
     ]
 
 
@@ -261,6 +270,8 @@ def ratio(c: Clause) -> Found:
     if len(c.amounts) != 1 or c.amounts[0].kind not in ("ratio", "share") or not c.groups:
         return None
     words = set(c.words)
+    if len([word for word in c.words if word in MOVES]) > 1:
+        return None
     if words - {*MOVES, "MORE", "THAN", "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES", "FROMPEAK"}:
         return None
     amount, group, where = c.amounts[0], group_of(c.groups[0]), c.place()
@@ -277,7 +288,7 @@ def ratio(c: Clause) -> Found:
         return []
     moves = [word for word in c.words if word in MOVES]
     if amount.kind == "share":
-        if not moves or c.says("gains?|improvements?|progress|growth|rise|increase"):
+        if not moves or c.says(r"gains?|improvements?|progress|growth|rise|increase|(?:total|whole|overall|entire) \w+"):
             return None if moves or "REACHES" in words else []
         start = "max" if words & {"PEAKS", "BEST", "HIGHEST", "FROMPEAK"} else None
         return [Claim("trend", group, until(where), MOVES[moves[0]], amount=amount, other_where=start)]

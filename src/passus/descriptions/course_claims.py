@@ -54,6 +54,9 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
         if c.says(r"(?:at least |only |just )?one (?:evaluation|eval|checkpoint|reading|score|value|point)") and not c.negation:
             return [Claim("trend", group, WHOLE, relation, manner="ever")]
     last_step: Window | None = None
+    if where.is_point and amount is None and c.says("still") and not c.negation and where.anchor != "start":
+        before = Window(first=-2) if where.anchor == "end" else replace(where, first=-2, low=None, by=False, after=False)
+        return [Claim("trend", group, before, relation)]
     if where.is_point:
         if amount is None and not (where.anchor == "end" or c.says("by|until|up to")):
             return []
@@ -88,7 +91,7 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
     return [
         Claim(
             "trend", group, where, relation, amount=amount, every_step=is_strict and amount is None,
-            other_where="max" if from_peak else None, is_weak=is_weak,
+            other_where=("best" if {"BEST", "FROMPEAK"} & set(c.words) else "max") if from_peak else None, is_weak=is_weak,
             instead=() if last_step is None or from_peak or is_strict
             else (Claim("trend", group, last_step, relation, amount=amount),),
         )

@@ -115,6 +115,10 @@ def _gap_course(c: Clause, words: Sequence[str]) -> list[Claim]:
     if "FLAT" in words:
         is_alone = where is not None and not where.is_point and not c.amounts
         return [Claim("gap_trend", Group(names), where or WHOLE, "same", negated=bool(c.negation))] if is_alone else []
+    if c.says(r"los(?:es?|t|ing) (?:«O\d+»|its|the|their) (?:\w+ )?(?:lead|advantage|edge)") and len(groups) > 1:
+        span = Window(where.low, None) if where is not None and where.low is not None and where.low == where.high else where
+        rest = Group(tuple(name for name in names if name not in groups[0].names))
+        return [Claim("cross", groups[0], span, "worse", other=rest)] if span is not None and not c.negation else []
     widens = bool(set(words) & {"WIDENS", "DIVERGES", "RISES"})
     if widens and set(words) & {"NARROWS", "CONVERGES", "FALLS"}:
         return []

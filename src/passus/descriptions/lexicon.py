@@ -12,6 +12,8 @@ PLACES_IN_RANKING = {
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     # Fixed phrases before single words.
+    (r"\b(?:from |at |with |in )?(?:\w+ )?(?:different|distinct|unequal) (?:values?|loss(?:es)?|levels?|scores?|points?"
+        r"|accuracies|heights?|places)\b", " NOT SAME "),
     (r"\b(?:is|are|was|were|becomes?|became) (?:the )?(?:very )?first (?:one |method |run |model |line |curve )?(?:(?:of"
         r"|among) [^,;.]{1,30} )?to\b", " FIRSTTO "),
     (r"\b(?:the )?(?:top|best|strongest) performer\b|\bthe (?:champion|frontrunner|front-runner)\b", " BEST "),
@@ -116,8 +118,11 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\bno (?=(?:\w+ )?(?:decline|drop|dip|fall|increase|rise|improvement|regression|decrease|gain|setback)s?\b)", " NOT "),
     (r"\bfar from (?:saturated|flat)\b", " "),
     (
-        r"\bnot saturated\b|\bis still (?:improving|rising|growing|climbing)\b|\bstill (?:improving|rising|growing"
+        r"\bnot saturated\b|\bis still (?:rising|growing|climbing)\b|\bstill (?:rising|growing"
         r"|climbing)\b", " RISES "),
+    (r"\b(?:keeps?|kept) (?:on )?(?:improving|gaining|learning)\b|\bcontinue[sd]? (?:to (?:improve|gain)|improving"
+        r"|gaining)\b", " IMPROVES MONO "),
+    (r"\b(?:is |are |was |were )?still (?:improving|gaining|learning|getting better)\b", " IMPROVES "),
     (
         r"\bkeeps? (?:on )?(?:improving|rising|growing|climbing|increasing)\b|\bcontinues? (?:to (?:improve|rise|grow"
         r"|climb|increase)|improving|rising|growing|climbing)\b", " RISES MONO "),
@@ -145,7 +150,7 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|starts|came|comes|begins|began) (?:from|with))?|initial (?:checkpoint|value|accuracy|score"
         r"|reward|loss|entropy|length|level|one|point|\w+ accuracy)|starting (?:point|value|level)|first (?:value"
         r"|reading|one|checkpoint)|(?:value|level|one) (?:with|at|from) which)\b", " START "),
-    (r"\bg(?:ives?|ave|iven|iving) back\b", " FALLS FROMPEAK "),
+    (r"\bg(?:ives?|ave|iven|iving) (?:back|up)\b(?! everything)", " WORSENS FROMPEAK "),
     (r"\bafter (?:the|an|its) initial (?:rise|climb|increase|jump|ramp(?:-up)?|phase)\b", " "),
     (rf"\b(?:{verbs.PASSES}){TO_VALUE}", " PASSES "),
     (rf"\b(?:{verbs.UNDERCUTS}){TO_VALUE}", " UNDERCUTS "),
@@ -185,7 +190,7 @@ RULES: tuple[tuple[str, str], ...] = (
         r"\b(?P<verb>is|are|was|were|be|comes?|came|come|finish(?:es|ed)?|ends?|ended|ranks?|ranked|places?|placed|starts?"
         r"|started|begins?|began|lands?|landed|stays?|stayed|remains?|remained|sits?|lies|goes|went)"
         r"(?: (?:up|out|in|off|home|only|just|still|now|then|a close|a distant|clear|clearly|dead|the|at))*"
-        r" (?P<nth2>first|second|third|fourth|fifth|last)\b(?! (?:to|half|of|two|three|four|\d|time|in line|«|and the)"
+        r" (?P<nth2>first|second|third|fourth|fifth|last)\b(?! (?:to|half|of|two|three|four|\d|time|in line|«[VSI]|and the)"
         r"|-| (?!and|on|at|in|by|after|before|throughout|overall|with|until|from|as|but|here|there|behind|every)[a-z]+)",
         " RANK ",
     ),
@@ -265,7 +270,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\b(?:narrow(?:s|ed|ing)?|dwindl(?:es?|ed|ing)|closes|closing)\b", " NARROWS "),
     (r"\b(?:widen(?:s|ed|ing)?|broaden(?:s|ed)?|opens? up|opened up)\b", " WIDENS "),
     (r"\bminus\b", " MINUS "),
-    (r"\b(?:order(?:ing)?|ranking|ranked|sequence)\b", " ORDER "),
+    (r"\b(?:order(?:ing)?|ranking|ranked|sequence)\b|\branks?\b(?= (?:as )?(?:follows:? )?«S)", " ORDER "),
     (r"\b(?:reverse|inverted|inverse|opposite|flipped)\b", " REVERSE "),
     (r"\b(?:never|not once|at no (?:point|time))\b", " NEVER "),
     (r"\b(?:not|no longer|doesn't|does not|do not|don't|isn't|is not|cannot|nor|fails? to|failed to|hardly"

@@ -337,6 +337,8 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         "X",
         lambda m: Window(half=1),
     )
+    if re.search(r"\bfirst half\b", marked.text, re.I):
+        put(r"\b(?:in|during|over) the (?:second|latter|other)\b(?=\s*(?:$|[,.;]))", "X", lambda m: Window(half=1))
     put(
         r"\b(?:in|during|over|for) (?:the )?first half(?: of (?:the )?(?:training|run|chart))?",
         "X",

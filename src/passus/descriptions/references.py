@@ -214,7 +214,13 @@ def _mark_numbers_of(marked: Marked, every: tuple[str, ...]) -> None:
         rf"(?:^|(?<=[.;:,] )|(?<=\band ))(?P<n>two|three|four|five|six) {NOUN}\b(?! (?:are (?:shown|compared|trained"
         rf"|plotted)|were|is))",
         "S",
-        lambda m: Group(every, "exactly", count_of(m["n"])) if count_of(m["n"]) < len(every) - 1 else None,
+        lambda m: (
+            Group(every, "exactly", count_of(m["n"]))
+            if count_of(m["n"]) < len(every) - 1
+            else Group(every)
+            if count_of(m["n"]) == len(every)
+            else None
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from passus.descriptions import verb_forms as verbs
 from passus.descriptions.numbers import WORDS, count_of
 from passus.descriptions.vocabulary import LENGTHS, X_NOUNS
 
@@ -30,9 +31,15 @@ NOT_SERIES = frozenset(
     ]
 )  # fmt: skip
 COUNTED = re.compile(
-    rf"\b(?P<n>[2-9]|1[0-2]|{'|'.join(list(WORDS)[2:13])}) (?:of )?(?:the )?(?P<before>(?:[a-z][\w-]* ){{0,2}}?)"
+    rf"\b(?P<n>[2-9]|1[0-2]|{'|'.join(list(WORDS)[2:13])}) (?:of )?(?:the )?(?P<before>(?:(?!and|or|then|but|to|at|in|on"
+    rf"|by|from|with|of|than|it|is|are|as)[a-z][\w-]* ){{0,2}}?)"
     r"(?P<noun>[a-z]{3,}s)\b(?! of\b)"
 )
+
+
+VERB = re.compile("|".join((verbs.RISES, verbs.FALLS, verbs.IMPROVES, verbs.WORSENS, verbs.BETTER, verbs.WORSE, verbs.REACHES)))
+X_BEFORE = re.compile(rf"\b(?:{'|'.join(X_NOUNS)})s? $", re.I)
+"""An x before a number: "peaks at epoch 3"."""
 
 
 def nouns_of(texts: Iterable[str], count: int) -> tuple[str, ...]:
@@ -41,6 +48,8 @@ def nouns_of(texts: Iterable[str], count: int) -> tuple[str, ...]:
     for text in texts:
         for match in COUNTED.finditer(text):
             noun = singular(match["noun"])
+            if VERB.fullmatch(match["noun"]) or X_BEFORE.search(text[: match.start()]):
+                continue
             if count_of(match["n"]) == count and not any(noun.endswith(word) for word in NOT_SERIES) and count > 1:
                 found[noun] = None
     return tuple(found)

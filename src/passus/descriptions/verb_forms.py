@@ -65,7 +65,7 @@ def _with_ed(verb: str) -> str:
 
 
 RISES = pattern_of(
-    "rise, climb, increase, grow, ascend, gain, jump, soar, surge, lift, raise, boost, add, mount, leap, advance"
+    "rise, climb, increase, grow, ascend, jump, soar, surge, lift, raise, boost, add, mount, leap, advance"
     ", escalate, swell, rebound, shoot up, go up, move up, creep up, edge up, inch up, trend up, pick up, drift up"
     ", slope up, slope upward, slope upwards, come up, make up, trend upward, trend upwards, go upward, go upwards, head up"
     ", bounce back, take off, put on, tick up"
@@ -78,8 +78,8 @@ FALLS = pattern_of(
     ", fall back, drop back"
     ", slide back, sag, fade, weaken, decay, tick down, dive, nosedive, backslide, recede, ebb, diminish, contract"
 )
-IMPROVES = pattern_of("improve, progress") + "|learns|learned|learnt"
-WORSENS = pattern_of("worsen, degrade, deteriorate, regress")
+IMPROVES = pattern_of("improve, progress, gain") + "|learns|learned|learnt"
+WORSENS = pattern_of("worsen, degrade, deteriorate, regress, give up, give back")
 BETTER = pattern_of("outperform, outscore, beat, dominate, outpace, outdo, outclass, outrank, outshine, outstrip")
 WORSE = pattern_of("trail, lag, underperform")
 OVERTAKES = pattern_of("overtake, surpass, leapfrog, outgrow, overhaul")
