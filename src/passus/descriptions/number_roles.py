@@ -243,6 +243,10 @@ def role(text: str, number: Number, axes: Axes) -> str:
         and number.unit != "%"
     ):
         return "other"
+    if number.is_range and re.search(
+        rf"\b(?:stay|remain|lie|hover|mov|keep|kept|sit|fluctuat)\w*\s(?:\w+\s)?within\s(?:{HEDGES})?$", before
+    ):
+        return "value"
     if OF_ALL.match(text, number.end) and re.search(r"\b(?:wins?|won|gets?)\s(?:\w+\s)?$", before):
         return "value"
     if THRESHOLD_BEFORE.search(before) or CHANGE_BEFORE.search(before) or CHANGE_VERB_BEFORE.search(before):

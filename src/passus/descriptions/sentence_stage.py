@@ -216,8 +216,9 @@ class SentenceStage(NameStage):
         items = items_in(masked, self.axes, lists, measure == "tokens")
         if any(item.role == "x" for item in items) or is_plain(masked):
             readings += self._at_lead(self.place, items, readings)
+        first = min(self.lists.known, default=None)
         for reading in readings:
-            if reading.x_low == reading.x_high and reading.x_low in (self.axes.x.low, 0.0):
+            if reading.x_low == reading.x_high and reading.x_low in (self.axes.x.low, 0.0, first):
                 self.shared.append((panel, "tokens" if reading.is_length else measure, reading, unit.sentence))
 
     @staticmethod
