@@ -396,7 +396,9 @@ def _bars_overlap(claim: Claim, curves: KnownCurves) -> Outcome:
 KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "level": _level, "ratio": _ratio, "rank": rank, "takes_lead": takes_lead, "margin": margin, "extreme": extreme,
     "peak": peak, "top": top, "value": _value, "trend": _trend, "flat": _flat, "cross": cross, "crossing": crossing,
-    "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": gain, "gain_than": gain, "gap_than": gap_than,
-    "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier, "noisy": _noisy, "spread": _spread,
-    "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes, "first_to": first_to, "order_same": order_same, "steepest": steepest, "levels": _levels, "moves": _moves, "recovers": _recovers,
+    "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": gain,
+    "gain_than": gain, "gap_than": gap_than, "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier,
+    "noisy": _noisy, "spread": _spread, "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes,
+    "first_to": first_to, "order_same": order_same, "steepest": steepest, "levels": _levels, "moves": _moves,
+    "recovers": _recovers,
 }  # fmt: skip

@@ -84,7 +84,9 @@ def crossing(claim: Claim, curves: KnownCurves) -> Outcome:
     """Checks that two series cross, in either direction, in a window or so many times."""
     names = claim.group.names
     if len(names) > 2:
-        return any_of(crossing(replace(claim, group=replace(claim.group, names=pair)), curves) for pair in combinations(names, 2))
+        return any_of(
+            crossing(replace(claim, group=replace(claim.group, names=pair)), curves) for pair in combinations(names, 2)
+        )
     if len(names) != 2 or not set(names) <= set(curves.series):
         return OPEN
     leads = [(x, s) for x, s in _leads(names[0], names[1], 1, curves) if s]

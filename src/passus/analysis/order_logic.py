@@ -25,7 +25,9 @@ def agree(first: dict[str, Observation], second: dict[str, Observation], is_reve
     truths: list[bool | None] = []
     for a, b in combinations(first, 2):
         signs = [sign_of((row[a].low - row[b].high, row[a].high - row[b].low)) for row in (first, second)]
-        truths.append(None if None in signs or _ties(first, a, b) or _ties(second, a, b) else (signs[0] == signs[1]) != is_reverse)
+        truths.append(
+            None if None in signs or _ties(first, a, b) or _ties(second, a, b) else (signs[0] == signs[1]) != is_reverse
+        )
     because = (*first.values(), *second.values())
     return Outcome(False if False in truths else None if None in truths else True, because)
 

@@ -86,11 +86,12 @@ def gain_is(c: Clause) -> Found:
         return None
     value, at = c.values[0], c.index((moves[0],))
     of = re.search(
-        r"\b(?:gain|improvement|increase|drop|rise|growth|decline|loss|change|fall|progress)\b(?: (?:of|for) (?:the )?«|[^,;]* (?:is|was|amounts|exceeds?|stays?))",
+        r"\b(?:gain|improvement|increase|drop|rise|growth|decline|loss|change|fall|progress)\b(?: (?:of|for) (?:the )?«"
+        r"|[^,;]* (?:is|was|amounts|exceeds?|stays?))",
         c.raw,
         re.I,
     )
-    is_noun = c.groups[0].is_possessive and c.tokens.index(c.groups[0]) == at - 1 or of
+    is_noun = (c.groups[0].is_possessive and c.tokens.index(c.groups[0]) == at - 1) or of
     group, where = group_of(c.groups[0]), c.place()
     if not is_noun or value.number.is_range or group is None or where is None:
         return None

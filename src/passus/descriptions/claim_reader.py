@@ -12,7 +12,7 @@ from passus.descriptions.clauses import Clause, read_clause
 from passus.descriptions.count_claims import axis_limits, count_claims
 from passus.descriptions.layout import Sentence
 from passus.descriptions.lexicon import without_fillers
-from passus.descriptions.marking import Marked, mark_fractions, mark_numbers, mark_place_lists, mark_words
+from passus.descriptions.marking import Marked, mark_numbers, mark_words
 from passus.descriptions.mentions import Mentions
 from passus.descriptions.names import lead_of
 from passus.descriptions.numbers import Number, numbers_in
@@ -20,6 +20,7 @@ from passus.descriptions.panel_marks import mark_panels, panel_in, short_names
 from passus.descriptions.references import Context, mark_counts, mark_groups
 from passus.descriptions.rewording import BRACKETED_ORDER, reworded
 from passus.descriptions.series_nouns import nouns_of, pattern_of, with_plain_nouns
+from passus.descriptions.word_marks import mark_fractions, mark_multiples, mark_place_lists
 
 OPINION = re.compile(
     r"\b(?:would|could|might|may|should|suspect\w*|believe\w*|guess\w*|assum\w*|conjectur\w*|attribut\w*|hypothes\w*"
@@ -162,7 +163,9 @@ class ClaimReader:
         self._enter(sentence, label)
         names = self._names_on(memory.panel)
         own = (label,) if label else ()
-        context = Context(names, memory.subject or own, (), memory.pair, references=self.references)
+        context = Context(
+            names, memory.subject or own, (), memory.pair, references=self.references, is_item=sentence.passage.kind == "item"
+        )
         reading = _SentenceReading(self, context, memory.panel, own)
         claims, is_complete = reading.read(sentence)
         if self.data.is_listed(sentence.number):  # prose is held against lists, and not the other way round
@@ -254,7 +257,8 @@ class ClaimReader:
 
 
 GENITIVE = re.compile(
-    r"(«S\d+»)['\u2019]s?(?= (?:own |single |very )?(?:best|worst|highest|lowest|largest|smallest|biggest|greatest|steepest|peak|maximum|minimum|top)\b)"
+    r"(«S\d+»)['\u2019]s?(?= (?:own |single |very )?(?:best|worst|highest|lowest|largest|smallest|biggest|greatest"
+    r"|steepest|peak|maximum|minimum|top)\b)"
 )
 RANKED = re.compile(r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:,? (?:and )?then «S\d+»){2,}|«S\d+»(?: < «S\d+»)+")
 
@@ -272,7 +276,8 @@ def _mark_orders(marked: Marked) -> None:
 
 
 REFERENCE_NAME = re.compile(
-    r"\b(?:base(?: model|line)?|SFT|reference|untrained|chance|random(?: guess\w*)?|human(?:s| level)?|teacher|oracle|zero-shot)\b",
+    r"\b(?:base(?: model|line)?|SFT|reference|untrained|chance|random(?: guess\w*)?|human(?:s| level)?|teacher|oracle"
+    r"|zero-shot)\b",
     re.I,
 )
 
@@ -367,6 +372,7 @@ class _SentenceReading:
         mark_counts(marked, self.context)
         mark_numbers(marked, self.reader.axes, self.reader.data.lists)
         mark_words(marked, self.reader.axes)
+        mark_multiples(marked)
         mark_place_lists(marked, self.reader.places)
         mark_fractions(marked)
         marked.text = with_plain_nouns(marked.text, self.reader.nouns)

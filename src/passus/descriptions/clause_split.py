@@ -11,7 +11,8 @@ CLAUSE = re.compile(
     r"|leaving|before|until|as|even|albeit|despite|who|suggesting|indicating|implying|hinting|possibly|presumably|perhaps)\b)|\s+(?=(?:but|while|whereas|although|though|because|yet)\b)"
     r"|\s[-\u2014]+\s|\((?=[^)]{12,})|\)(?=\s)|:\s|(?<=[a-z0-9%)»])\.\s+(?=\S)|\s+and (?=(?:may|might|could|would"
     r"|should)\b)|,\s+(?=(?:«O\d+»|its|their)\b)"
-    r"|,\s+(?=(?:(?:about|some|roughly|nearly|almost|only|just|and|or) ){0,2}(?:«[DV]\d+»|\w+ points?|[a-z]+) (?:above|below|under|over|ahead|behind|clear"
+    r"|,\s+(?=(?:(?:about|some|roughly|nearly|almost|only|just|and|or) ){0,2}(?:«[DV]\d+»|\w+ points?|[a-z]+) (?:above"
+    r"|below|under|over|ahead|behind|clear"
     r"|more|less|higher|lower|better|worse|short)(?: of| than)? (?:the )?«[SIO])",
     re.I,
 )
@@ -23,7 +24,9 @@ VERBS = (
 AND = re.compile(
     rf"\s+and (?=(?:then |also |still |already |even |actually |eventually |soon |only |just |it |ONLY |«I\d+» "
     rf"|«X\d+»,? )*{VERBS}(?=\W|$))"
-    r"|,\s+(?=(?:then |but |afterwards )?(?:«X\d+» )?(?:RISES|FALLS|FLAT|NEVER|OVERTAKES)\b|END «[DV]\d|«S\d+» (?:is )?(?:RANK\d|BEST|WORST)\b|(?:is )?(?:FALLS|RISES|BEST|WORST|RANK\d) «[XDV]|is (?:FALLS|RISES|BELOW|ABOVE|BETTER|WORSE)\b)"
+    r"|,\s+(?=(?:then |but |afterwards )?(?:«X\d+» )?(?:RISES|FALLS|FLAT|NEVER|OVERTAKES)\b|END «[DV]\d|«S\d+» (?:is"
+    r" )?(?:RANK\d|BEST|WORST)\b|(?:is )?(?:FALLS|RISES|BEST|WORST|RANK\d) «[XDV]|is (?:FALLS|RISES|BELOW|ABOVE|BETTER"
+    r"|WORSE)\b)"
 )
 FRONT = re.compile(r"\W*(«X\d+»)")
 STANDING = re.compile(r"\b(?:RANK\d|BEST|WORST|ABOVE|BELOW|BETTER|WORSE|WITHIN|APART|SAME)\b")

@@ -391,7 +391,8 @@ HARMLESS = frozenset(
 """Words that change nothing about what a clause says. A clause with other words is not wholly understood."""
 HARMLESS_FORM = re.compile(
     r"(?!general|usual|typical|most|large|rare|occasional|normal|part|frequent|especial|chief|main|predominant|hard|scarce|seeming|reported"
-    r"|alleged|supposed|bare|near)[a-z]{3,}(?<!on)ly", re.I
+    r"|alleged|supposed|bare|near)[a-z]{3,}(?<!on)ly",
+    re.I,
 )
 """Adverbs of manner. Those that say how often or how much something holds are none."""
 LEFT_OVER = re.compile(r"[a-z][a-z'@-]*", re.I)

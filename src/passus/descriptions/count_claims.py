@@ -36,16 +36,20 @@ NOT_A_TOTAL = re.compile(
 
 
 COUNT_FIRST = re.compile(
-    rf"^\W*(?:in total,? |altogether,? )?(?:we (?:train|trained|compare|compared|test|tested|ran|evaluate|evaluated) )?(?P<n>{COUNT}) "
+    rf"^\W*(?:in total,? |altogether,? )?(?:we (?:train|trained|compare|compared|test|tested|ran|evaluate|evaluated)"
+    rf" )?(?P<n>{COUNT}) "
     rf"(?:(?!of|and)[\w-]+ ){{0,2}}?(?P<noun>{COUNTED})\b"
-    r"(?P<rest> (?:are|were|have been|was|is) (?:\w+ )?(?:trained|compared|shown|plotted|tested|evaluated|run|fine-tuned|drawn|listed|included)\b)?",
+    r"(?P<rest> (?:are|were|have been|was|is) (?:\w+ )?(?:trained|compared|shown|plotted|tested|evaluated|run|fine-tuned"
+    r"|drawn|listed|included)\b)?",
     re.I,
 )
 FOUND = re.compile(rf"\bfound (?P<n>{COUNT}) (?P<noun>{COUNTED})\b", re.I)
 LIMIT = re.compile(
-    r"\b(?P<side>x|y|horizontal|vertical|left|right)[- ](?:y[- ])?axis\b[^.;:]{0,40}?\b(?:ends?|stops?|tops? out|is cut(?: off)?|is capped|goes up|extends"
+    r"\b(?P<side>x|y|horizontal|vertical|left|right)[- ](?:y[- ])?axis\b[^.;:]{0,40}?\b(?:ends?|stops?|tops? out|is cut(?:"
+    r" off)?|is capped|goes up|extends"
     r"|runs? up|only reaches|reaches)\b(?: only)? (?:at |to |up to )?(?P<n>[0-9][0-9.,]*(?: ?%)?)"
-    r"|\bupper (?:limit|end|bound) of the (?P<side2>x|y|horizontal|vertical)?[- ]?axis\b[^.;:]{0,12}? (?:at|is) (?P<n2>[0-9][0-9.,]*)", re.I)  # fmt: skip
+    r"|\bupper (?:limit|end|bound) of the (?P<side2>x|y|horizontal|vertical)?[- ]?axis\b[^.;:]{0,12}? (?:at|is)"
+    r" (?P<n2>[0-9][0-9.,]*)", re.I)  # fmt: skip
 
 
 def axis_limits(text: str, axes: Axes) -> Iterator[Claim]:

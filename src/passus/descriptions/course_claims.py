@@ -148,9 +148,9 @@ def _whole_gain(c: Clause, group: Group, where: Window) -> list[Claim]:
     """Reads "all of its improvement happens after step 40"."""
     if not c.says("happen(?:s|ed)|com(?:es|e|ing)|came|occur(?:s|red)|takes place|took place|falls|fell|lies|is made|was made"):
         return []
-    if where.high is None and where.low is not None or where.after and where.low is not None:
+    if (where.high is None and where.low is not None) or (where.after and where.low is not None):
         share = 1.0 if c.says("none of") or c.negation else 0.0
-    elif where.low is None and where.high is not None or where.by:
+    elif (where.low is None and where.high is not None) or where.by:
         share = 0.0 if c.says("none of") or c.negation else 1.0
     else:
         return []

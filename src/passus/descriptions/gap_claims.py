@@ -9,7 +9,6 @@ from passus.descriptions.clause_words import MOVES
 from passus.descriptions.clauses import Clause
 from passus.descriptions.marking import MarkedValue
 
-
 PASSIVE = r"(?:is|are|was|were|gets?|got|been|being) (?:\w+ ){0,2}?(?:overtaken|surpassed|passed|caught|leapfrogged)"
 
 
@@ -27,7 +26,8 @@ def gap(c: Clause) -> Found:
     if (
         amount is None
         or where is None
-        or set(words) - {"GAP", "APART", "WITHIN", "ABOVE", "BELOW", "BETTER", "BEST", "WORST", "HIGHEST", "LOWEST", "REACHES", "WORSE"}
+        or set(words)
+        - {"GAP", "APART", "WITHIN", "ABOVE", "BELOW", "BETTER", "BEST", "WORST", "HIGHEST", "LOWEST", "REACHES", "WORSE"}
     ):
         return []
     if "WITHIN" in words:

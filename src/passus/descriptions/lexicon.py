@@ -12,14 +12,16 @@ PLACES_IN_RANKING = {
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     # Fixed phrases before single words.
-    (r"\b(?:is|are|was|were|becomes?|became) (?:the )?(?:very )?first (?:one |method |run |model |line |curve )?(?:(?:of|among) [^,;.]{1,30} )?to\b", " FIRSTTO "),
+    (r"\b(?:is|are|was|were|becomes?|became) (?:the )?(?:very )?first (?:one |method |run |model |line |curve )?(?:(?:of"
+        r"|among) [^,;.]{1,30} )?to\b", " FIRSTTO "),
     (r"\b(?:the )?(?:top|best|strongest) performer\b|\bthe (?:champion|frontrunner|front-runner)\b", " BEST "),
     (r"\b(?:the )?(?:worst|weakest|poorest) performer\b", " WORST "),
     (r"\b(?:at|on|in) no (?:single )?(?:[a-z]+)\b", " NEVER "),
     (r"\bat (?:the )?(?:same )?level (?:of|as)\b(?= (?:the )?«[SI])", " SAME "),
     (r"(?P<amount>«D\d+») over(?: that of)?(?= (?:the )?«[SI])", r"\g<amount> BETTER"),
     (r"\bspread\b(?! out)", " SPREAD "),
-    (r"\b(?:starts?|started|begins?|began|proceeds?|goes on|went on|continues?|manages?|managed|seems?|appears?) to (?=[a-z])", " "),
+    (r"\b(?:starts?|started|begins?|began|proceeds?|goes on|went on|continues?|manages?|managed|seems?|appears?) to"
+        r" (?=[a-z])", " "),
     (
         r"\b(?P<verb>go(?:es)?|went|going|gone|moves?|moved|comes?|came|turns?|turned|heads?|headed|creeps?|crept|drifts?|drifted)"
         r" (?:back|right|straight|again|slightly|sharply|steadily|slowly|gradually|only|even|always|further|a (?:little|bit)) "
@@ -27,23 +29,31 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) up(?: by)? (?=«[DR])", " RISES "),
     (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) down(?: by)? (?=«[DR])", " FALLS "),
     (
-        r"\b(?:stay(?:s|ed)?|remain(?:s|ed)?|is|are|was|were|keeps?|kept) (?:much |roughly |about |exactly |almost |nearly |basically "
-        r"|essentially |largely |practically )?(?:the same|alike|as (?:it|they) (?:is|was|were))\b(?= *(?:$|[,.;]|«[XP]|throughout|for|from|over))",
+        r"\b(?:stay(?:s|ed)?|remain(?:s|ed)?|is|are|was|were|keeps?|kept) (?:much |roughly |about |exactly |almost |nearly"
+        r" |basically "
+        r"|essentially |largely |practically )?(?:the same|alike|as (?:it|they) (?:is|was|were))\b(?= *(?:$|[,.;]|«[XP]"
+        r"|throughout|for|from|over))",
         " FLAT "),
     (
         r"\bcross(?:es|ed|ing)? (?:above|over|past|ahead of)\b(?: that of)?(?= «[SIO])", " OVERTAKES "),
     (
-        r"\b(?:has |have |had )?(?:fully |completely |entirely )?(?:recover(?:s|ed)|bounce[sd]? back)\b(?: from [^,;«]{1,30}$| from (?:this|that|it)\b"
-        r"| (?:all of )?(?:the|its|«O\d+») (?:lost ground|loss(?:es)?|peak))?|\bregain(?:s|ed)? (?:the|its|«O\d+») (?:peak|best|old level|former level)\b"
+        r"\b(?:has |have |had )?(?:fully |completely |entirely )?(?:recover(?:s|ed)|bounce[sd]? back)\b(?: from"
+        r" [^,;«]{1,30}$| from (?:this|that|it)\b"
+        r"| (?:all of )?(?:the|its|«O\d+») (?:lost ground|loss(?:es)?|peak))?|\bregain(?:s|ed)? (?:the|its|«O\d+») (?:peak"
+        r"|best|old level|former level)\b"
         r"|\bmade up (?:all )?(?:of )?the lost ground\b", " RECOVERS "),
     (
-        r"\b(?:from )?(?:the )?(?:top|highest|best)(?: (?:one|line|curve|method))? (?:to|down to) (?:the )?(?:bottom|lowest|worst)\b", " ORDER "),
+        r"\b(?:from )?(?:the )?(?:top|highest|best)(?: (?:one|line|curve|method))? (?:to|down to) (?:the )?(?:bottom"
+        r"|lowest|worst)\b", " ORDER "),
     (
-        r"\b(?:become|became|becomes|becoming|get|gets|got|getting|grown?|grew|grows|turned|turns) (?:slightly |much |somewhat |a little |a bit "
-        r"|considerably |visibly |steadily |ever |significantly |noticeably )?(?:(?P<down>shorter|smaller|lower)|(?:longer|larger|higher|bigger))\b(?! than)",
+        r"\b(?:become|became|becomes|becoming|get|gets|got|getting|grown?|grew|grows|turned|turns) (?:slightly |much "
+        r"|somewhat |a little |a bit "
+        r"|considerably |visibly |steadily |ever |significantly |noticeably )?(?:(?P<down>shorter|smaller|lower)|(?:longer"
+        r"|larger|higher|bigger))\b(?! than)",
         " CHANGED "),
     (
-        r"\b(?:become|became|becomes|becoming|got|getting|grown?|grew|grows|turned|turns) (?:slightly |much |somewhat |a little |a bit "
+        r"\b(?:become|became|becomes|becoming|got|getting|grown?|grew|grows|turned|turns) (?:slightly |much |somewhat |a"
+        r" little |a bit "
         r"|considerably |steadily |ever )?(?:(?P<down>worse|weaker)|(?:better|stronger))\b(?! than)", " CHANGED_FOR "),
     (r"\b(?:lower|less|shorter) is better\b|\bat (?:least|most)\b(?! «)", " "),
     (
@@ -76,7 +86,8 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\bpasses from below to above(?: that of)?\b", " OVERTAKES "),
     (r"\bnever leaves the (?:region|area|band|zone)\b", " is "),
     (
-        r"\b(?:(?P<down>lower|smaller|shorter)|higher|larger|longer) than the (?:one|evaluation|value|reading|eval|score|checkpoint) before(?: it)?\b",
+        r"\b(?:(?P<down>lower|smaller|shorter)|higher|larger|longer) than the (?:one|evaluation|value|reading|eval|score"
+        r"|checkpoint) before(?: it)?\b",
         " CHANGED_STEP "),
     (r"\bworse than the one before\b", " WORSENS MONO "),
     (r"\bbetter than the one before\b", " IMPROVES MONO "),
@@ -140,7 +151,8 @@ RULES: tuple[tuple[str, str], ...] = (
     (rf"\b(?:{verbs.UNDERCUTS}){TO_VALUE}", " UNDERCUTS "),
     # Crossing.
     (
-        rf"\b(?:has |have |had )?(?:already |just )?(?:overtak\w+|overtook|surpassed|{verbs.OVERTAKES}|pull\w* (?:past|ahead of|away from)"
+        rf"\b(?:has |have |had )?(?:already |just )?(?:overtak\w+|overtook|surpassed|{verbs.OVERTAKES}|pull\w* (?:past"
+        rf"|ahead of|away from)"
         r"|mov\w+ past|g[eo]ts? past(?= «[SI])|slip\w* past|(?:goes|gone|go|went|going) past|pass(?:es"
         r"|ed)?(?= (?:«S\d+»|«I\d+»))"
         r"|(?:left|leaves|leaving) (?:«I\d+»|«S\d+»)(?: line| curve| run| model)? behind|leap\w* over"
@@ -192,7 +204,7 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|trough|minimum))\b", " TROUGHS "),
     # Relations.
     (
-        rf"\b(?:more than |less than )?(?:in front of|ahead of|ahead|in front|out in front|outperform\w*|beats?|beat"
+        r"\b(?:more than |less than )?(?:in front of|ahead of|ahead|in front|out in front|outperform\w*|beats?|beat"
         r"|outscor\w*|{verbs.BETTER}|lead(?:s|ing)?(?= (?:«S\d+»|«I\d+»|the|all|every|both|«B))|led(?= )|dominat\w*|outpac\w*"
         r"|superior to|clear of|more accurate(?: than)?|better(?: than)?|stronger(?: than)?|has the (?:upper hand"
         r"|edge) over|wins against|does better than|fares better than)\b", " BETTER "),
@@ -208,7 +220,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"\b(?:below|under|beneath|lower(?: \w+)? than|smaller(?: \w+)? than|shorter(?: \w+)? than|less than(?= «V)"
         r"|(?:a )?lower|shorter|fewer(?= «V)|underneath)\b", " BELOW "),
     (
-        r"(?<=[»\w])(?P<times> «R\d+»| «F\d+») (?:as )?(?:much|many|large|big|wide|great)(?: \w+)? as\b(?= (?:«|the |that|those|any|it))",
+        r"(?<=[»\w])(?P<times> «R\d+»| «F\d+») (?:as )?(?:much|many|large|big|wide|great)(?: \w+)? as\b(?= (?:«|the |that"
+        r"|those|any|it))",
         r"\g<times> MORE THAN"),
     (
         r"\b(?:less|more slowly|slower|smaller|fewer|less (?:quickly|rapidly|steeply|sharply|strongly))\b"

@@ -4,13 +4,13 @@ The words that remain are few, so that the frames of `claim_parser` can be short
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from passus.descriptions.axes import Axes
 from passus.descriptions.claims import END, START, WHOLE, Amount, Window
-from passus.descriptions.numbers import ORDINALS, PARTS, WORDS, Number
+from passus.descriptions.numbers import ORDINALS, WORDS, Number
 from passus.descriptions.pairing import PlaceLists, items_in
 
 TOKEN = re.compile(r"«([A-Z])(\d+)»")
@@ -36,18 +36,8 @@ SENSE = re.compile(
     + r")\s*$",
     re.I,
 )
-FRACTION = re.compile(
-    r"\b(?:(?P<count>a|an|one|two|three|four|five|six|seven|eight|nine)[- ])?(?P<part>half|halves|thirds?|quarters?"
-    r"|fourths?|fifths?|sixths?"
-    r"|sevenths?|eighths?|tenths?)\b(?= (?:of|its|the)\b)",
-    re.I,
-)
-MULTIPLES = {
-    "doubl": 2, "tripl": 3, "trebl": 3, "quadrupl": 4, "quintupl": 5, "halv": 0.5,
-}  # fmt: skip
 BEFORE_PLACE = re.compile(r"\b(?:by|at|after|until|from|since|before)\s+$", re.I)
 PLACE_NOUN = re.compile(r"\s+(?:checkpoint|mark|evaluation|eval)\b", re.I)
-TIMES = {"twice": 2, "thrice": 3, "double": 2, "triple": 3, "half": 0.5}
 
 
 @dataclass
@@ -103,13 +93,13 @@ def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
         ):
             continue
         if number.unit == "times":
-            begin, sense = _sense(before)
+            begin, sense = sense_before(before)
             text = before[:begin] + marked.put("R", Amount(number.value, sense, "ratio")) + after
             continue
         if number.in_words and number.unit not in ("points", "point", "percent", "%", "pp", "nats", "problems", "tokens"):
             continue
         if _is_amount(number, item.role, before, after):
-            begin, sense = _sense(before)
+            begin, sense = sense_before(before)
             after = re.sub(r"^\s+of (?=its|their)", " ", after) if number.unit == "%" else after
             after = re.sub(r"^\s+(?:nats|problems|perplexity points?|perplexity)\b", "", after)
             kind = "range" if number.is_range else "difference"
@@ -182,7 +172,7 @@ def _is_amount(number: Number, role: str, before: str, after: str) -> bool:
     )  # fmt: skip
 
 
-def _sense(before: str) -> tuple[int, str]:
+def sense_before(before: str) -> tuple[int, str]:
     """Returns where the words begin that say how an amount is meant, and what they say."""
     match = SENSE.search(before)
     if not match:
@@ -297,14 +287,16 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         "X", lambda m: "until end" if re.match(r"(?:until|to|till|up to)", m[0], re.I) else END)  # fmt: skip
     put(
         rf"\b(?:at|in|from) (?:the )?(?:very |common )?(?:start|beginning|outset|first {nouns}|initiali[sz]ation"
-        rf"|onset){training}\b|\bbefore (?:any )?training\b|\binitially\b|\b(?:at|on) the (?:very )?left(?: (?:edge|end|side|margin))?(?: of the (?:axis|chart|plot))?\b|\bat first sight\b|\bto begin with\b"
+        rf"|onset){training}\b|\bbefore (?:any )?training\b|\binitially\b|\b(?:at|on) the (?:very )?left(?: (?:edge|end"
+        rf"|side|margin))?(?: of the (?:axis|chart|plot))?\b|\bat first sight\b|\bto begin with\b"
         rf"|\bat initiali[sz]ation\b|\bsince the (?:beginning|start)\b",
         "X", lambda m: START if not m[0].lower().startswith("since") else WHOLE)  # fmt: skip
     put(
         rf"\b(?:at|in|on) (?:every|each)(?: single)?(?: \w+)? (?:later|subsequent|following) {nouns}\b|\b(?:at"
         rf"|in) (?:every|each)(?: single)?(?: \w+)? {nouns} after (?:the (?:start|first|common start)|initiali[sz]ation"
         rf"|that|«X\d+»)|\b(?:at|in) (?:every|each)(?: single)?(?: \w+)? {nouns} «X\d+»"
-        rf"|\bafter (?:the|its|their|a) (?:common |shared |joint )?(?:start|beginning|first (?:{nouns}))\b|\bfrom then on\b|\bfrom there on\b|\bever after\b|\bafterwards?\b"
+        rf"|\bafter (?:the|its|their|a) (?:common |shared |joint )?(?:start|beginning|first (?:{nouns}))\b|\bfrom then"
+        rf" on\b|\bfrom there on\b|\bever after\b|\bafterwards?\b"
         rf"|\bafter that\b|\bthereafter\b|\bsubsequently\b|\bever since\b|\bsince\b(?=\W*(?:$|and\b))|\b(?:for |in "
         rf"|over |during )?the (?:rest|remainder)(?: of the (?:chart|run|training|axis|experiment))?\b"
         rf"|\bfrom that point on\b|\bsince then\b|\blater on\b",
@@ -319,7 +311,8 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         rf"|evaluation)\b|\b(?:along|on) the way(?: there)?\b|\bof the (?:whole|entire) (?:experiment|chart|figure"
         rf"|sweep|run|table|study|plot)\b|\banywhere(?: in the (?:chart|figure|table|plot))?\b|\bso far\b"
         rf"|\bbetween the first and the last {nouns}\b|\bon the whole (?:card|chart|plot)\b|\boverall\b|\bin total\b"
-        rf"|\bover the (?:run|day|week|night|period|experiment|sweep)\b|\bas (?:the )?training (?:proceeds|progresses|goes on|continues)\b"
+        rf"|\bover the (?:run|day|week|night|period|experiment|sweep)\b|\bas (?:the )?training (?:proceeds|progresses|goes"
+        rf" on|continues)\b"
         rf"|\bover time\b|\bas time goes on\b|\b(?:every|each) time\b|\bfrom «X\d+» to «X\d+»",
         "X", _whole(marked))  # fmt: skip
     put(
@@ -362,7 +355,6 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         "X",
         lambda m: _stretch(m["side"].lower() == "first", marked.get(m["n"]), axes),
     )
-    mark_multiples(marked)
 
 
 def _stretch(is_first: bool, value: Any, axes: Axes) -> Window | None:
@@ -371,38 +363,6 @@ def _stretch(is_first: bool, value: Any, axes: Axes) -> Window | None:
         return None
     size = value.number.low
     return Window(None, (axes.x.low or 0.0) + size) if is_first else Window(last=size)
-
-
-def mark_fractions(marked: Marked) -> None:
-    """Marks values that are fractions in words: "gets past one half at step 40"."""
-    names = {"half": 0.5, "third": 1 / 3, "quarter": 0.25, "thirds": 2 / 3, "quarters": 0.75}
-    marked.replace(
-        r"(?<![\w-])(?:(?:one|a) (?P<one>half|third|quarter)|(?:two (?P<two>thirds)|three (?P<three>quarters)))\b"
-        r"(?=[.,;)]|$| (?:at|by|in|on|after|before|only|until|mark|line|between|from|and)\b| «)",
-        "V",
-        lambda m: MarkedValue(Number(m.start(), m.end(), *[names[(m["one"] or m["two"] or m["three"]).lower()]] * 2, "/")),
-    )
-
-
-def mark_place_lists(marked: Marked, known: Collection[float] = ()) -> None:
-    """Joins places that are listed: "at step 100 and again at step 200", "at hours 6, 12 and 24"."""
-    joint = r"(?:,? (?:and|or|as well as|&)(?: (?:again|also|then|finally|even))? |, )"
-
-    def several(match: re.Match[str]) -> Window | None:
-        parts = [marked.get(token[0]) for token in TOKEN.finditer(match[0])]
-        windows = [_place_in_list(part, known) for part in parts]
-        places = [w.low for w in windows if isinstance(w, Window) and w.low is not None and w.low == w.high]
-        return Window(every=True, points=tuple(dict.fromkeys(places))) if len(places) == len(windows) else None
-
-    marked.replace(rf"{X}(?:{joint}{X})*(?:{joint}{V})+(?! ?(?:%|points|tokens|percent|for\b|\())", "X", several)
-    marked.replace(rf"{X}(?:{joint}{X})+", "X", several)
-
-
-def _place_in_list(part: Any, known: Collection[float]) -> Any:
-    """Returns a number at the end of a list of places as a place, where it is one of the chart."""
-    if isinstance(part, MarkedValue) and part.number.low in known and not part.number.unit and not part.number.is_range:
-        return Window(part.number.low, part.number.low)
-    return part
 
 
 def _nth_place(match: re.Match[str]) -> Window | None:
@@ -460,36 +420,3 @@ def _first_or_last(axes: Axes) -> Callable[[re.Match[str]], Any]:
         return Window(first=n if is_first else -n, every=True)
 
     return make
-
-
-def mark_multiples(marked: Marked) -> None:
-    """Marks "doubles", "twice", "four fifths of", "cut in half"."""
-    sense = (
-        r"(?P<sense>(?:more than|less than|at least|at most|nearly|almost|roughly|about|approximately|over|well under"
-        r"|well over|not even|around|just under) )?"
-    )
-
-    def amount(value: float, kind: str, words: str | None) -> Amount:
-        name = _sense((words or "").strip() + " ")[1] if words else "about"
-        if kind == "ratio" and value < 1:  # "at least halves": to a half or less
-            name = {"at least": "at most", "more": "less", "at most": "at least", "less": "more"}.get(name, name)
-        return Amount(value, name, kind)
-
-    def verb(match: re.Match[str]) -> Amount:
-        return amount(MULTIPLES[match["verb"].lower()], "ratio", match["sense"])
-
-    marked.replace(rf"(?<!each )(?<!every )\b{sense}(?P<verb>{'|'.join(MULTIPLES)})(?:e|es|ed|ing|e its|es its)?\b", "R", verb)
-    marked.replace(
-        rf"\b{sense}(?:cut|cuts|slashed?)(?: \S+){{0,3}}? (?:roughly |about )?(?:in|by) half\b",
-        "R",
-        lambda m: amount(0.5, "ratio", m["sense"]),
-    )
-    marked.replace(rf"\bby {sense}(?:a )?half\b", "F", lambda m: amount(0.5, "share", m["sense"]))
-    marked.replace(rf"\b{sense}(?P<word>twice|thrice)\b", "R", lambda m: amount(TIMES[m["word"].lower()], "ratio", m["sense"]))
-
-    def fraction(match: re.Match[str]) -> Amount:
-        part = PARTS[match["part"].lower().removesuffix("s").replace("halve", "half")]
-        count = WORDS.get((match["count"] or "one").lower(), 1)
-        return amount(count / part, "share", match["sense"])
-
-    marked.replace(rf"\b{sense}{FRACTION.pattern[2:]}", "F", fraction)

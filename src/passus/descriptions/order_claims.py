@@ -23,7 +23,11 @@ def same_order(c: Clause) -> Found:
         where = joined(places, END)
         if where is None or "exactly" in panels or (is_reverse and len(panels) != 2):
             return []
-        return [Claim("panels_order_same", claim.group, where, claim.relation, order=panels, panels=panels[:1], negated=claim.negated)]
+        return [
+            Claim(
+                "panels_order_same", claim.group, where, claim.relation, order=panels, panels=panels[:1], negated=claim.negated
+            )
+        ]
     if len(places) == 2 and all(place.is_point for place in places) and places[0] != places[1]:
         return [Claim("order_same", claim.group, places[0], claim.relation, other_where=places[1], negated=claim.negated)]
     if not places or places == [WHOLE] or places[0].every:
@@ -41,4 +45,8 @@ def same_winner(c: Clause) -> Found:
     if len(panels) < 2 or "exactly" in panels or where is None or not where.is_point:
         return []
     relation = "best" if extremes == ["BEST"] else "worst"
-    return [Claim("panels_winner", Group(c.context.names), where, relation, order=panels, panels=panels[:1], negated=bool(c.negation))]
+    return [
+        Claim(
+            "panels_winner", Group(c.context.names), where, relation, order=panels, panels=panels[:1], negated=bool(c.negation)
+        )
+    ]

@@ -14,7 +14,8 @@ PANEL_LETTER = (
 )
 PANEL_NOUN = r"(?:panels?|charts?|benchmarks?|subplots?|plots?|datasets?|diagrams?|tasks?|test sets?|graphs?|test suites?)"
 ALL_PANELS = (
-    rf"\b(?:in|on|of|across|for|over|within|by) (?:both|all|each|every(?: one)?|either|any|the (?:two|three|four))(?: of)?(?: the)?"
+    rf"\b(?:in|on|of|across|for|over|within|by) (?:both|all|each|every(?: one)?|either|any|the (?:two|three|four))(?:"
+    rf" of)?(?: the)?"
     rf"(?: (?:two|three|four))?(?: \w+)? (?:{PANEL_NOUN}|of them)\b|\b(?:in|on) (?:both|all) of them\b"
     rf"|\b(?:on|in) both\b(?=[.,;)]|$| at\b)"
     rf"|\b(?:both|all (?:two|three|four|\d)|either|every) {PANEL_NOUN}\b"

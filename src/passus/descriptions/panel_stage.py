@@ -5,6 +5,7 @@ import re
 from passus.descriptions.labels import classify_label
 from passus.descriptions.layout import Passage, plain
 from passus.descriptions.legend_names import described_lines, legend_pairs
+from passus.descriptions.name_forms import qualified_names
 from passus.descriptions.names import (
     PANEL_REFERENCE,
     VERB,
@@ -15,7 +16,6 @@ from passus.descriptions.names import (
 from passus.descriptions.numbers import numbers_in
 from passus.descriptions.panel_titles import panel_titles, title_in
 from passus.descriptions.place_stage import PlaceStage
-from passus.descriptions.prose_names import qualified_names
 from passus.descriptions.tables import read_table
 from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD, STROKE
 

@@ -56,7 +56,17 @@ def _first_to(c: Clause) -> Found:
         return []
     value = c.values[0]
     measure = "tokens" if value.is_length and c.has_lengths else "accuracy"
-    return [Claim("first_to", group, WHOLE, relation, number_of(value, c), amount=Amount(0, digits=digits_of(value, c)), measure=measure)]
+    return [
+        Claim(
+            "first_to",
+            group,
+            WHOLE,
+            relation,
+            number_of(value, c),
+            amount=Amount(0, digits=digits_of(value, c)),
+            measure=measure,
+        )
+    ]
 
 
 def _not_passing(c: Clause, claim: Claim) -> list[Claim]:

@@ -16,7 +16,6 @@ from passus.descriptions.claims import END, WHOLE, Amount, Claim, Group
 from passus.descriptions.clause_words import EXTREMES, MOVES
 from passus.descriptions.clauses import Clause, Token
 
-
 FAST = {"FASTEST": "HIGHEST", "SLOWEST": "LOWEST"}
 
 
@@ -51,7 +50,7 @@ def rank(c: Clause) -> Found:
         )
     possessive = next((t for t in c.groups if t.is_possessive), None)
     if possessive is not None and c.tokens.index(possessive) == c.index((word,)) - 1:
-        if moves and len(c.groups) == 2 and not c.amounts and not c.values:
+        if moves and len(c.groups) < 3 and not c.amounts and not c.values:
             return _steepest(c, group, word, moves[0])
         return None if moves and c.amounts else _own_peak(c, group, word) if not moves else []
     if (moves or c.says(GAIN)) and word in ("HIGHEST", "LOWEST", "BEST", "WORST") and not (set(rest) & {"ABOVE", "BETTER"}):

@@ -67,6 +67,8 @@ class Context:
     pair: tuple[str, ...] = ()
     within: tuple[str, ...] = ()
     """The first series that the sentence itself names."""
+    is_item: bool = False
+    """Whether it is an item of a list, which stands for itself."""
     references: tuple[str, ...] = ()
     """Series that stay at one value, to which others are compared."""
 
@@ -116,18 +118,22 @@ def mark_groups(marked: Marked, context: Context) -> None:
         lambda m: Group(_names(group, m[0]), "only"),
     )
     put(
-        rf"(?<!the )\b(?:only|just|exactly|precisely) one (?:of|among|out of) (?:the |these )?(?:{COUNT} ?)?(?:{NOUN}\b|them\b|(?= ))",
+        rf"(?<!the )\b(?:only|just|exactly|precisely) one (?:of|among|out of) (?:the |these )?(?:{COUNT} ?)?(?:{NOUN}\b"
+        rf"|them\b|(?= ))",
         "S",
         lambda m: Group(every, "exactly", 1),
     )
-    put(rf"(?P<part>«F\d+») (?:of )?(?:the |all |these )?(?:{COUNT} )?{NOUN}\b", "S", lambda m: _part_of(marked.get(m["part"]), every))
+    put(
+        rf"(?P<part>«F\d+») (?:of )?(?:the |all |these )?(?:{COUNT} )?{NOUN}\b",
+        "S",
+        lambda m: _part_of(marked.get(m["part"]), every),
+    )
     marked.text = ONLY_ONE.sub("only one ", marked.text)
     mark_counts(marked, context)
     put(
         rf"\b(?P<sense>exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the "
         rf"|these )?(?:{COUNT} )?(?:{NOUN}|them)\b", "S",
         lambda m: Group(every, "exactly", count_of(m["n"])))  # fmt: skip
-    _mark_numbers_of(marked, every)
     # None, all, others.
     put(
         rf"\bneither {EVERY_NOUN}\b|\bnone of (?:the |these |those )?{COUNT}\b|\bnone of (?:these|those|them)\b",
@@ -165,7 +171,8 @@ def mark_groups(marked: Marked, context: Context) -> None:
         put(words, "S", lambda m: Group(rivals))
     put(rf"\bthe {EVERY_NOUN}(?= all\b)|\beither {EVERY_NOUN}\b", "S", lambda m: Group(every))
     marked.text = re.sub(
-        rf"\b(?:one and )?the same {NOUN} (?=(?:\w+ )?(?:wins?|won|leads?|is|was|comes|came|ends|finishes|has|tops|takes)\b[^.;]*«P)", "SAMEONE ",
+        rf"\b(?:one and )?the same {NOUN} (?=(?:\w+ )?(?:wins?|won|leads?|is|was|comes|came|ends|finishes|has|tops"
+        rf"|takes)\b[^.;]*«P)", "SAMEONE ",
         marked.text, flags=re.I)  # fmt: skip
     _mark_ranks(marked, context)
     _mark_sizes(marked, context)
@@ -191,9 +198,10 @@ def _mark_numbers_of(marked: Marked, every: tuple[str, ...]) -> None:
     put(rf"\bmore than (?P<n>{COUNT}) {of}", "S", lambda m: Group(every, "at least", count_of(m["n"]) + 1))
     put(rf"\b(?:fewer|less) than (?P<n>{COUNT}) {of}", "S", lambda m: Group(every, "at most", count_of(m["n"]) - 1))
     put(
-        rf"\b(?:all|every(?: one)?|each|everyone|everybody)(?: of)?(?: the| these)?(?: {COUNT})?(?: {NOUN})? (?:but|except(?: for)?"
+        rf"\b(?:all|every(?: one)?|each|everyone|everybody)(?: of)?(?: the| these)?(?: {COUNT})?(?: {NOUN})? (?:but"
+        rf"|except(?: for)?"
         rf"|save(?: for)?|bar) (?P<n>one|two|three)\b(?: {of})?", "S",
-        lambda m: Group(every, "exactly", len(every) - count_of(m["n"])) if len(every) > count_of(m["n"]) else None)  # fmt: skip
+        lambda m: _without_so_many(every, count_of(m["n"])))  # fmt: skip
     put(
         rf"\b{MOST}(?:{COUNT} )?(?:{NOUN}|them)\b|\bmost {NOUN}\b", "S", lambda m: Group(every, "at least", len(every) // 2 + 1)
     )
@@ -203,7 +211,8 @@ def _mark_numbers_of(marked: Marked, every: tuple[str, ...]) -> None:
         lambda m: Group(every, "exactly", count_of(m["n"])),
     )
     put(
-        rf"(?:^|(?<=[.;:,] )|(?<=\band ))(?P<n>two|three|four|five|six) {NOUN}\b(?! (?:are (?:shown|compared|trained|plotted)|were|is))",
+        rf"(?:^|(?<=[.;:,] )|(?<=\band ))(?P<n>two|three|four|five|six) {NOUN}\b(?! (?:are (?:shown|compared|trained"
+        rf"|plotted)|were|is))",
         "S",
         lambda m: Group(every, "exactly", count_of(m["n"])) if count_of(m["n"]) < len(every) - 1 else None,
     )
@@ -224,6 +233,10 @@ def _by_stem(adjective: str, every: tuple[str, ...]) -> Group | None:
     return Group((found[0],)) if len(found) == 1 else None
 
 
+def _without_so_many(every: tuple[str, ...], count: int) -> Group | None:
+    return Group(every, "exactly", len(every) - count) if len(every) > count else None
+
+
 def _part_of(part: Any, every: tuple[str, ...]) -> Group:
     """Returns so many of the series: "half of the runs". Where that is no whole number, nothing is known of it."""
     count = part.value * len(every)
@@ -233,6 +246,7 @@ def _part_of(part: Any, every: tuple[str, ...]) -> Group:
 
 def mark_counts(marked: Marked, context: Context) -> None:
     """Replaces "2 of the 4 models" and "3 out of 5 jobs"."""
+    _mark_numbers_of(marked, context.names)
     many = rf"\b(?:exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the |these |all )?{COUNT} (?:{NOUN})\b"
     marked.replace(many, "S", lambda m: Group(context.names, "exactly", count_of(m["n"])))
 
@@ -277,7 +291,7 @@ def _names(group: _Get, text: str) -> tuple[str, ...]:
 
 
 def _others(every: tuple[str, ...], context: Context) -> tuple[str, ...]:
-    own = context.within or context.subject
+    own = context.within or (() if context.is_item else context.subject)
     return tuple(name for name in every if name not in own) if own else ()
 
 
@@ -361,7 +375,8 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
         put(r"\bthe latter\b", "S", lambda m: Group((pair[1],)))
         put(
             rf"\b(?:both|the two|these two|those (?:same )?two|the other two)(?: (?:of them|(?:dashed "
-            rf"|solid )?{NOUN}))?\b(?! (?:panel|chart|bench|quantit|axes|axis))|\bthe (?=\w+s\b)(?:{NOUN})\b(?= (?:do not|don't|never|cross|meet"
+            rf"|solid )?{NOUN}))?\b(?! (?:panel|chart|bench|quantit|axes|axis))|\bthe (?=\w+s\b)(?:{NOUN})\b(?= (?:do not"
+            rf"|don't|never|cross|meet"
             rf"|intersect|swap|finish|coincide|converge|overlap|diverge|are|differ|start|end))",
             "S",
             lambda m: Group(pair),
@@ -373,7 +388,8 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
         )
     else:
         put(
-            rf"\bthe (?=\w+s\b){NOUN}\b(?= (?:are|do not|don't|never|cross|coincide|converge|fan out|draw|all|start|end|meet|diverge|share))",
+            rf"\bthe (?=\w+s\b){NOUN}\b(?= (?:are|do not|don't|never|cross|coincide|converge|fan out|draw|all|start|end"
+            rf"|meet|diverge|share))",
             "S",
             lambda m: Group(context.names),
         )

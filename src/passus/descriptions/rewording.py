@@ -8,35 +8,48 @@ from passus.descriptions.references import NOUN
 NAMES = {str(number): word for word, number in WORDS.items() if 0 < number < 13 and word != "dozen"}
 SPEAKER = re.compile(r"^\W*\[?\d{1,2}:\d\d\]?\s+\w+:\s+|^\W*\d{1,3}/\s+")
 REPORTED = re.compile(
-    r"^(?:(?:it|this) (?:was|is|should be|must be|can be|has been) (?:\w+ )?(?:noted|remarked|observed|added|stressed|pointed out|mentioned"
+    r"^(?:(?:it|this) (?:was|is|should be|must be|can be|has been) (?:\w+ )?(?:noted|remarked|observed|added|stressed"
+    r"|pointed out|mentioned"
     r"|worth noting|clear|evident|true|seen|reported|found|said|agreed)(?: here| too)? that "
     r"|(?:[A-Z]\w+|we|I|the (?:authors?|reviewers?|team|text|caption|paper)) (?:also |then |further |rightly |correctly )?"
-    r"(?:pointed out|noted|remarked|objected|answered|replied|added|observed|stressed|reported|said|says|reports?|notes?|observes?"
+    r"(?:pointed out|noted|remarked|objected|answered|replied|added|observed|stressed|reported|said|says|reports?|notes?"
+    r"|observes?"
     r"|finds?|found|sees?|saw|stated?|states|claimed|claims?|mentioned|concluded|emphasi[sz]e[sd]?|confirmed|see|noticed|notice"
     r"|can see|replies|reminded us|showed|shows) that (?:even so |still |nevertheless |in fact )?"
-    r"|according to (?:the )?[A-Z]?\w+(?: \w+)?, |as (?:[A-Z]\w+|we|you|one) (?:noted|said|noticed|can see|saw|see|pointed out), "
+    r"|according to (?:the )?[A-Z]?\w+(?: \w+)?, |as (?:[A-Z]\w+|we|you|one) (?:noted|said|noticed|can see|saw|see|pointed"
+    r" out), "
     r"|(?:note|notice|observe|recall|remember|mind|see)(?: also| too)? that )",
     re.I,
 )
 NOT_REPORTED = re.compile(r"^(?:if|whether|nobody|no one|none|nothing)\b", re.I)
 INTERJECTION = re.compile(
     r"(?:^|(?<=[:;.!] ))(?:(?:and )?(?:even )?(?:worse|better)(?: (?:still|yet))?|oddly(?: enough)?|strangely(?: enough)?"
-    r"|surprisingly|interestingly(?: enough)?|curiously(?: enough)?|luckily|unfortunately|fortunately|as expected|unsurprisingly"
+    r"|surprisingly|interestingly(?: enough)?|curiously(?: enough)?|luckily|unfortunately|fortunately|as expected"
+    r"|unsurprisingly"
     r"|in the process|to be fair|to my surprise|by the way|on the whole|in short|all in all|in other words|that is|importantly"
     r"|crucially|tellingly|remarkably|in particular|for instance|for example|in any case|more precisely|at a glance), ",
     re.I,
 )
-BRACKETED_ORDER = re.compile(r"\s?[(,]\s?(?P<word>best|highest|top|worst|lowest)(?:-| )(?:one )?(?:first|to (?:worst|lowest|best|highest))\)?", re.I)
-ABOVE_IN_TEXT = re.compile(r"\b(?:listed|shown|mentioned|given|described|quoted|see|cited|reported|named|plotted) (?:above|below)\b", re.I)
-TRIED = re.compile(
-    rf"(?<=\w)(?: (?:that|which))? (?:I|we) (?:have )?(?:tried|tested|trained|ran|run|compared|looked at|considered|evaluated|plotted|show|studied)\b"
+BRACKETED_ORDER = re.compile(
+    r"\s?[(,]\s?(?P<word>best|highest|top|worst|lowest)(?:-| )(?:one )?(?:first|to (?:worst|lowest|best|highest))\)?", re.I
 )
-COMPARING = re.compile(r"^(?:comparing|looking at|considering|taking|judging by|reading|seen over|going by) [^,;]{1,40}, ", re.I)
+ABOVE_IN_TEXT = re.compile(
+    r"\b(?:listed|shown|mentioned|given|described|quoted|see|cited|reported|named|plotted) (?:above|below)\b", re.I
+)
+TRIED = re.compile(
+    r"(?<=\w)(?: (?:that|which))? (?:I|we) (?:have )?(?:tried|tested|trained|ran|run|compared|looked at|considered"
+    r"|evaluated|plotted|show|studied)\b"
+)
+COMPARING = re.compile(
+    r"^(?:comparing|looking at|considering|taking|judging by|reading|seen over|going by) [^,;]{1,40}, ", re.I
+)
 THAN_START = re.compile(
-    r"\bthan (?:where |what |when )?(?:it|they) (?:had |have |has )?(?:all |each |itself )?(?:started|began|begun|starts?|begins?|was at first)(?: (?:out|off|from|with|at|at first))?\b"
+    r"\bthan (?:where |what |when )?(?:it|they) (?:had |have |has )?(?:all |each |itself )?(?:started|began|begun|starts?"
+    r"|begins?|was at first)(?: (?:out|off|from|with|at|at first))?\b"
     r"(?! (?:step|epoch|hour|iteration))", re.I)  # fmt: skip
 AT_START = re.compile(
-    r"\b(?:ends?|ended|finish(?:es|ed)?|lands?|landed|winds up|is|are)(?: up)?(?: (?:exactly|right|precisely|just|back|roughly|about|again))* "
+    r"\b(?:ends?|ended|finish(?:es|ed)?|lands?|landed|winds up|is|are)(?: up)?(?: (?:exactly|right|precisely|just|back"
+    r"|roughly|about|again))* "
     r"where (?:it|they) (?:had |have )?(?:all )?(?:started|began|begun)\b", re.I)  # fmt: skip
 COUNT_LINE = re.compile(
     rf"^\W*(?:the )?(?:number of )?{NOUN}\b(?P<rest> [^:;.?!]{{3,80}}?): (?P<n>\d{{1,2}}|{'|'.join(WORDS)})"
@@ -52,9 +65,13 @@ def reworded(text: str) -> str:
         text = REPORTED.sub("", text)
     text = AT_START.sub("has returned to its starting value", THAN_START.sub("than at the start", text))
     text = TRIED.sub("", INTERJECTION.sub("", COMPARING.sub("", text)))
-    text = ABOVE_IN_TEXT.sub(" ", re.sub(r",? for what (?:it's|it is|that's) worth|,? (?:love it|folks|lol|imo|by the way)(?=\W*$)", "", text))
+    text = ABOVE_IN_TEXT.sub(
+        " ", re.sub(r",? for what (?:it's|it is|that's) worth|,? (?:love it|folks|lol|imo|by the way)(?=\W*$)", "", text)
+    )
     if match := COUNT_LINE.match(text):
         rest = re.sub(r"^ (?:that|which|with|whose) ", " ", match["rest"])
-        is_clause = re.match(r" (?:end|finish|start|begin|rise|fall|gain|lose|reach|pass|exceed|drop|get|improve|stay|go|are|have)", rest)
+        is_clause = re.match(
+            r" (?:end|finish|start|begin|rise|fall|gain|lose|reach|pass|exceed|drop|get|improve|stay|go|are|have)", rest
+        )
         return f"exactly {NAMES.get(match['n'], match['n'])} of the methods{'' if is_clause else ' are'}{rest}"
     return text

@@ -7,9 +7,11 @@ IRREGULAR = {
     "lead": "led", "beat": "beaten", "win": "won", "catch": "caught", "shoot": "shot", "make": "made", "hit": "",
     "run": "ran", "slip": "", "creep": "crept", "leap": "leapt leaped", "draw": "drew drawn", "hold": "held",
     "keep": "kept", "stand": "stood", "lie": "lay lain", "sit": "sat", "begin": "began begun", "bring": "brought",
-    "cut": "", "burn": "burnt burned", "throw": "threw thrown", "find": "found", "outdo": "outdid outdone", "dive": "dove dived",
+    "cut": "", "burn": "burnt burned", "throw": "threw thrown", "find": "found", "outdo": "outdid outdone",
+    "dive": "dove dived",
     "outgrow": "outgrew outgrown", "put": "", "spring": "sprang sprung", "swing": "swung", "show": "showed shown",
-    "learn": "learnt learned", "meet": "met", "drive": "drove driven", "eat": "ate eaten", "fly": "flew flown", "break": "broke broken",
+    "learn": "learnt learned", "meet": "met", "drive": "drove driven", "eat": "ate eaten", "fly": "flew flown",
+    "break": "broke broken",
     "outrun": "outran", "fight": "fought", "forget": "forgot forgotten",
 }  # fmt: skip
 VOWELS = "aeiou"
@@ -63,7 +65,7 @@ def _with_ed(verb: str) -> str:
 
 
 RISES = pattern_of(
-    "rise, climb, increase, grow, ascend, gain, jump, soar, surge, lift, raise, boost, add, mount, leap, advance, recover"
+    "rise, climb, increase, grow, ascend, gain, jump, soar, surge, lift, raise, boost, add, mount, leap, advance"
     ", escalate, swell, rebound, shoot up, go up, move up, creep up, edge up, inch up, trend up, pick up, drift up"
     ", slope up, slope upward, slope upwards, come up, make up, trend upward, trend upwards, go upward, go upwards, head up"
     ", bounce back, take off, put on, tick up"
@@ -72,7 +74,8 @@ FALLS = pattern_of(
     "fall, decline, drop, decrease, descend, sink, slide, collapse, crash, dip, lose, shrink, unravel, cut, reduce, shed"
     ", trim, burn, plunge, plummet, tumble, slump, regress, drift down, go down, come down, move down, bend down, turn down"
     ", give up, give away, throw away, tail off, head down, slope down, slope downward, slope downwards, trend down"
-    ", trend downward, trend downwards, bend downwards, go downhill, cost, slip, die, drop off, fall off, slip back, fall back, drop back"
+    ", trend downward, trend downwards, bend downwards, go downhill, cost, slip, die, drop off, fall off, slip back"
+    ", fall back, drop back"
     ", slide back, sag, fade, weaken, decay, tick down, dive, nosedive, backslide, recede, ebb, diminish, contract"
 )
 IMPROVES = pattern_of("improve, progress") + "|learns|learned|learnt"
@@ -87,7 +90,8 @@ REACHES = pattern_of(
 )
 PASSES = pattern_of(
     "pass, cross, clear, break, exceed, surpass, top, break through, get past, get above, get over, get beyond, go past"
-    ", go over, go above, go beyond, move past, move above, make it past, make it over, make it above, make it beyond, climb past"
+    ", go over, go above, go beyond, move past, move above, make it past, make it over, make it above, make it beyond"
+    ", climb past"
     ", climb above, climb over, rise above, rise past, rise over, climb beyond, push past, push above, break past, breach"
     ", come over, come above, jump over, jump above, jump past, edge past, edge above, grow past, grow beyond, grow above"
     ", advance past, advance beyond, run past, run over, leap past, leap over"
