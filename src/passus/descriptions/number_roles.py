@@ -21,7 +21,8 @@ COUNTED = (
 CHANGE_BEFORE = re.compile(
     rf"\b(?:(?<!followed )(?<!succeeded )by|(?:gain|gap|lead|drop|fall|rise|increase|decrease|improvement|decline"
     rf"|advantage|difference|deficit|margin"
-    rf"|distance|change|jump|climb|dip|growth|spread|edge|shortfall)s? (?:of|is|was)|within|no more than|less than|more than"
+    rf"|distance|change|jump|climb|dip|growth|spread|edge|shortfall)s?,? (?:of|is|was)|within|no more than"
+    rf"|less than|more than"
     rf"|fewer than|gains?|gained|loses?|lost|gives? (?:up|back)|adds?|added|wins?|won|costs?)\s(?:another\s)?(?:{HEDGES})?$",
     re.I,
 )
@@ -243,6 +244,10 @@ def role(text: str, number: Number, axes: Axes) -> str:
         and number.unit != "%"
     ):
         return "other"
+    if number.is_range and re.search(
+        rf"\b(?:stay|remain|lie|hover|mov|keep|kept|sit|fluctuat)\w*\s(?:\w+\s)?within\s(?:{HEDGES})?$", before
+    ):
+        return "value"
     if OF_ALL.match(text, number.end) and re.search(r"\b(?:wins?|won|gets?)\s(?:\w+\s)?$", before):
         return "value"
     if THRESHOLD_BEFORE.search(before) or CHANGE_BEFORE.search(before) or CHANGE_VERB_BEFORE.search(before):
@@ -260,7 +265,8 @@ def role(text: str, number: Number, axes: Axes) -> str:
         re.I,
     ):
         return "other"
-    if re.match(rf"\s?(?:at|after|@|\()\s?{axes.x_words}\s[0-9]", text[number.end : number.end + 40], re.I):
+    is_one = text[number.start : number.end].lower() == "one"
+    if not is_one and re.match(rf"\s?(?:at|after|@|\()\s?{axes.x_words}\s[0-9]", text[number.end : number.end + 40], re.I):
         return "value"
     if number.in_words:
         return (

@@ -25,7 +25,8 @@ SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "bn": 1e9, "T": 1e12, "thousan
 HEDGES = (
     r"(?:(?:~|about|around|approximately|approx\.?|roughly|nearly|near|almost|circa|ca\.?|some|only|just|merely"
     r"|a mere|close to"
-    r"|an estimated|barely|still|already|exactly|precisely|well|slightly|a little|a bit|somewhat)\s?){1,2}"
+    r"|an estimated|barely|still|already|exactly|precisely|like|maybe|perhaps|probably|possibly|well|slightly"
+    r"|a little|a bit|somewhat)\s?){1,2}"
 )
 APPROXIMATE = re.compile(r"~|\b(?:about|around|approx\w*|roughly|near\w*|almost|circa|ca|some|close to|estimated)\b", re.I)
 ENGLISH = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+"

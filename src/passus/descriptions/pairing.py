@@ -23,6 +23,10 @@ from passus.descriptions.numbers import Number
 SOMEWHERE_WORD = re.compile(
     r"\b(?:peak\w*|tops? out|max\w*|dip\w*|bottom\w*|trough|highest|lowest|spike\w*|minimum|low of|high of|crest\w*)\b", re.I
 )
+CROSSES = re.compile(
+    r"\b(?:go|goes|went|pass|passes|passed|runs?|ran|moves?|cross|crosses|crossed)\b[^.;]{0,20}\b(?:through|past|the)\b"
+)
+"""What a curve does to a value on its way: it is there at one place that nobody knows."""
 SAME_PLACES = re.compile(
     r"\b(?:(?:at|for|over|after|on|in) (?:the|those|these) (?:very )?same|at (?:those|these)\b|correspond\w+"
     r"|respectively|likewise)",
@@ -362,7 +366,11 @@ def _readings(text: str, items: Sequence[NumberItem], places: Sequence[Number], 
         around = text[
             max(0, min(item.number.start, place.start or item.number.start) - 60) : max(item.number.end, place.end) + 20
         ]
-        if place.is_range:
+        if place.is_range and re.search(r"\bsomewhere\b", around):
+            if CROSSES.search(around):
+                continue
+            where = "somewhere"
+        elif place.is_range:
             where = "somewhere" if SOMEWHERE_WORD.search(around) and not HOLD_WORD.search(around) else "throughout"
         readings.append(PairedValue(place.low, place.high, item.number, item.role == "length", where))
     return readings

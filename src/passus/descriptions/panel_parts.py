@@ -26,6 +26,14 @@ def panel_spans(text: str, names: Names) -> list[PanelSpan]:
     return sorted(spans) if len({name for *_, name in spans}) > 1 else []
 
 
+def without_panels(text: str, names: Names) -> str:
+    """Overwrites the names of panels that have digits, which are no numbers. The text keeps its length."""
+    for name in names.panels:
+        if re.search(r"\s[0-9]", name):
+            text = re.sub(re.escape(name), lambda match: "_" * len(match[0]), text, flags=re.I)
+    return text
+
+
 def parts_by_panel(
     segment: Segment, masked: str, items: Sequence[NumberItem], spans: Sequence[PanelSpan]
 ) -> list[tuple[Segment, str | None]]:

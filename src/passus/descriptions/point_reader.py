@@ -20,6 +20,7 @@ from passus.descriptions.settle_stage import SettleStage
 from passus.descriptions.vocabulary import LENGTH_WORD, MEASURE_WORD
 
 SIDE = re.compile(r"\((left|right|top|bottom|middle|centre|center)(?: panel)?\)", re.I)
+MAX_TITLE = 60
 NUMBERED_CHART = re.compile(r"\bfig(?:ure|\.) (\d+\.\d+) (?:gives|shows|plots|reports|depicts|turns|is|the)\b", re.I)
 
 
@@ -71,10 +72,12 @@ class _PointReader(SettleStage):
     def _collect(self) -> None:
         self._begin()
         passage: Passage | None = None
+        title = ""  # the panel that a line by itself names for what follows
         for current in self.data.passages:
             if current.kind == "table":
                 self._table_points(current)
                 continue
+            title = title if current.kind == "prose" and not self._is_title(current) else self._panel_of_title(current)
             for sentence in self.sentences_of[id(current)]:
                 if sentence.passage is not passage:
                     passage = sentence.passage
@@ -85,12 +88,20 @@ class _PointReader(SettleStage):
                             sentence.number, "" if current.labels or not self.names.panel_aliases else self.panel
                         )
                     named = (self.names.panel_in(label.text) for label in reversed(current.labels))
-                    self.panel = self.panel or next((name for name in named if name), "")
+                    self.panel = self.panel or next((name for name in named if name), "") or title
                     self.panel = self.names.panel_aliases.get(current.letter) or self.panel
                 self._sentence_points(sentence)
         self._lengths_by_size()
         self._share_points()
         self._end_plateaus()
+
+    def _is_title(self, passage: Passage) -> bool:
+        """Returns whether a passage is a few words without a value."""
+        text = self.finder.masked(passage.text)
+        return len(text) <= MAX_TITLE and not re.search(r"[.!?:;]$", text) and not re.search(r"\d[.,]\d|\d\s?%", text)
+
+    def _panel_of_title(self, passage: Passage) -> str:
+        return (self.names.panel_in(passage.text) or "") if self._is_title(passage) else ""
 
     def _table_points(self, passage: Passage) -> None:
         table = self.tables[id(passage)]

@@ -12,7 +12,7 @@ from passus.descriptions.name_stage import NameStage
 from passus.descriptions.number_roles import NumberItem, without_differences, word_places
 from passus.descriptions.numbers import Number, numbers_in
 from passus.descriptions.pairing import AGAINST, PairedValue, PlaceLists, items_in, joint_readings, readings_in
-from passus.descriptions.panel_parts import PanelSpan, panel_spans, parts_by_panel
+from passus.descriptions.panel_parts import PanelSpan, panel_spans, parts_by_panel, without_panels
 from passus.descriptions.segments import (
     Segment,
     clause_spans,
@@ -96,12 +96,12 @@ class SentenceStage(NameStage):
             is_when = any(item.number.start < cut for item in word_places(sentence.text, self.axes)) if cut else False
             if is_when or any(is_place(self.axes, sentence.text, number) for number in numbers):
                 unit.text = sentence.text
-        masked = self.finder.masked(unit.text)
+        masked = without_panels(self.finder.masked(unit.text), self.names)
+        self.spans = panel_spans(unit.text, self.names)
         items = items_in(masked, self.axes, self.lists, measure == "tokens")
         masked = without_differences(masked, items)
         segments = self._segments(unit, series, masked, items)
         self._follow_place(masked, items)
-        self.spans = panel_spans(masked, self.names)
         if segments is None:
             for part, panel in parts_by_panel(Segment(0, len(masked), ()), masked, items, self.spans):
                 self._shared_readings(unit, masked[part.start : part.end], panel or self.panel, measure)
@@ -180,7 +180,7 @@ class SentenceStage(NameStage):
             return segments_at(masked, [*first, *inner], items)
         if series is not None and (unit.is_list or all(m.series[0] == series for m in mentions)):
             return [Segment(0, end, (series,))]
-        panels = len({name for *_, name in panel_spans(masked, self.names)})
+        panels = len({name for *_, name in self.spans})
         if self._is_shared(masked, mentions, items, panels):
             return None
         if mentions:
@@ -216,8 +216,9 @@ class SentenceStage(NameStage):
         items = items_in(masked, self.axes, lists, measure == "tokens")
         if any(item.role == "x" for item in items) or is_plain(masked):
             readings += self._at_lead(self.place, items, readings)
+        first = min(self.lists.known, default=None)
         for reading in readings:
-            if reading.x_low == reading.x_high and reading.x_low in (self.axes.x.low, 0.0):
+            if reading.x_low == reading.x_high and reading.x_low in (self.axes.x.low, 0.0, first):
                 self.shared.append((panel, "tokens" if reading.is_length else measure, reading, unit.sentence))
 
     @staticmethod
