@@ -144,31 +144,37 @@ class NameStage(UnitStage):
     def _name_subjects(self) -> None:
         """Adds series and benchmarks that stand in prose, where labels and tables do not name the series of all data."""
         units = [u for u in self.data.units.values() if u.sentence.number not in self.series_of]
-        open_units = [u for u in units if u.sentence.number not in self.stated]
         finder = NameFinder([s.text for s in self.data.sentences], self._marked_words())
-        for unit in open_units:
+        for unit in units:
             finder.read(unit.text, unit.sentence.number)
         for passage in self.data.passages:
             if passage.kind == "heading":
                 finder.read_heading(passage.text)
         self._add_benchmarks(finder)
-        accepted = [
-            name
-            for name in finder.series()
-            if self._is_new(name) or (finder.is_introduced(name) and self.names.find(name) is None)
-        ]
-        if len(self.names.series) > 1 and not any(self._needs(unit) for unit in open_units):
-            accepted = []
+        accepted = self._accepted(finder.series(), finder)
+        is_settled = len(self.names.series) > 1 and not any(self._needs(unit) for unit in units)
+        if not accepted and not self.names.series:  # a short text has each name once
+            accepted = self._accepted(finder.owners(), finder)
+        accepted = [] if is_settled else accepted
+        accepted += self._listed_beside(accepted, finder)
+        for name in sorted(self._without_parts(accepted), key=finder.first):
+            self.names.add(name)
+
+    def _accepted(self, names: Sequence[str], finder: NameFinder) -> list[str]:
+        """Leaves out names that are known, and words that name no series unless the text introduces them."""
+        return [n for n in names if self._is_new(n) or (finder.is_introduced(n) and self.names.find(n) is None)]
+
+    def _listed_beside(self, accepted: Sequence[str], finder: NameFinder) -> list[str]:
+        """Returns names that the text enumerates together with series."""
         known = {name.lower() for name in [*accepted, *self.names.series, *self.names.aliases]}
+        found = []
         for row in finder.lists:
             is_long = len(row) > 2 or not self.names.series or all(finder.mentions(name) > 2 for name in row)
-            if sum(name.lower() in known for name in row) * 2 >= len(row) and is_long:
-                accepted += [
-                    name for name in row if name.lower() not in known and self._is_new(name) and self._may_be_series(name)
-                ]
-        kept = self._without_parts(accepted)
-        for name in sorted(kept, key=finder.first):
-            self.names.add(name)
+            if is_long and sum(name.lower() in known for name in row) * 2 >= len(row):
+                new = [name for name in row if name.lower() not in known and self._is_new(name) and self._may_be_series(name)]
+                known |= {name.lower() for name in new}
+                found += new
+        return found
 
     def _marked_words(self) -> list[str]:
         """Returns words of prose that are set in bold or as code."""
@@ -192,7 +198,8 @@ class NameStage(UnitStage):
 
     def _needs(self, unit: Unit) -> bool:
         """Returns whether a sentence has data of its own and names no known series."""
-        return unit.count >= 2 and not unit.observes and not self.finder.find(unit.text) and not EVERY.search(unit.text)
+        is_open = unit.count >= 2 and unit.sentence.number not in self.stated
+        return is_open and not unit.observes and not self.finder.find(unit.text) and not EVERY.search(unit.text)
 
     def _without_parts(self, accepted: Sequence[str]) -> list[str]:
         """Leaves out names that are part of another one, and remembers them as its alias: "G=8" of "GRPO (G=8)"."""

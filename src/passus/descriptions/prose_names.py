@@ -185,6 +185,16 @@ class NameFinder:
         found = [e for e in self.evidence.values() if e in sure or (_shape(e.name) in shapes and e.as_series)]
         return [self._whole(entry.name) for entry in sorted(found, key=lambda entry: entry.first)]
 
+    def owners(self) -> list[str]:
+        """Returns proper names that own a number, however seldom."""
+        kinds = ("direct", "clause", "data")
+        found = [
+            e
+            for e in self.evidence.values()
+            if _is_proper(e.name) and any(e.slots[kind] for kind in kinds) and not e.slots["place"]
+        ]
+        return [entry.name for entry in sorted(found, key=lambda entry: entry.first)]
+
     def _is_no_opening(self, entry: Evidence) -> bool:
         """Returns whether a name is more than the first word of a sentence: "Thereafter"."""
         is_plain = re.fullmatch(r"[A-Z][a-z]+", entry.name) and not (entry.is_marked or entry.is_listed)
