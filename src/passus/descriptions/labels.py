@@ -64,7 +64,8 @@ SERIES_WORD = re.compile(
 """Words before the name of a series: "Run 3: GRPO", "Line 1 (squares), LoRA"."""
 NO_LEAD = re.compile(
     r"\b(?:it|you|your|what|we|us|them|this|these|who|there|here|i|me|let|see|look|watch|follow|take|find|compare|note)\b"
-    r"|^(?:upper|lower|left|right|top|bottom|from|at|by|after|before|until|between|since|over|during|from)\b|^(?:fig(?:ure|\.)?|table|slide|section|chapter|page|appendix|step|phase|part) \S+$"
+    r"|^(?:upper|lower|left|right|top|bottom|from|at|by|after|before|until|between|since|over|during|from)\b|^(?:fig(?:ure"
+    r"|\.)?|table|slide|section|chapter|page|appendix|step|phase|part) \S+$"
     r"|\b(?:two|three|four|five|six|seven|eight) \w+s\b",
     re.I,
 )
@@ -81,7 +82,8 @@ OPENING = re.compile(r"^(?:(?:and|but|then|so|finally|next|now|also|the|our|for|
 """Words before the name in the lead of a line: "and the 32B:"."""
 SAME_PLACES = re.compile(r",\s+(?:(?:at|for|over|on)\s+)?(?:the\s+)?same\b.*$|,\s+(?:respectively|again)$", re.I)
 OWNED = re.compile(
-    r"^(?:the )?(?:\w+ )?(?:line|curve|trace)\b.{0,30}\b(?:belongs to|stands for|represents|shows|is|for|of)\s+(?:the )?(?P<name>\S.*)$",
+    r"^(?:the )?(?:\w+ )?(?:line|curve|trace)\b.{0,30}\b(?:belongs to|stands for|represents|shows|is|for"
+    r"|of)\s+(?:the )?(?P<name>\S.*)$",
     re.I,
 )
 """A lead that says whose line it is: "The line in gray belongs to Wren-3B:"."""

@@ -8,11 +8,15 @@ from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD
 
 STROKES = r"(?:solid|dashed|dotted|dash-dotted)"
 LINES = r"(?:lines?|curves?|ones?|traces?|series|bars?|circles?|squares?|triangles?|diamonds?|dots|markers?)"
-LOOK = rf"(?:[Tt]he )?(?:(?:thick|thin|solid|dashed|dotted) )?(?:{COLOUR.pattern[2:-2]}|{STROKES})\b(?:[ -]{STROKES})?(?: {LINES})*(?: \([^()]{{1,24}}\))?"
+LOOK = (
+    rf"(?:[Tt]he )?(?:(?:thick|thin|solid|dashed|dotted) )?(?:{COLOUR.pattern[2:-2]}"
+    rf"|{STROKES})\b(?:[ -]{STROKES})?(?: {LINES})*(?: \([^()]{{1,24}}\))?"
+)
 QUOTED = r"\"[^\"]{1,40}\""
 WORDS = r"[\w@+./=%-]+(?: (?!and\b|is\b|on\b|in\b|at\b|for\b)[\w@+./=%-]+){0,3}"
 LOOK_IS = re.compile(
-    rf"(?<!\w)(?P<look>{LOOK})\s?(?P<verb>:|=|\u2014| (?:is(?: for)?|shows?|represents?|denotes?|stands? for|refers? to|is used for"
+    rf"(?<!\w)(?P<look>{LOOK})\s?(?P<verb>:|=|\u2014| (?:is(?: for)?|shows?|represents?|denotes?|stands? for|refers? to"
+    rf"|is used for"
     rf"|marks?|depicts?|corresponds? to|belongs? to))\s+(?:the |your |our )?(?P<name>{QUOTED}|{WORDS})(?=\W|$)",
     re.I,
 )
@@ -21,7 +25,8 @@ LOOK_NAMED = re.compile(
     r"(?: \((?P<name>[^()\d][^()]{0,30})\)|, (?P<other>[A-Z][^,;:.]{1,40}),)"
 )
 LOOK_FOR = re.compile(
-    rf"(?<!\w)(?P<look>(?:{STROKES} )?(?:{COLOUR.pattern[2:-2]})(?: {LINES})*(?: with (?:[\w-]+ ){{0,3}}?{LINES})?) for (?P<name>{QUOTED}|[A-Z][\w.+-]*(?: \+ [\w-]+| w/o [\w-]+| \([^()\d]{{2,24}}\))?)",
+    rf"(?<!\w)(?P<look>(?:{STROKES} )?(?:{COLOUR.pattern[2:-2]})(?: {LINES})*(?: with (?:[\w-]+ ){{0,3}}?{LINES})?) for "
+    rf"(?P<name>{QUOTED}|[A-Z][\w.+-]*(?: \+ [\w-]+| w/o [\w-]+| \([^()\d]{{2,24}}\))?)",
     re.I,
 )
 """A dashed orange line with square markers for Osprey."""
@@ -35,8 +40,10 @@ IN_COLOUR = re.compile(
 NAME_IN_COLOUR = re.compile(rf"(?:^|(?<=[.;] ))(?P<name>[A-Z][^,;:().]{{1,40}}), in (?:an? |the )?(?:\w+ )?{COLOUR.pattern},")
 BRACKET_COLOUR = re.compile(r"(?P<name>[^,;:()]{2,40}?)\s*\((?P<look>[^()]{3,40})\)")
 NO_NAME = re.compile(
-    r"(?:at|on|in|above|below|always|never|still|the|a|an|not|also|only|first|last|flat|higher|lower|highest|lowest|ahead|behind|best"
-    r"|worst|better|worse|near|nearly|about|almost|clearly|no longer|up|down|back|far|well|over|under|within|between|by|to|from|of|its"
+    r"(?:at|on|in|above|below|always|never|still|the|a|an|not|also|only|first|last|flat|higher|lower|highest|lowest|ahead"
+    r"|behind|best"
+    r"|worst|better|worse|near|nearly|about|almost|clearly|no longer|up|down|back|far|well|over|under|within|between|by|to"
+    r"|from|of|its"
     r"|it|one|two|three|four|uppermost|topmost|steeper|longer|shorter|already|just|even|more|less|most|least|all|thus|so)\b",
     re.I,
 )

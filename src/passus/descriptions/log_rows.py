@@ -7,6 +7,7 @@ Lines beside each other with the same places, or with the same names, are read a
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from passus.descriptions.vocabulary import X_NOUNS
 
@@ -21,7 +22,8 @@ BULLET = re.compile(r"(?:[-*\u2022]|\d{1,2}[.)])\s+")
 BRACKET = re.compile(r"\s*[\[(][^\[\]()]*[\])]\s*$")
 SHARED_PLACE = re.compile(
     rf"(?:\[[^\]]*\]\s*)?(?P<before>[A-Za-z ]{{0,14}}?)\s*(?P<x>{PLACE})\s?(?P<unit>[A-Za-z]{{0,12}})(?: in)?\s*"
-    r"(?:[:|]|,?\s?(?:the|we) (?:(?:scores?|values?|results?|numbers?|readings?) )?(?:are|is|see|find|have|get|read|log))\s*(?=[A-Za-z])"
+    r"(?:[:|]|,?\s?(?:the|we) (?:(?:scores?|values?|results?|numbers?|readings?) )?(?:are|is|see|find|have|get|read"
+    r"|log))\s*(?=[A-Za-z])"
 )
 BRACKETED_PLACE = re.compile(rf"\[\s*(?P<before>[A-Za-z]{{1,12}})\s+(?P<x>{PLACE})\s*\]\s*[:|]?\s*(?=[A-Za-z])")
 AT_START = re.compile(r"(?:before (?:any )?training|at the start|initially|start|base|baseline)\s*[:|]\s*(?=[A-Za-z])", re.I)
@@ -33,6 +35,7 @@ MEASURE = re.compile(
 )
 MIN_PAIRS, MIN_NAMES, MIN_LINES = 3, 2, 3
 MAX_NAME = 40
+SHORT_NOUNS = {"h": "hour", "it": "iteration", "iter": "iteration", "ep": "epoch"}
 Row = tuple[int, list[str]]
 
 
@@ -83,7 +86,7 @@ def _series_line(text: str) -> _Line | None:
         pairs = list(pattern.finditer(text))
         if len(pairs) < MIN_PAIRS or text[pairs[-1].end() :].strip(" .;,|"):
             continue
-        gaps = [text[a.end() : b.start()] for a, b in zip(pairs, pairs[1:], strict=False)]
+        gaps = [text[a.end() : b.start()] for a, b in pairwise(pairs)]
         name = BRACKET.sub("", re.sub(r"\s*[:|=]\s*$", "", text[: pairs[0].start()].rstrip())).strip(" []*`|:")
         name = MEASURE.sub("", name)
         if name and len(name) <= MAX_NAME and len(name.split()) <= 4 and all(BETWEEN.fullmatch(gap) for gap in gaps):
@@ -98,7 +101,7 @@ def _place_line(text: str) -> _Line | None:
         return None
     rest = text[start.end() :]
     pairs = list(OWNED.finditer(rest))
-    gaps = [rest[a.end() : b.start()] for a, b in zip(pairs, pairs[1:], strict=False)]
+    gaps = [rest[a.end() : b.start()] for a, b in pairwise(pairs)]
     if len(pairs) < MIN_NAMES or rest[: pairs[0].start()].strip() or not all(BETWEEN.fullmatch(gap) for gap in gaps):
         return None
     if rest[pairs[-1].end() :].strip(" .;,|"):
@@ -106,7 +109,6 @@ def _place_line(text: str) -> _Line | None:
     groups = start.groupdict()
     noun = (groups.get("unit") or groups.get("before") or "").strip().lower()
     noun = re.sub(r"^(?:after|at|by)\s*", "", noun)
-    return _Line(
-        tuple(MEASURE.sub("", m["name"]) for m in pairs), groups.get("x") or "0", [m["y"] for m in pairs], [m["tokens"] or "" for m in pairs],
-        {"h": "hour", "it": "iteration", "iter": "iteration", "ep": "epoch"}.get(noun, noun), True,
-    )  # fmt: skip
+    names = tuple(MEASURE.sub("", m["name"]) for m in pairs)
+    tokens = [m["tokens"] or "" for m in pairs]
+    return _Line(names, groups.get("x") or "0", [m["y"] for m in pairs], tokens, SHORT_NOUNS.get(noun, noun), True)

@@ -19,16 +19,19 @@ PARTS = (
 )
 """Names of several parts: GRPO + Entropy, Dr. GRPO, DAPO w/o KL."""
 LETTERED_HEAD = re.compile(
-    r"\b(?!Panel|Figure|Fig|Table|Section|Phase|Stage|Reviewer|Chart|Plot|Part|Appendix|Group|And|The)(?P<head>[A-Z][a-z]+) (?P<letter>[A-H])\b"
+    r"\b(?!Panel|Figure|Fig|Table|Section|Phase|Stage|Reviewer|Chart|Plot|Part|Appendix|Group|And"
+    r"|The)(?P<head>[A-Z][a-z]+) (?P<letter>[A-H])\b"
 )
 CAPITAL_INSIDE = re.compile(r"(?<=[\w,;)%] )([A-Z][a-z]+)\b")
 LETTER_NAME = re.compile(
-    r"\b(?:mixture|model|variant|run|arm|recipe|config(?:uration)?|setting|method|option|system|policy|group|schedule|setup|stage"
+    r"\b(?:mixture|model|variant|run|arm|recipe|config(?:uration)?|setting|method|option|system|policy|group|schedule"
+    r"|setup|stage"
     r"|job|team|experiment) ([A-H])\b"
 )
 LOOK = re.compile(r"\b(?:lines?|circles?|dashed|solid|dotted|markers?|left|right|top|bottom|panel|axis)\b", re.I)
 LINE_CALLED = re.compile(
-    rf"\b(?:lines?|curves?|runs?|traces?) (?:for|of|labell?ed|named|called) \"?(?:the )?(?P<name>[\w.+-]+(?: (?!and\b)[\w.+-]+){{0,2}}?)\"?,? "
+    rf"\b(?:lines?|curves?|runs?|traces?) (?:for|of|labell?ed|named"
+    rf"|called) \"?(?:the )?(?P<name>[\w.+-]+(?: (?!and\b)[\w.+-]+){{0,2}}?)\"?,? "
     rf"{VERB}\b[^.;]{{0,30}}\d"
 )
 """The line for symmetric clipping starts at 1.40."""
@@ -37,7 +40,8 @@ OWNED_NUMBER = re.compile(
     r"(?:(?<=[:;,] )|(?<=^)|(?<=and ))(?P<name>[A-Za-z][\w+-]{1,20}) (?:at |with )?~?\.?\d[\d.,]*%?(?=\s*(?:[,;.]|and\b|$))"
 )
 PRESENT = re.compile(
-    r"^\W*(?:present|attendees|attending|participants|apologies|excused|from|to|cc|chair|minutes(?: by)?|hi|hello|dear|best|cheers|thanks|regards)"
+    r"^\W*(?:present|attendees|attending|participants|apologies|excused|from|to|cc|chair|minutes(?: by)?|hi|hello|dear"
+    r"|best|cheers|thanks|regards)"
     r"\b[:,]?\s(?P<names>[^.\d]{2,120})",
     re.I | re.M,
 )
@@ -45,17 +49,21 @@ PRESENT = re.compile(
 STROKE_WORD = re.compile(r"solid|dashed|dotted|dash-dotted|thick|thin|straight|bold|reference")
 LINE_MODIFIER = re.compile(rf"\b[Tt]he (?P<word>[\w.%+=-]+) (?P<noun>{LINE_NOUN})\b")
 NO_CONTRAST = frozenset(
-    ["same", "first", "second", "third", "fourth", "fifth", "last", "final", "best", "worst", "next", "other", "only", "two",
-     "three", "four", "five", "six", "whole", "entire", "full", "early", "late", "later", "largest", "smallest", "highest", "lowest",
-     "horizontal", "vertical", "left", "right", "top", "bottom", "initial", "common", "total", "mean", "average", "training", "test",
-     "main", "overall", "start", "end", "largest", "larger", "smaller", "very", "number", "learning", "more", "most", "upper", "lower"]
+    [
+        "average", "best", "bottom", "common", "early", "end", "entire", "fifth", "final", "first", "five", "four",
+        "fourth", "full", "highest", "horizontal", "initial", "larger", "largest", "last", "late", "later", "learning",
+        "left", "lower", "lowest", "main", "mean", "more", "most", "next", "number", "only", "other", "overall",
+        "right", "same", "second", "six", "smaller", "smallest", "start", "test", "third", "three", "top", "total",
+        "training", "two", "upper", "vertical", "very", "whole", "worst",
+    ]
 )  # fmt: skip
 NO_CONTRAST_NOUN = (
-    "axis", "axe", "panel", "chart", "plot", "figure", "value", "point", "gap", "line", "accuracy", "score", "value", "place", "half",
-    "part", "quarter", "third", "year", "side", "edge", "end", "column", "row", "table", "curve",
+    "accuracy", "axe", "axis", "chart", "column", "curve", "edge", "end", "figure", "gap", "half", "line", "panel",
+    "part", "place", "plot", "point", "quarter", "row", "score", "side", "table", "third", "value", "year",
 )  # fmt: skip
 CALLED = re.compile(
-    r"\b(?:is|are|was|we) (?:called|named|dubbed|labell?ed|call(?: it)?) \"?(?P<name>[\w.+-]*[\d_+-][\w.+-]*\w)|\(\"(?P<quoted>[^\"]{2,20})\"\)"
+    r"\b(?:is|are|was|we) (?:called|named|dubbed|labell?ed|call(?: it)?) \"?(?P<name>[\w.+-]*[\d_+-][\w.+-]*\w)"
+    r"|\(\"(?P<quoted>[^\"]{2,20})\"\)"
 )
 
 
@@ -106,8 +114,7 @@ def line_modifiers(text: str) -> list[str]:
             or COLOUR.fullmatch(word)
             or STROKE_WORD.fullmatch(low)
             or re.fullmatch(VERB, low)
-            or low.endswith("ing")
-            and low != "training"
+            or (low.endswith("ing") and low != "training")
         )
         if word and not is_plain and not re.fullmatch(r"\d+|\w+(?:est|er|th|nd|rd)", low):
             counts[word] += 1

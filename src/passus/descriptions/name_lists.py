@@ -82,9 +82,8 @@ def introduced(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> Ite
     for first, end in spans:
         in_brackets = first > 1 and end < len(tokens) and tokens[first - 1].text == "(" and tokens[end].text == ")"
         is_name = tokens[first].kind == "name" and end - first == 1 and not COLOUR.fullmatch(tokens[first].text)
-        if in_brackets and is_name and tokens[first - 2].kind in ("noun", "lower", "word") and len(tokens[first].text) > 2:
-            if re.fullmatch(LINE_NOUN, tokens[first - 2].text.lower()):
-                yield first, end
+        if in_brackets and is_name and len(tokens[first].text) > 2 and re.fullmatch(LINE_NOUN, tokens[first - 2].text.lower()):
+            yield first, end
 
 
 def _is_list_gap(gap: Sequence[str]) -> bool:

@@ -17,7 +17,8 @@ JOINT = "\ue000"
 """Stands for a space or bracket within a name of several parts. No text has it: it is for private use."""
 MAX_WORDS = 4
 MONTHS_AND_DAYS = re.compile(
-    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)(?:day|sday|nesday|rsday|urday|uary|ruary|"
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)(?:day|sday|nesday|rsday|urday"
+    r"|uary|ruary|"
     r"ch|il|e|y|ust|tember|ober|ember)?\.?"
 )
 

@@ -60,7 +60,8 @@ EVERY = re.compile(
 )
 
 PANEL_REFERENCE = re.compile(
-    r"\b(?:(?i:panel|subplot|fig(?:ure|\.)?\s?\d+)\s?\(?|(?i:chart|plot|fig(?:ure|\.)?\s?\d*)\s?\(?(?=[A-H]\b|[a-h]\)))([a-hA-H])\)?(?![\w])"
+    r"\b(?:(?i:panel|subplot|fig(?:ure|\.)?\s?\d+)\s?\(?|(?i:chart|plot|fig(?:ure|\.)?\s?\d*)\s?\(?(?=[A-H]\b"
+    r"|[a-h]\)))([a-hA-H])\)?(?![\w])"
     r"|(?<![\w(])\(([a-h])\)(?=[\s,.;]|$)"
 )
 
@@ -134,7 +135,8 @@ class Lead:
 
 
 LEAD = re.compile(
-    r"\[(?P<square>[^\[\]:]{1,40})\]\s+(?=[\w(~.-]+)|(?:\*\*|__)(?P<bold>.{1,120}?)(?:\*\*|__)\s*(?P<bracket>\([^)]{1,80}\))?\s*[:.=-]?\s*|(?P<plain>[^:"
+    r"\[(?P<square>[^\[\]:]{1,40})\]\s+(?=[\w(~.-]+)|(?:\*\*|__)(?P<bold>.{1,120}?)(?:\*\*"
+    r"|__)\s*(?P<bracket>\([^)]{1,80}\))?\s*[:.=-]?\s*|(?P<plain>[^:"
     r"|]{1,70}?)\s*:\s+|(?P<equal>[^:|=()]{1,50}?)\s=\s"
 )
 NUMBER_CELL = r"[-~+]?[.\d][\d.,]*[kKM%]?"

@@ -32,8 +32,10 @@ from passus.descriptions.vocabulary import MEASURE_WORD
 VARIANT = re.compile(r" (?:\+|w/o) ")
 PAIR = re.compile(r"(?=(?<![\w-])([\w.+-]+ [a-z][a-z-]+)(?![\w-]))")
 NOT_PART = re.compile(
-    rf"{VERB}|{LINE_NOUN}|{MEASURE_WORD.pattern[2:-2]}|in|on|at|to|of|for|by|with|from|and|or|but|as|than|the|a|an|its|that|which|whose|is|was"
-    r"|after|before|until|over|under|above|below|behind|then|also|still|while|whereas|both|all|plain|between|beats?|leads?|never|only"
+    rf"{VERB}|{LINE_NOUN}|{MEASURE_WORD.pattern[2:-2]}|in|on|at|to|of|for|by|with|from|and|or|but|as|than|the|a|an|its|that"
+    rf"|which|whose|is|was"
+    r"|after|before|until|over|under|above|below|behind|then|also|still|while|whereas|both|all|plain|between|beats?|leads?"
+    r"|never|only"
     r"|\w+ed|gains?|loses?|wins?|overtakes?|crosses|will|would|can|could|does|did|not|per|vs"
 )
 
@@ -82,7 +84,7 @@ class NameFinder:
 
     def read(self, text: str, sentence: int) -> None:
         joined = self._joined(text)
-        tokens = [self._as_name(token) for token in tokens_of(joined)]
+        tokens = self._with_openings([self._as_name(token) for token in tokens_of(joined)])
         spans = [self._trimmed(tokens, *span) for span in phrases(tokens) if not is_bare_size(tokens, *span)]
 
         def entry(span: Span) -> Evidence:
@@ -173,6 +175,13 @@ class NameFinder:
         is_name = token.kind in ("word", "lower", "noun") and (is_letter or token.text.lower() in self.single)
         return replace(token, kind="name") if is_name else token
 
+    def _with_openings(self, tokens: list[Token]) -> list[Token]:
+        """Takes the first word of a sentence for a part of a name, where it is one elsewhere: "Full FT"."""
+        for at, token in enumerate(tokens[:-1]):
+            if token.kind == "word" and token.text in self.inside and tokens[at + 1].kind == "name":
+                tokens[at] = replace(token, kind="name")
+        return tokens
+
     def series(self) -> list[str]:
         """Returns the names of series, in the order in which they appear."""
         sure = [entry for entry in self.evidence.values() if _is_series(entry) and self._is_no_opening(entry)]
@@ -205,10 +214,10 @@ class NameFinder:
         count = len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w+-])", self.everything))
         for pattern, form in (
             (rf"(?<![\w-]){re.escape(name)} ([a-z-]+)\b", "{0} {1}"),
-            (rf"\b([a-z-]+) {re.escape(name)}(?![\w+-])", "{1} {0}"),
+            (rf"\b([A-Za-z-]+) {re.escape(name)}(?![\w+-])", "{1} {0}"),
         ):
             beside = Counter(re.findall(pattern, self.everything)).most_common(1)
-            if beside and beside[0][1] >= max(3, 0.75 * count) and not NOT_PART.fullmatch(beside[0][0]):
+            if beside and beside[0][1] >= max(3, 0.75 * count) and not NOT_PART.fullmatch(beside[0][0].lower()):
                 return form.format(name, beside[0][0])
         return name
 
