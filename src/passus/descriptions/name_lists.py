@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from passus.descriptions.name_tokens import Token
+from passus.descriptions.name_tokens import Word
 from passus.descriptions.names import COMMON, LINE_NOUN, VERB
 from passus.descriptions.numbers import count_of
 from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD
@@ -45,7 +45,7 @@ def counted_lists(text: str) -> Iterator[list[str]]:
             yield parts
 
 
-def enumerations(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+def enumerations(tokens: Sequence[Word], spans: Sequence[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
     """Yields enumerations: "A, B and C"."""
     row: list[tuple[int, int]] = []
     for first, end in spans:
@@ -60,13 +60,13 @@ def enumerations(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> I
         yield row
 
 
-def _is_list(tokens: Sequence[Token], row: Sequence[tuple[int, int]]) -> bool:
+def _is_list(tokens: Sequence[Word], row: Sequence[tuple[int, int]]) -> bool:
     """Returns whether names are a list: "On TideMath, Coast ..." is none."""
     gap = [t.text.lower() for t in tokens[row[0][1] : row[1][0]]] if len(row) > 1 else []
     return len(row) > 2 or (len(row) == 2 and bool({"and", "or", "&", "vs", "versus", "/"} & set(gap)))
 
 
-def followed_by_numbers(tokens: Sequence[Token], row: Sequence[tuple[int, int]]) -> bool:
+def followed_by_numbers(tokens: Sequence[Word], row: Sequence[tuple[int, int]]) -> bool:
     """Returns whether as many numbers as names follow: "A, B and C are at 26%, 29% and 24%"."""
     behind = tokens[row[-1][1] : row[-1][1] + 3 * len(row) + 6]
     numbers = 0
@@ -77,7 +77,7 @@ def followed_by_numbers(tokens: Sequence[Token], row: Sequence[tuple[int, int]])
     return numbers == len(row)
 
 
-def introduced(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def introduced(tokens: Sequence[Word], spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Yields names in brackets behind words that they are short for: "a behaviour-cloning baseline (FlatBC)"."""
     for first, end in spans:
         in_brackets = first > 1 and end < len(tokens) and tokens[first - 1].text == "(" and tokens[end].text == ")"
@@ -91,7 +91,7 @@ def _is_list_gap(gap: Sequence[str]) -> bool:
     return bool(words) and all(word in (",", "and", "or", "&", "vs", "versus", "the", "/", "then", ">", '"') for word in words)
 
 
-def bracketed(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+def bracketed(tokens: Sequence[Word], spans: Sequence[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
     """Yields names that a sentence introduces in brackets: "one with a judge (GenRM) and one with the mean (Ensemble)"."""
     row = [
         (first, end)

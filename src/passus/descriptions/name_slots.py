@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from passus.descriptions.name_tokens import Token
+from passus.descriptions.name_tokens import Word
 
 NAMED_BY = frozenset(["of", "for", "labelled", "labeled", "named", "called", "to"])
 ADVERB = re.compile(r"\w+ly|also|then|still|already|first|again|itself|alone|now|even|only|instead|too")
@@ -46,7 +46,7 @@ COMPARES = frozenset(
 )  # fmt: skip
 
 
-def slots_of(tokens: Sequence[Token], first: int, end: int) -> Iterator[str]:
+def slots_of(tokens: Sequence[Word], first: int, end: int) -> Iterator[str]:
     """Yields the kinds of places in which the words from `first` to `end` stand."""
     before = first - 1
     while before >= 0 and tokens[before].text.lower() in DETERMINERS:
@@ -81,7 +81,7 @@ def slots_of(tokens: Sequence[Token], first: int, end: int) -> Iterator[str]:
         yield "compare"
 
 
-def _behind(tokens: Sequence[Token], end: int) -> int:
+def _behind(tokens: Sequence[Word], end: int) -> int:
     """Returns the position behind a name, its bracket, its noun and a remark between commas."""
     at = end
     if at < len(tokens) and tokens[at].text == "(":
@@ -98,7 +98,7 @@ def _behind(tokens: Sequence[Token], end: int) -> int:
     return at
 
 
-def _is_direct(tokens: Sequence[Token], at: int) -> bool:
+def _is_direct(tokens: Sequence[Word], at: int) -> bool:
     """Returns whether a number stands directly behind a name, or behind "at", "has" or a colon."""
     if tokens[at].kind == "number":
         return True
@@ -110,7 +110,7 @@ def _is_direct(tokens: Sequence[Token], at: int) -> bool:
     )
 
 
-def _numbers_behind(tokens: Sequence[Token], at: int) -> int:
+def _numbers_behind(tokens: Sequence[Word], at: int) -> int:
     """Returns how many numbers stand between a name and the next one of the sentence."""
     if tokens[at].text.lower() in CONJUNCTIONS | {"on", "in", "of"}:
         return 0

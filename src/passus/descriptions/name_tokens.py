@@ -34,7 +34,7 @@ def genre_words() -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class Token:
+class Word:
     start: int
     end: int
     text: str
@@ -43,7 +43,7 @@ class Token:
     """number, size, name, lower (a word in small letters that such texts do not use), word, noun (line, run, model), sign"""
 
 
-def tokens_of(text: str, is_first: bool = True) -> list[Token]:
+def tokens_of(text: str, is_first: bool = True) -> list[Word]:
     """Splits a sentence into words and signs, each with what it may be."""
     found = []
     at_start = is_first
@@ -52,7 +52,7 @@ def tokens_of(text: str, is_first: bool = True) -> list[Token]:
         word = raw.strip("'*`_").rstrip(".") if not NUMBER_TOKEN.fullmatch(raw) else raw.rstrip(".,")
         word = re.sub(r"'s?$", "", word) if word.endswith(("'s", "s'")) else word
         start = match.start() + max(0, raw.find(word)) if word else match.start()
-        found.append(Token(start, start + len(word), word, _kind(word, at_start)))
+        found.append(Word(start, start + len(word), word, _kind(word, at_start)))
         at_start = raw.endswith((".", "!", "?")) or raw in (":", ".", "!", "?") or (at_start and raw in ("*", "-", "(", '"'))
     return found
 
@@ -86,7 +86,7 @@ def _kind(word: str, at_start: bool) -> str:
     return "word" if low in genre_words() or any(part in genre_words() for part in [low.rstrip("s")]) else "lower"
 
 
-def phrases(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+def phrases(tokens: Sequence[Word]) -> Iterator[tuple[int, int]]:
     """Yields runs of words that may be a name, as positions of the first word and behind the last."""
     at = 0
     while at < len(tokens):
@@ -102,7 +102,7 @@ def phrases(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
         at = end
 
 
-def is_bare_size(tokens: Sequence[Token], first: int, end: int) -> bool:
+def is_bare_size(tokens: Sequence[Word], first: int, end: int) -> bool:
     """Returns whether a size names no model: without "the" before it, it is a number of tokens or parameters."""
     if end - first > 1 or tokens[first].kind != "size":
         return False

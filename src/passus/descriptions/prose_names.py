@@ -25,7 +25,7 @@ from passus.descriptions.name_forms import (
 )
 from passus.descriptions.name_lists import bracketed, counted_lists, enumerations, followed_by_numbers, introduced
 from passus.descriptions.name_slots import slots_of
-from passus.descriptions.name_tokens import JOINT, Span, Token, is_bare_size, phrases, tokens_of
+from passus.descriptions.name_tokens import JOINT, Span, Word, is_bare_size, phrases, tokens_of
 from passus.descriptions.names import COMMON, LINE_NOUN, VERB
 from passus.descriptions.vocabulary import MEASURE_WORD
 
@@ -41,7 +41,7 @@ NOT_PART = re.compile(
 
 
 @dataclass
-class Evidence:
+class NameEvidence:
     """How often some words stand in each kind of place."""
 
     name: str
@@ -63,7 +63,7 @@ class NameFinder:
     """Collects the places in which words of a text stand. The whole text is given first, to know names of several parts."""
 
     def __init__(self, texts: Sequence[str], marked: Sequence[str] = ()) -> None:
-        self.evidence: dict[str, Evidence] = {}
+        self.evidence: dict[str, NameEvidence] = {}
         """By the name in small letters."""
         self.lists: list[list[str]] = []
         """Names that the text enumerates."""
@@ -87,7 +87,7 @@ class NameFinder:
         tokens = self._with_openings([self._as_name(token) for token in tokens_of(joined)])
         spans = [self._trimmed(tokens, *span) for span in phrases(tokens) if not is_bare_size(tokens, *span)]
 
-        def entry(span: Span) -> Evidence:
+        def entry(span: Span) -> NameEvidence:
             start = tokens[span[0]].start
             return self._entry(text[start : tokens[span[1] - 1].end], sentence, start)
 
@@ -116,7 +116,7 @@ class NameFinder:
             for name in row:
                 self._entry(name, sentence, text.find(name)).is_listed = True
 
-    def _trimmed(self, tokens: Sequence[Token], first: int, end: int) -> tuple[int, int]:
+    def _trimmed(self, tokens: Sequence[Word], first: int, end: int) -> tuple[int, int]:
         """Leaves out words in small letters behind a name that stand there only once: "Hybrid trade" is no name."""
         while end - first > 1 and tokens[end - 1].kind == "lower":
             has_number_behind = end < len(tokens) and tokens[end].kind == "number"  # "Gannet posted 47 %"
@@ -125,10 +125,10 @@ class NameFinder:
             end -= 1
         return first, end
 
-    def _entry(self, name: str, sentence: int, place: int) -> Evidence:
+    def _entry(self, name: str, sentence: int, place: int) -> NameEvidence:
         key = name.lower()
         if key not in self.evidence:
-            self.evidence[key] = Evidence(
+            self.evidence[key] = NameEvidence(
                 name, first=(sentence, place), is_marked=key in self.marked or self._is_contrast(name)
             )
         entry = self.evidence[key]
@@ -167,7 +167,7 @@ class NameFinder:
             text = pattern.sub(lambda match: re.sub(r"\s", JOINT, match[0]), text)
         return text
 
-    def _as_name(self, token: Token) -> Token:
+    def _as_name(self, token: Word) -> Word:
         """Takes words for names that the text introduces as such, and capital letters: "mixture A" and "mixture B"."""
         if token.kind == "name" and token.text in self.people:
             return replace(token, kind="word")
@@ -175,7 +175,7 @@ class NameFinder:
         is_name = token.kind in ("word", "lower", "noun") and (is_letter or token.text.lower() in self.single)
         return replace(token, kind="name") if is_name else token
 
-    def _with_openings(self, tokens: list[Token]) -> list[Token]:
+    def _with_openings(self, tokens: list[Word]) -> list[Word]:
         """Takes the first word of a sentence for a part of a name, where it is one elsewhere: "Full FT"."""
         for at, token in enumerate(tokens[:-1]):
             if token.kind == "word" and token.text in self.inside and tokens[at + 1].kind == "name":
@@ -204,7 +204,7 @@ class NameFinder:
         ]
         return [entry.name for entry in sorted(found, key=lambda entry: entry.first)]
 
-    def _is_no_opening(self, entry: Evidence) -> bool:
+    def _is_no_opening(self, entry: NameEvidence) -> bool:
         """Returns whether a name is more than the first word of a sentence: "Thereafter"."""
         is_plain = re.fullmatch(r"[A-Z][a-z]+", entry.name) and not (entry.is_marked or entry.is_listed)
         return not is_plain or entry.name in self.inside or len(re.findall(rf"\b{entry.name}\b", self.everything)) > 1
@@ -246,7 +246,7 @@ def _is_proper(name: str) -> bool:
     return bool(re.search(r"[A-Z0-9+=_/]|-[a-z]{1,2}$", name))
 
 
-def _is_series(entry: Evidence) -> bool:
+def _is_series(entry: NameEvidence) -> bool:
     slots, total = entry.slots, entry.as_series
     if entry.is_listed and not slots["place"]:
         return total >= 1 or _is_proper(entry.name)
