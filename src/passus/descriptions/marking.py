@@ -37,6 +37,8 @@ SENSE = re.compile(
     re.I,
 )
 BEFORE_PLACE = re.compile(r"\b(?:by|at|after|until|from|since|before)\s+$", re.I)
+FIRST_HALF = re.compile(r"\b(?:first|second) half\b", re.I)
+STRETCH = re.compile(r"\bthe\s+(?:last|final|first|next|following)\s*$", re.I)
 PLACE_NOUN = re.compile(r"\s+(?:checkpoint|mark|evaluation|eval)\b", re.I)
 
 
@@ -76,7 +78,7 @@ def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
     text = marked.text
     for item in reversed(items_in(text, axes, lists)):
         number = item.number
-        if item.word:
+        if item.word or _is_half(text, number):
             continue
         is_glued = number.unit_end == number.end + len(number.unit)
         has_unit = _is_unit(number, axes) and (item.role != "x" or is_glued)  # the noun of a place is read with its words
@@ -84,7 +86,7 @@ def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
         before, after = text[:start], text[end:]
         is_named = BEFORE_PLACE.search(before) or PLACE_NOUN.match(after)  # "by 6B", "the 60B checkpoint"
         is_place = number.is_scaled and number.low in lists.known and is_named
-        if item.role == "x" or is_place:
+        if item.role == "x" or is_place or _is_stretch(text[: number.start], text[number.end :], axes):
             begin, stop, window = _window(before, after, number, axes)
             text = before[:begin] + marked.put("X", window) + after[stop:]
             continue
@@ -124,6 +126,18 @@ def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
             continue
         text = before + marked.put("V", MarkedValue(number, item.role == "length")) + after
     marked.text = text
+
+
+def _is_half(text: str, number: Number) -> bool:
+    """Returns whether an ordinal stands for one half of the axis: "more in the first half than in the second"."""
+    return text[number.start : number.end].lower() in ("first", "second") and bool(FIRST_HALF.search(text))
+
+
+def _is_stretch(before: str, after: str, axes: Axes) -> bool:
+    """Returns whether a number is the length of a part of the x-axis: "in the last 100 steps", "200 steps later"."""
+    noun = rf"\s?{axes.x_words}\b"
+    is_counted = STRETCH.search(before) and re.match(noun, after, re.I)
+    return bool(is_counted or re.match(rf"{noun} (?:later|(?:which|that) follow)", after, re.I))
 
 
 def _is_unit(number: Number, axes: Axes) -> bool:
