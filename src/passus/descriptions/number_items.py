@@ -31,7 +31,7 @@ HOLD_WORD = re.compile(
 
 
 @dataclass
-class Group:
+class ItemGroup:
     """Numbers that stand in one list and have one role."""
 
     role: str
@@ -209,16 +209,16 @@ def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists,
     return "length" if is_length else "value"
 
 
-def grouped(text: str, items: Sequence[NumberItem]) -> list[Group]:
+def grouped(text: str, items: Sequence[NumberItem]) -> list[ItemGroup]:
     """Joins the numbers of a list."""
-    groups: list[Group] = []
+    groups: list[ItemGroup] = []
     for item in items:
         last = groups[-1] if groups else None
         is_same = last and last.role == item.role != "other" and not item.word and not last.items[-1].word
         if last and is_same and SEPARATOR.fullmatch(text[end_of(last.items[-1].number) : item.number.start]):
             last.items.append(item)
             continue
-        groups.append(Group(item.role, [item]))
+        groups.append(ItemGroup(item.role, [item]))
     for group in groups:
         if any(item.number.unit == "%" for item in group.items):
             group.items = [replace(item, number=replace(item.number, unit="%")) for item in group.items]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from passus.descriptions.axes import Axes
-from passus.descriptions.number_items import HOLD_WORD, Group, grouped, items_in
+from passus.descriptions.number_items import HOLD_WORD, ItemGroup, grouped, items_in
 from passus.descriptions.number_roles import (
     NumberItem,
     PlaceLists,
@@ -80,7 +80,7 @@ def longest_list(text: str, axes: Axes, lists: PlaceLists) -> int:
     return longest if longest > 2 else 0
 
 
-def _paired(text: str, groups: list[Group], axes: Axes, lists: PlaceLists) -> list[PairedValue]:
+def _paired(text: str, groups: list[ItemGroup], axes: Axes, lists: PlaceLists) -> list[PairedValue]:
     """Pairs each group of values with the group of places that the words between them bind it to most strongly."""
     _spread_ranges(groups)
     place_of = _best_links(text, groups, _links(text, groups, axes))
@@ -132,7 +132,7 @@ def joint_readings(
     return readings
 
 
-def _spread_ranges(groups: Sequence[Group]) -> None:
+def _spread_ranges(groups: Sequence[ItemGroup]) -> None:
     """Turns "epochs 1 through 5" beside five values into five places."""
     for at, group in enumerate(groups):
         number = group.items[0].number
@@ -150,7 +150,7 @@ FIRST_STRETCH = re.compile(r"\b(?:in|over|during|within|for) (?:the |its )?(?:ve
 
 
 def _from_to(
-    text: str, groups: Sequence[Group], place_of: dict[int, int], axes: Axes, lists: PlaceLists
+    text: str, groups: Sequence[ItemGroup], place_of: dict[int, int], axes: Axes, lists: PlaceLists
 ) -> dict[int, list[Number]]:
     """Returns the places of "from 0.2 to 0.5": the ends of the stretch that stands with it, or of the places of the series
     before it in the sentence, or of the axis. A series of which nothing is known yet begins where the axis does."""
@@ -188,7 +188,7 @@ PAIR_BREAK = re.compile(r"[,;|]|\b(?:and|then|but|before|while|to)\b", re.I)
 BREAK_COST, LINK_GAIN = 120, 150
 
 
-def _best_links(text: str, groups: Sequence[Group], links: Sequence[tuple[int, int, int, int]]) -> dict[int, int]:
+def _best_links(text: str, groups: Sequence[ItemGroup], links: Sequence[tuple[int, int, int, int]]) -> dict[int, int]:
     """Chooses among the links between neighbours those that fit best together: each group has one partner at most."""
     weight = {}
     for strength, closeness, value, place in links:
@@ -209,7 +209,7 @@ def _best_links(text: str, groups: Sequence[Group], links: Sequence[tuple[int, i
     return place_of
 
 
-def _links(text: str, groups: Sequence[Group], axes: Axes, count: int = 1) -> list[tuple[int, int, int, int]]:
+def _links(text: str, groups: Sequence[ItemGroup], axes: Axes, count: int = 1) -> list[tuple[int, int, int, int]]:
     """Returns (strength, closeness, values, places) for neighbours. Where the values are those of several series, a list of
     that many values may have one place."""
     links = []
@@ -261,12 +261,12 @@ def _links(text: str, groups: Sequence[Group], axes: Axes, count: int = 1) -> li
     return [link for link in links if link[0] > 0]
 
 
-def _is_joint(values: Group, places: Group, count: int) -> bool:
+def _is_joint(values: ItemGroup, places: ItemGroup, count: int) -> bool:
     """Returns whether a list has one value for each of several series, all at one place."""
     return count > 1 and len(values.items) == count and len(places.items) == 1
 
 
-def _places(values: Group, places: Group) -> list[Number] | None:
+def _places(values: ItemGroup, places: ItemGroup) -> list[Number] | None:
     """Returns the places of a group of values; one place belongs to the nearest of several values."""
     numbers = [item.number for item in places.items]
     if len(numbers) == len(values.items):
@@ -282,7 +282,7 @@ def _evenly_spaced(span: Number, count: int) -> list[Number] | None:
     return [_place(span.low + n * gap) for n in range(count)] if gap == int(gap) else None
 
 
-def _is_window(text: str, group: Group) -> bool:
+def _is_window(text: str, group: ItemGroup) -> bool:
     """Returns whether places stand behind words such as "until" that make them the end of something else."""
     return bool(
         re.search(r"\b(?:until|till|up to|before)\s+(?:\w+\s+){0,2}$", text[max(0, group.start - 24) : group.start], re.I)
@@ -299,7 +299,7 @@ FOLLOWING = re.compile(
 """Words for the places behind the last one: "at the next three marks", "at the evaluations that follow"."""
 
 
-def _following(text: str, group: Group, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists) -> list[Number] | None:
+def _following(text: str, group: ItemGroup, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists) -> list[Number] | None:
     """Returns the places that come next on a list of places, where the words behind or before the values say so."""
     around = text[max(0, group.start - 60) : group.start], re.split(r"[;:]|\.\s", text[group.end : group.end + 90])[0]
     says = FOLLOWING.search(around[1]) or FOLLOWING.search(around[0])
@@ -315,7 +315,7 @@ def _following(text: str, group: Group, readings: Sequence[PairedValue], axes: A
 
 
 def _implied(
-    text: str, group: Group, clause: str, axes: Axes, lists: PlaceLists, at: int, groups: Sequence[Group]
+    text: str, group: ItemGroup, clause: str, axes: Axes, lists: PlaceLists, at: int, groups: Sequence[ItemGroup]
 ) -> list[Number] | None:
     """Returns places that are not beside the values: the same as before, or those declared for all."""
     count = len(group.items)
