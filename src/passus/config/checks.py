@@ -25,6 +25,7 @@ def check_combinations(config: Config) -> None:
         raise ValueError("[judge] has only one of url and model: write both, or neither")
     if (targets := config.model.lora.targets) != ["all-linear"] and "all-linear" in targets:
         raise ValueError(f'model.lora.targets = {targets}: write ["all-linear"] alone, or layers by name')
+    _check_fault(config)
     if config.train.prompts % config.train.updates:
         raise ValueError(
             f"train.updates = {config.train.updates} does not divide train.prompts = {config.train.prompts}; "
@@ -129,3 +130,22 @@ def _check_reward_model(config: Config) -> None:
             f"{given[0]} with method.name = {config.method.name!r}, which learns from graded candidates with one update per "
             "step: leave it out"
         )
+
+
+def _check_fault(config: Config) -> None:
+    """Refuses faults in runs that have no such part."""
+    fault = config.fault
+    if fault.name == "none":
+        return
+    if config.kind != "rl":
+        raise ValueError(
+            f'fault.name = "{fault.name}" with method.name = {config.method.name!r}: faults are for RL; leave it out'
+        )
+    if fault.from_step > config.train.steps:
+        raise ValueError(
+            f"fault.from_step = {fault.from_step} is beyond train.steps = {config.train.steps}: write a smaller one"
+        )
+    if fault.name == "reversed-kl" and (not config.method.kl_coef or config.method.kl_estimator == "k1"):
+        raise ValueError('fault.name = "reversed-kl" needs a KL in the loss: write method.kl_coef = 0.05, with k2 or k3')
+    if fault.name == "lenient-verifier" and config.reward.reader:
+        raise ValueError('fault.name = "lenient-verifier" is about the policy\'s own answers: write reward.reader = ""')

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from passus.config import checks
+from passus.config.fault_table import FaultTable
 from passus.grading.verdict import Extract
 from passus.methods.presets import PRESETS, Method
 from passus.schema import Section
@@ -342,6 +343,7 @@ class Config(Section):
     judge: JudgeTable = JudgeTable()
     candidates: CandidatesTable = CandidatesTable()
     run: RunTable = RunTable()
+    fault: FaultTable = FaultTable()
 
     @property
     def kind(self) -> Kind:

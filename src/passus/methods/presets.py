@@ -90,7 +90,7 @@ class Method(Section):
     @property
     def learns_without_signal(self) -> bool:
         """Whether rows with an advantage of 0 have a gradient all the same."""
-        return self.entropy_coef > 0 or self.tau > 0 or (self.kl_coef > 0 and self.kl_estimator != "k1")
+        return self.entropy_coef > 0 or self.tau > 0 or (self.kl_coef != 0 and self.kl_estimator != "k1")
 
 
 PRESETS: dict[str, Method] = {

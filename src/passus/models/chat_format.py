@@ -50,6 +50,8 @@ class ChatFormat:
     """`on` or `off` if the chat template has that switch (model.thinking)."""
     system: str = ""
     """System message, empty for none (model.system)."""
+    opens_turn: bool = True
+    """Whether prompts end with the tokens that open the model's turn. Only a fault on purpose turns it off."""
 
     def render(self, item: Item) -> str:
         """Returns the prompt as text. Without a chat template, it lacks the start token that a tokenizer adds itself."""
@@ -93,7 +95,7 @@ class ChatFormat:
     def _open_assistant_turns(self, conversations: Sequence[Messages]) -> list[str]:
         """Renders each conversation up to the point where the model's turn begins."""
         switch = {} if self.thinking == "default" else {"enable_thinking": self.thinking == "on"}
-        return self._apply(conversations, add_generation_prompt=True, **switch)
+        return self._apply(conversations, add_generation_prompt=self.opens_turn, **switch)
 
     def _apply(self, conversations: Sequence[Messages], add_generation_prompt: bool = False, **switch: bool) -> list[str]:
         template = self.chat_template

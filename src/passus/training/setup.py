@@ -1,5 +1,5 @@
-"""Sets a run up: loads model, data and checkpoint, chooses the four seams of the step (prompts, rollout, verify, update), and
-opens the record.
+"""Sets a run up: loads model, data and checkpoint, chooses the seams of the step (prompts, rollout, verify, score,
+update), and opens the record.
 
 Whatever cannot work is refused here, before anything is recorded.
 """
@@ -22,7 +22,7 @@ from passus.models.policy import Policy
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 from passus.tasks import benchmarks, dataset
 from passus.tasks.lookup import task_parts
-from passus.training import checkpoint, regression_alarm, rewards
+from passus.training import checkpoint, faults, regression_alarm, rewards
 from passus.training.checkpoint import Progress
 from passus.training.cuda_layout import apply_layout, plan_layout, recompute_layers
 from passus.training.input_checks import check_inputs, check_old_logprobs, reward_model_items
@@ -55,7 +55,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     hashes = check_data(folder, config, suite)
     if folder.exists():
         folder.set_aside_after(progress.step, len(suite.items) * len(config.eval.temperatures))
-    remarks = inputs.remarks()
+    remarks = [*inputs.remarks(), *fault_remarks(config)]
     data = {
         "left_out": suite.left_out, "unjudged": suite.unjudged, "overlap": [vars(overlap) for overlap in inputs.overlaps],
         "sha256": hashes, "remarks": remarks,
@@ -74,6 +74,11 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     return run
 
 
+def fault_remarks(config: Config) -> list[str]:
+    fault = config.fault.describe()
+    return [f"this run has a fault on purpose: {fault}"] if fault else []
+
+
 def choose_prompts(config: Config, progress: Progress) -> StreamPrompts | PrioritisedPrompts:
     if config.task.is_tracked:
         return PrioritisedPrompts(config.task, config.seed, progress)
@@ -81,7 +86,7 @@ def choose_prompts(config: Config, progress: Progress) -> StreamPrompts | Priori
 
 
 def choose_seams(run: PolicyRun) -> None:
-    """Chooses the seams rollout, verify and update; `choose_prompts` chooses the fourth."""
+    """Chooses the seams rollout, verify, score and update; `choose_prompts` chooses the first."""
     match run.config.kind, run.config.reward.reader:
         case "sft", _:
             run.rollout, run.verify = partial(show_solutions, run), partial(verify_answers, run)
@@ -89,7 +94,8 @@ def choose_seams(run: PolicyRun) -> None:
             run.rollout, run.verify = partial(sample_completions, run), partial(verify_answers, run)
         case _:
             run.rollout, run.verify = partial(sample_completions, run), partial(verify_reader_answers, run)
-    run.update = partial(update, run)
+    run.score, run.update = partial(rewards.score, run), partial(update, run)
+    faults.inject(run)
 
 
 def load_reward_model(config: Config, folder: RunFolder, suite: LoadedSuite) -> Policy | None:
@@ -156,4 +162,5 @@ def return_to_checkpoint(run: PolicyRun, step: int) -> None:
     checkpoint.restore(saved, run.optimizer)
     run.sampler = run.policy.sampler(run.check_stop)
     run.sampler.cache_bytes, run.sampler.max_rows = cache_bytes, max_rows
+    faults.inject_into_sampler(run)
     recompute_layers(run)

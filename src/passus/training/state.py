@@ -23,7 +23,7 @@ from passus.training.checkpoint import Progress
 from passus.training.cuda_layout import CudaLayout
 from passus.training.optimizer import Optimizer
 from passus.training.prompt_order import PrioritisedPrompts, StreamPrompts
-from passus.training.rewards import RewardFunction
+from passus.training.rewards import RewardFunction, Scored
 from passus.training.rollout_batch import RolloutBatch
 from passus.training.step_metrics import Times, UpdateStats
 
@@ -115,7 +115,7 @@ class TrainingState:
 
 @dataclass(kw_only=True)
 class PolicyRun(TrainingState):
-    """A policy in training. The four seams of the step are plain callables, chosen in setup.py."""
+    """A policy in training. The seams of the step are plain callables, chosen in setup.py."""
 
     sampler: Sampler
     reference: Any | None
@@ -126,6 +126,8 @@ class PolicyRun(TrainingState):
     """(items with their places, step) -> completions."""
     verify: Callable[[RolloutBatch, Times], RolloutBatch] = field(init=False)
     """Completions -> completions with grades."""
+    score: Callable[[RolloutBatch, int], Scored] = field(init=False)
+    """(graded completions, step) -> rewards."""
     update: Callable[[Sequence[TrainingRows], int], list[UpdateStats]] = field(init=False)
     """(rows of each objective, step) -> updates of the weights."""
     suite: LoadedSuite = field(default_factory=lambda: LoadedSuite({}))

@@ -13,7 +13,7 @@ import time
 
 from torch import Tensor
 
-from passus.training import mel, rewards, step_metrics
+from passus.training import mel, step_metrics
 from passus.training.build_rows import kl_penalty, lesson_rows, row_advantages, training_rows
 from passus.training.dynamic_sampling import choose_groups, groups_with_signal, teaching_groups
 from passus.training.mel import LessonBatch
@@ -72,7 +72,7 @@ def sample_round(run: PolicyRun, step: int, first: int, count: int, times: Times
         batch = run.rollout(drawn, step)
     batch = run.verify(batch, times)
     with times("grade"):
-        return batch, rewards.score(run, batch, step)
+        return batch, run.score(batch, step)
 
 
 def advance(run: PolicyRun, step: int, sampled: RolloutBatch, lessons: LessonBatch | None) -> None:
