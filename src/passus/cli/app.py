@@ -4,7 +4,6 @@ Every command is a file of this folder that parses its options, calls the librar
 imports stand inside the commands, so that `passus --help` answers at once.
 """
 
-import os
 import sys
 from typing import NoReturn
 
@@ -32,7 +31,7 @@ from passus.cli.run import run
 from passus.cli.show import show
 from passus.cli.usage_errors import usage_error
 from passus.console import guard_output, rich_console
-from passus.errors import TRAIN_PACKAGES, PassusError, is_out_of_memory, missing_package_error, out_of_memory_error
+from passus.exit_codes import exit_code_of
 
 app = App(
     name="passus",
@@ -61,33 +60,11 @@ app["--help"].group = app["--version"].group = Group("Other", sort_key=len(COMMA
 
 def main() -> NoReturn:
     guard_output()
+    sys.exit(exit_code_of(_run_command))
+
+
+def _run_command() -> object:
     try:
-        code = app(console=rich_console(), result_action="return_value", print_error=False, exit_on_error=False)
+        return app(console=rich_console(), result_action="return_value", print_error=False, exit_on_error=False)
     except CycloptsError as error:
-        _exit_with(usage_error(error))
-    except PassusError as error:
-        _exit_with(error)
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in TRAIN_PACKAGES:
-            raise
-        _exit_with(missing_package_error(package))
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (nobody reads the output any more, so exit silently)
-        sys.exit(0)
-    except OSError as error:
-        if is_out_of_memory(error):
-            _exit_with(out_of_memory_error(error))
-        _exit_with(PassusError(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
-    except (MemoryError, ImportError, RuntimeError, SystemError) as error:
-        if not is_out_of_memory(error):
-            raise
-        _exit_with(out_of_memory_error(error))
-    sys.exit(code if isinstance(code, int) else 0)
-
-
-def _exit_with(error: PassusError) -> NoReturn:
-    print(f"error: {error}", file=sys.stderr)
-    sys.exit(error.exit_code)
+        raise usage_error(error) from None

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ class ProgressDisplay:
         self.last_eval: dict[str, int] = {}
         self.first_seen: dict[str, tuple[float, int]] = {}
         self.live = None
+        self.cells = {name: {"state": "waiting"} for name, _, _ in arms}
         if sys.stdout.isatty():
             from rich.live import Live
 
@@ -41,16 +43,20 @@ class ProgressDisplay:
             self.live.update(self._table())
             self.live.stop()
 
-    def refresh(self) -> bool:
-        """Updates the display. Returns whether an arm has a new eval point."""
+    def refresh(self, active: Collection[str]) -> bool:
+        """Updates the arms that run or have just ended, from their folders. Returns whether one has a new eval point."""
         has_news = False
         for name, path, steps in self.arms:
+            if name not in active:
+                continue
             points = RunFolder(path).last_evals()
             if points and self.last_eval.get(name) != points[-1].step:
                 self.last_eval[name] = points[-1].step
                 has_news = True
                 if not self.live:
                     print_line(self._line(name, path, steps))
+            if self.live:
+                self.cells[name] = self._cells(name, path, steps)
         if self.live:
             self.live.update(self._table())
         return has_news
@@ -66,8 +72,8 @@ class ProgressDisplay:
         table = Table()
         for column in ("arm", "state", "step", "reward", "accuracy", "length", "time left"):
             table.add_column(column, justify="left" if column in ("arm", "state") else "right")
-        for name, path, steps in self.arms:
-            table.add_row(Text(name), *map(Text, self._cells(name, path, steps).values()))
+        for name, _, _ in self.arms:
+            table.add_row(Text(name), *map(Text, self.cells[name].values()))
         return table
 
     def _cells(self, name: str, path: Path, steps: int) -> dict[str, str]:

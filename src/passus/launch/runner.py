@@ -1,14 +1,13 @@
-"""The runner of an experiment: starts its arms as processes, shows their progress, and stops them when it is stopped.
+"""The runner of an experiment: has workers run its arms, shows their progress, and stops them when it is stopped.
 
 It reads run folders and never imports torch, so several runners can work on one experiment. Before the first arm starts, a
 process of its own checks them all (preflight.py).
 """
 
 import os
+import select
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from passus.errors import check_train_packages
 from passus.launch import arm_process, preflight
 from passus.launch.dry_run import power_summary
 from passus.launch.progress import ProgressDisplay
+from passus.launch.worker import Worker, arm_shape
 from passus.runs.lock import is_held, state_of
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 
@@ -62,20 +62,28 @@ class Runner:
             print_line(f"warning: {remark}")
         if len(self.experiment.arms) > 1:
             print_line(f"power: {power_summary(self.experiment)}")
-        self.running: dict[str, subprocess.Popen[bytes]] = {}
-        self.gpu_of: dict[str, str] = {}
+        self.workers = self._make_workers(min(self.jobs, len(waiting)))
         self.stopped_by: int | None = None
         handlers = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             codes = self._run_arms(waiting)
             self._print_data_remarks(waiting)
         finally:
-            for process in self.running.values():  # only if the runner itself failed: lets its arms save
-                process.terminate()
-                process.wait()
+            for worker in self.workers:
+                if worker.arm is not None:  # only if the runner itself failed: lets its arms save
+                    worker.send_signal(signal.SIGTERM)
+                worker.close()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
         return self._exit_code(codes)
+
+    def _make_workers(self, count: int) -> list[Worker]:
+        threads = os.environ.get(arm_process.THREADS) or str(resolve.default_threads(self.jobs))
+        gpus = _gpus()
+        return [Worker(self.out, self._all_overrides(), threads, gpus[n % len(gpus)] if gpus else None) for n in range(count)]
+
+    def _all_overrides(self) -> list[str]:
+        return [*self.overrides, tomli_w.dumps({"name": self.experiment.name}).strip()]
 
     def _print_data_remarks(self, started: Sequence[Arm]) -> None:
         """Prints the remarks of the arms about their data that were not printed before they started, each once."""
@@ -95,63 +103,58 @@ class Runner:
         codes: dict[str, int] = {}
         waiting = list(arms_to_run)
         with ProgressDisplay([(arm.name, self.path(arm), arm.config.train.steps) for arm in arms_to_run]) as display:
-            while self.running or (waiting and self.stopped_by is None):
-                while (ready := self._next_ready(waiting)) and len(self.running) < self.jobs and self.stopped_by is None:
-                    waiting.remove(ready)
-                    self._start(ready)
-                if waiting and not ready and not self.running:
-                    for arm in waiting:
-                        print_line(f"{arm.name}: skipped, because its candidates are not complete: {', '.join(arm.needs)}")
-                    break
-                for name, process in list(self.running.items()):
-                    if (code := process.poll()) is not None:
-                        codes[name] = code
-                        del self.running[name]
-                if display.refresh():
+            while self._give_out(waiting) or self._running():
+                ended = self._wait_for_answers()
+                codes |= {arm.name: code for arm, code in ended}
+                if display.refresh([*(arm.name for arm in self._running()), *(arm.name for arm, _ in ended)]):
                     self.on_eval()
-                time.sleep(POLL_SECONDS)
-            if display.refresh():
-                self.on_eval()
+            if waiting and self.stopped_by is None:
+                for arm in waiting:
+                    print_line(f"{arm.name}: skipped, because its candidates are not complete: {', '.join(arm.needs)}")
         return codes
 
-    def _next_ready(self, waiting: Sequence[Arm]) -> Arm | None:
-        """Returns the first arm whose required arms are complete."""
-        by_name = {arm.name: arm for arm in self.experiment.arms}
-        for arm in waiting:
-            needed = [(RunFolder(self.path(by_name[name])), by_name[name].config) for name in arm.needs]
-            if all(folder.exists() and arm_process.is_complete(folder, config) for folder, config in needed):
-                return arm
-        return None
+    def _running(self) -> list[Arm]:
+        return [worker.arm for worker in self.workers if worker.arm is not None]
 
-    def _start(self, arm: Arm) -> None:
+    def _give_out(self, waiting: list[Arm]) -> bool:
+        """Gives idle workers the next arms that are ready. Returns whether any was given out."""
+        any_given = False
+        for worker in self.workers:
+            if worker.arm is None and self.stopped_by is None and (arm := self._next_ready(waiting, worker.last_shape)):
+                waiting.remove(arm)
+                self._start(worker, arm)
+                any_given = True
+        return any_given
+
+    def _wait_for_answers(self) -> list[tuple[Arm, int]]:
+        """Waits a moment. Returns the arms that have ended, with their exit codes."""
+        busy = {worker.answers: worker for worker in self.workers if worker.arm is not None}
+        answered, _, _ = select.select(list(busy), [], [], POLL_SECONDS)
+        return [(arm, busy[number].exit_code()) for number in answered if (arm := busy[number].arm) is not None]
+
+    def _next_ready(self, waiting: Sequence[Arm], shape: object) -> Arm | None:
+        """Returns the first arm whose required arms are complete; one of the given shape, if there is any."""
+        ready = [arm for arm in waiting if self._is_ready(arm)]
+        return next((arm for arm in ready if arm_shape(arm.config) == shape), next(iter(ready), None))
+
+    def _is_ready(self, arm: Arm) -> bool:
+        by_name = {other.name: other for other in self.experiment.arms} if arm.needs else {}
+        needed = [(RunFolder(self.path(by_name[name])), by_name[name].config) for name in arm.needs]
+        return all(folder.exists() and arm_process.is_complete(folder, config) for folder, config in needed)
+
+    def _start(self, worker: Worker, arm: Arm) -> None:
         path = self.path(arm)
         path.mkdir(parents=True, exist_ok=True)
         snapshot = path / ".experiment.toml"
         write_text(snapshot, self.experiment.text)
-        # -P: a file in the working directory must not shadow a module.
-        command = [sys.executable, "-P", "-m", "passus", "run", str(snapshot), "--arm", arm.name, "--out", str(self.out)]
-        for override in [*self.overrides, tomli_w.dumps({"name": self.experiment.name}).strip()]:
-            command += ["--set", override]
-        environment = os.environ | {
-            arm_process.PARENT: str(os.getpid()),
-            arm_process.THREADS: os.environ.get(arm_process.THREADS) or str(resolve.default_threads(self.jobs)),
-        }
-        free = [gpu for gpu in _gpus() if gpu not in (self.gpu_of[name] for name in self.running if name in self.gpu_of)]
-        if free:
-            environment["CUDA_VISIBLE_DEVICES"] = self.gpu_of[arm.name] = free[0]
-        with open(path / "log.txt", "ab") as log:
-            # start_new_session: Ctrl-C reaches only the runner, which forwards it once.
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
-            )
-        self.running[arm.name] = process
+        worker.start(arm, snapshot)
         if self.stopped_by is not None:  # the signal arrived while this arm was starting
-            process.send_signal(self.stopped_by)
+            worker.send_signal(self.stopped_by)
 
     def _stop(self, number: int, _frame: Any) -> None:
         self.stopped_by = number
-        for process in self.running.values():
-            process.send_signal(number)
+        for worker in self.workers:
+            worker.send_signal(number)
 
     def _exit_code(self, codes: dict[str, int]) -> int:
         """Prints how each unfinished arm ended, and returns one exit code for all arms."""
