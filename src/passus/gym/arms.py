@@ -1,0 +1,44 @@
+"""The collection as an experiment file: one [[arm]] per run, which `passus run` trains, resumes and shows like any other."""
+
+from collections.abc import Sequence
+
+import tomli_w
+
+from passus.gym.catalogue import FAULTS, HEALTHY, faulty_settings
+from passus.gym.healthy import Settings, healthy_settings
+
+FAULTY_SEEDS = range(12)
+HEALTHY_SEEDS = range(120)
+TEST_SEEDS = tuple(range(2, 120, 3))
+"""A third of the seeds, which no rule was written with."""
+COMMON: Settings = {
+    "eval": {"every": 5, "samples": 4, "limit": 60},
+    "run": {"device": "cpu", "dtype": "float32", "save_every": 1000},
+}
+"""Settings of all runs. Checkpoints are rare, because a run takes half a minute."""
+
+
+def gym_experiment(
+    faulty_seeds: Sequence[int] = FAULTY_SEEDS,
+    healthy_seeds: Sequence[int] = HEALTHY_SEEDS,
+    faults: Sequence[str] | None = None,
+) -> str:
+    """Returns the experiment file of the collection, or of a part of it."""
+    chosen = [fault for fault in FAULTS if faults is None or fault.cause in faults]
+    arms = [_arm(fault.cause, faulty_settings(fault, healthy_settings(seed))) for seed in faulty_seeds for fault in chosen]
+    arms += [_arm(HEALTHY, healthy_settings(seed)) for seed in healthy_seeds]
+    # An experiment needs a base model in [model], although every arm names its own.
+    return tomli_w.dumps({"name": "gym", "model": {"base": "nano/qwen3"}} | COMMON | {"arm": arms})
+
+
+def _arm(cause: str, settings: Settings) -> Settings:
+    return {"name": f"{cause}-{settings['seed']}"} | settings
+
+
+def cause_of(arm: str) -> str:
+    """Returns the fault of an arm, or `healthy`."""
+    return arm.rpartition("-")[0]
+
+
+def seed_of(arm: str) -> int:
+    return int(arm.rpartition("-")[2])
