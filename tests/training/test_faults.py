@@ -82,6 +82,13 @@ def test_shuffled_rewards_keep_their_mean(faulty_run):
         assert row["train/reward"] == pytest.approx(row["train/accuracy"])
 
 
+def test_misplaced_rewards_are_those_of_the_prompt_before(faulty_run):
+    for step in range(FROM, 9):
+        rows = faulty_run("misplaced-rewards").read_rows("samples", step)
+        right = [float(row["verdict"] == "correct") for row in rows]
+        assert [row["reward"] for row in rows] == right[-4:] + right[:-4]
+
+
 def test_negated_rewards(faulty_run):
     rows = samples_by_step(faulty_run("negated-rewards"))
     assert all(row["reward"] == -(row["verdict"] == "correct") for row in rows[True])
@@ -136,6 +143,19 @@ def test_lost_updates_leave_the_weights_as_they_were(faulty_run):
     assert weights != record(faulty_run("none").path)["weights"]["model.safetensors"]
 
 
+def test_restarted_weights_are_those_before_training(tmp_path):
+    run = run_small(tmp_path / "run", fault={"name": "restarted-weights", "from_step": 3}, train={"steps": 3})
+    points = [point.to_row() | {"step": 0, "time/eval": 0} for point in run.evals()]
+    assert points[:2] == points[2:]  # two benchmarks, at steps 0 and 3
+
+
+def test_corrupted_weights_differ_once(faulty_run):
+    run, sound = faulty_run("corrupted-weights"), faulty_run("none")
+    after = [row["train/accuracy"] for row in run.metrics()[FROM:]]
+    assert run.metrics()[FROM - 1]["train/loss"] == sound.metrics()[FROM - 1]["train/loss"]
+    assert after != [row["train/accuracy"] for row in sound.metrics()[FROM:]]
+
+
 def test_a_reversed_kl_drives_the_policy_away(tmp_path):
     strong = {"method": {"kl_coef": 2.0}}
     sound = run_small(tmp_path / "sound", **strong)
@@ -149,7 +169,7 @@ def test_a_corrupted_batch_has_log_probs_of_other_prompts(faulty_run):
     assert max(gap[: FROM - 1]) < 1e-6 and min(gap[FROM - 1 :]) > 0.1
 
 
-@pytest.mark.parametrize("name", ["stale-sampler", "lost-updates", "noisy-reward"])
+@pytest.mark.parametrize("name", ["stale-sampler", "lost-updates", "noisy-reward", "restarted-weights", "corrupted-weights"])
 def test_a_run_with_a_fault_resumes_exactly(name, faulty_run, tmp_path):
     path = tmp_path / name
     for step in (3, 7):

@@ -11,15 +11,17 @@ from pydantic import Field
 from passus.schema import Section
 
 FaultName = Literal[
-    "none", "lenient-verifier", "noisy-reward", "shuffled-rewards", "negated-rewards", "leaked-answers",
-    "missing-generation-prompt", "lost-end-token", "identical-samples", "stale-sampler", "low-precision-sampler",
-    "lost-optimizer-state", "lost-updates", "reversed-kl", "corrupted-batch",
+    "none", "lenient-verifier", "noisy-reward", "shuffled-rewards", "misplaced-rewards", "negated-rewards",
+    "leaked-answers", "missing-generation-prompt", "lost-end-token", "identical-samples", "stale-sampler", "low-precision-sampler",
+    "lost-optimizer-state", "lost-updates", "restarted-weights", "corrupted-weights", "reversed-kl",
+    "corrupted-batch",
 ]  # fmt: skip
 
 FAULTS: dict[str, str] = {
     "lenient-verifier": "the verifier accepts a share (strength) of the wrong answers",
     "noisy-reward": "a share (strength) of the rewards is drawn at random from the rewards of the step",
     "shuffled-rewards": "the rewards of the step are dealt out to its completions in another order",
+    "misplaced-rewards": "completions get the rewards of the prompt before",
     "negated-rewards": "rewards have the wrong sign",
     "leaked-answers": "training prompts contain the right answer",
     "missing-generation-prompt": "training prompts lack the tokens that open the model's turn; evaluation has them",
@@ -29,6 +31,8 @@ FAULTS: dict[str, str] = {
     "low-precision-sampler": "the sampler reads weights rounded to 3 bits of mantissa",
     "lost-optimizer-state": "Adam's second moments are lost once, and its step count is kept",
     "lost-updates": "updates are computed and not applied",
+    "restarted-weights": "once, the weights are set back to those before training",
+    "corrupted-weights": "once, noise of a tenth of its size is added to every weight matrix",
     "reversed-kl": "the KL to the reference policy has the wrong sign",
     "corrupted-batch": "completions are trained after the prompts of another group",
 }

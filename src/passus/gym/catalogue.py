@@ -18,8 +18,8 @@ class GymFault:
 
     cause: str
     settings: Callable[[Settings, random.Random], Settings]
-    is_held_out: bool = False
-    """Whether no rule of the diagnosis was written with it."""
+    is_unseen: bool = False
+    """Whether no run with it was looked at before the rules of the diagnosis were finished."""
 
 
 def _fixed(**tables: Settings) -> Callable[[Settings, random.Random], Settings]:
@@ -82,12 +82,16 @@ FAULTS = (
     GymFault("lost-updates", _injected("lost-updates")),
     GymFault("reversed-kl", _injected("reversed-kl", method={"name": "grpo", "kl_coef": 0.3})),
     GymFault("corrupted-batch", _injected("corrupted-batch")),
-    GymFault("negated-rewards", _injected("negated-rewards"), is_held_out=True),
-    GymFault("identical-samples", _injected("identical-samples"), is_held_out=True),
-    GymFault("missing-generation-prompt", _injected("missing-generation-prompt"), is_held_out=True),
-    GymFault("entropy-bonus-too-large", _fixed(method={"name": "grpo", "entropy_coef": 0.5}), is_held_out=True),
+    GymFault("negated-rewards", _injected("negated-rewards")),
+    GymFault("identical-samples", _injected("identical-samples")),
+    GymFault("missing-generation-prompt", _injected("missing-generation-prompt")),
+    GymFault("entropy-bonus-too-large", _fixed(method={"name": "grpo", "entropy_coef": 0.5})),
+    GymFault("warm-up-too-long", _fixed(train={"optimizer": {"warmup": 5000}}), is_unseen=True),
+    GymFault("misplaced-rewards", _injected("misplaced-rewards"), is_unseen=True),
+    GymFault("restarted-weights", _injected("restarted-weights", FIRST_STEPS[1:]), is_unseen=True),
+    GymFault("corrupted-weights", _injected("corrupted-weights", FIRST_STEPS[1:]), is_unseen=True),
 )
-"""All faults. For the last four, no rule was written."""
+"""All faults."""
 
 
 def faulty_settings(fault: GymFault, healthy: Settings) -> Settings:

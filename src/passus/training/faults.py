@@ -20,6 +20,7 @@ from torch import Tensor
 from passus.engine.interface import Prompt, Rollout, SamplingParams
 from passus.errors import UsageError
 from passus.grading.verdict import Verdict
+from passus.models import loader
 from passus.tasks.item import Item
 from passus.training.rewards import Scored
 from passus.training.rollout_batch import RolloutBatch
@@ -28,6 +29,8 @@ from passus.training.state import PolicyRun
 from passus.training.step_metrics import Times, UpdateStats
 
 MANTISSA_BITS = 3
+NOISE = 0.1
+"""Noise of corrupted weights, as a share of the standard deviation of each matrix."""
 STALE_WEIGHTS = "fault.safetensors"
 """Weights of a stale sampler, beside the run's record, so that a resumed run has them."""
 
@@ -48,6 +51,8 @@ def inject(run: PolicyRun) -> None:
             run.score = _while_active(run, run.score, partial(_add_noise, run, run.score))
         case "shuffled-rewards":
             run.score = _while_active(run, run.score, partial(_shuffle_rewards, run, run.score))
+        case "misplaced-rewards":
+            run.score = _while_active(run, run.score, partial(_move_rewards, run.score))
         case "negated-rewards":
             run.score = _while_active(run, run.score, partial(_negate_rewards, run.score))
         case "leaked-answers":
@@ -61,6 +66,10 @@ def inject(run: PolicyRun) -> None:
             run.update = _while_active(run, run.update, partial(_lose_second_moments, run, run.update))
         case "lost-updates":
             run.update = _while_active(run, run.update, partial(_undo_update, run, run.update))
+        case "restarted-weights":
+            run.update = _while_active(run, run.update, partial(_restart_weights, run, run.update))
+        case "corrupted-weights":
+            run.update = _while_active(run, run.update, partial(_corrupt_weights, run, run.update))
         case "reversed-kl":
             run.update = _while_active(run, run.update, partial(_reverse_kl, run, run.update))
         case "corrupted-batch":
@@ -124,6 +133,11 @@ def _shuffle_rewards(run: PolicyRun, score: Scores, batch: RolloutBatch, step: i
     order = list(range(len(scored.rewards_N)))
     _draws(run, batch).shuffle(order)
     return replace(scored, rewards_N=scored.rewards_N[order])
+
+
+def _move_rewards(score: Scores, batch: RolloutBatch, step: int) -> Scored:
+    scored = score(batch, step)
+    return replace(scored, rewards_N=scored.rewards_N.roll(batch.samples))
 
 
 def _negate_rewards(score: Scores, batch: RolloutBatch, step: int) -> Scored:
@@ -226,14 +240,39 @@ def _lose_second_moments(run: PolicyRun, update: Updates, objectives: Sequence[T
 
 
 def _undo_update(run: PolicyRun, update: Updates, objectives: Sequence[TrainingRows], step: int) -> list[UpdateStats]:
-    optimizer = run.optimizer
-    before = [weight.detach().clone() for weight in optimizer.masters]
+    before = [weight.detach().clone() for weight in run.optimizer.masters]
     stats = update(objectives, step)
-    with torch.no_grad():
-        torch._foreach_copy_(optimizer.masters, before)
-        if optimizer.has_masters:
-            torch._foreach_copy_(optimizer.weights, optimizer.masters)
+    _set_masters(run, before)
     return stats
+
+
+def _restart_weights(run: PolicyRun, update: Updates, objectives: Sequence[TrainingRows], step: int) -> list[UpdateStats]:
+    stats = update(objectives, step)
+    if step == run.config.fault.from_step:
+        run_settings = run.config.run
+        fresh = loader.load_trainable(run.config.model, run_settings.device, run_settings.dtype, run.config.seed, None).model
+        values = {name: weight.float() for name, weight in fresh.named_parameters()}
+        _set_masters(run, [values[name] for name in run.optimizer.names])
+    return stats
+
+
+def _corrupt_weights(run: PolicyRun, update: Updates, objectives: Sequence[TrainingRows], step: int) -> list[UpdateStats]:
+    stats = update(objectives, step)
+    if step == run.config.fault.from_step:
+        draws = torch.Generator().manual_seed(run.config.seed)
+        noisy = []
+        for weight in run.optimizer.masters:
+            noise = torch.randn(weight.shape, generator=draws).to(weight.device)
+            noisy.append(weight + NOISE * weight.std() * noise if weight.ndim > 1 else weight)
+        _set_masters(run, noisy)
+    return stats
+
+
+@torch.no_grad()
+def _set_masters(run: PolicyRun, values: list[Tensor]) -> None:
+    torch._foreach_copy_(run.optimizer.masters, values)
+    if run.optimizer.has_masters:
+        torch._foreach_copy_(run.optimizer.weights, run.optimizer.masters)
 
 
 def _reverse_kl(run: PolicyRun, update: Updates, objectives: Sequence[TrainingRows], step: int) -> list[UpdateStats]:

@@ -28,9 +28,9 @@ METRICS = (
 )  # fmt: skip
 """Metrics that diagnosis reads."""
 SETTINGS = (
-    "model.tuning", "model.lora", "task.name", "task.limit", "method.name", "method.clip_high", "method.dual_clip",
-    "method.kl_coef", "method.entropy_coef", "reward.values", "reward.function", "train.steps", "train.prompts",
-    "train.samples", "train.max_tokens", "train.temperature", "train.updates", "eval.suite",
+    "model.tuning", "model.lora.rank", "model.lora.targets", "task.limit", "method.name", "method.clip_high",
+    "method.dual_clip", "method.kl_coef", "reward.values.correct", "reward.values.wrong", "train.steps", "train.prompts",
+    "train.samples", "train.max_tokens", "train.temperature", "train.updates",
 )  # fmt: skip
 """Settings that diagnosis reads. The `[fault]` table is not among them: diagnosis does not look up the answer."""
 

@@ -1,0 +1,129 @@
+"""Signs in training samples and eval items, which means cannot show."""
+
+import numpy as np
+
+from passus.analysis.diagnosis.onset import since
+from passus.analysis.diagnosis.sign import Sign, absent
+from passus.analysis.diagnosis.trace import Trace
+
+WINDOW = 5
+"""Files of samples that are averaged."""
+
+
+def sample_signs(trace: Trace) -> list[Sign]:
+    """Returns the signs in samples and in items; those that the run has no data for are left out."""
+    signs = [wrong_answers_accepted, answers_in_prompts, rewards_partly_wrong, rewards_at_random, rewards_reversed]
+    signs += [copies_in_groups, items_repeat, reward_is_length, nothing_changes, little_changes]
+    return [sign for read in signs if (sign := read(trace)) is not None]
+
+
+def _fact(trace: Trace, name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Returns steps and values of a fact where it is known; None where it never is."""
+    if name not in trace.samples:
+        return None
+    is_known_R = ~np.isnan(trace.samples[name])
+    if not is_known_R.any():
+        return None
+    return trace.samples["step"][is_known_R], trace.samples[name][is_known_R]
+
+
+def _smooth(value_R: np.ndarray) -> np.ndarray:
+    """Returns the mean of each value and the next ones, so that a state that begins shows in its first step."""
+    padded = np.concatenate([value_R, np.full(WINDOW - 1, value_R[-1])])
+    return np.convolve(padded, np.ones(WINDOW) / WINDOW, "valid")
+
+
+def _lasting(trace: Trace, name: str, fact: str, low: float, high: float, words: str) -> Sign | None:
+    """The sign that a fact lies within bounds from some step on."""
+    known = _fact(trace, fact)
+    if known is None:
+        return None
+    step_R, value_R = known
+    smooth_R = _smooth(value_R)
+    start = since(step_R, (smooth_R >= low) & (smooth_R <= high), min(WINDOW, len(step_R)))
+    if start is None:
+        return absent(name)
+    return Sign(name, True, words.format(float(value_R[step_R >= start].mean())), start)
+
+
+def wrong_answers_accepted(trace: Trace) -> Sign | None:
+    """A few errors would be a matter of equality; a verifier at fault accepts them again and again."""
+    name, known = "wrong answers accepted", _fact(trace, "wrong_accepted")
+    if known is None:
+        return None
+    step_R, value_R = known
+    is_wrong_R = value_R > 0
+    if is_wrong_R.sum() < 3 or value_R.mean() < 0.002:
+        return absent(name)
+    first = float(step_R[is_wrong_R.argmax()])
+    share = float(value_R[step_R >= first].mean())
+    return Sign(name, True, f"{share:.0%} of the answers judged correct differ from the gold", first)
+
+
+def answers_in_prompts(trace: Trace) -> Sign | None:
+    return _lasting(trace, "answers in prompts", "gold_in_prompt", 0.6, 1.0, "the gold is in {:.0%} of the training prompts")
+
+
+def rewards_partly_wrong(trace: Trace) -> Sign | None:
+    words = "a correct completion has more reward than a wrong one in {:.0%} of pairs"
+    return _lasting(trace, "rewards partly wrong", "reward_order", 0.6, 0.97, words)
+
+
+def rewards_at_random(trace: Trace) -> Sign | None:
+    words = "a correct completion has more reward than a wrong one in {:.0%} of pairs"
+    return _lasting(trace, "rewards at random", "reward_order", 0.35, 0.65, words)
+
+
+def rewards_reversed(trace: Trace) -> Sign | None:
+    words = "a correct completion has more reward than a wrong one in only {:.0%} of pairs"
+    return _lasting(trace, "rewards reversed", "reward_order", 0.0, 0.25, words)
+
+
+def copies_in_groups(trace: Trace) -> Sign | None:
+    return _lasting(trace, "copies in groups", "equal_completions", 0.5, 1.0, "all completions are equal in {:.0%} of groups")
+
+
+def items_repeat(trace: Trace) -> Sign | None:
+    known = _fact(trace, "draws_per_item")
+    if known is None:
+        return None
+    step_R, value_R = known
+    if value_R[-1] < 5:
+        return absent("items repeat")
+    start = float(step_R[(value_R >= 3).argmax()])
+    return Sign("items repeat", True, f"each training item was drawn {value_R[-1]:.0f} times by step {step_R[-1]:.0f}", start)
+
+
+def reward_is_length(trace: Trace) -> Sign | None:
+    known = _fact(trace, "reward_per_length")
+    if known is None:
+        return None
+    step_R, value_R = known
+    correlation = float(np.median(value_R))
+    if abs(correlation) < 0.66 or (np.sign(value_R) == np.sign(correlation)).mean() < 0.9:
+        return absent("reward is length")
+    return Sign("reward is length", True, f"within groups, reward and length correlate at {correlation:+.2f}", float(step_R[0]))
+
+
+def nothing_changes(trace: Trace) -> Sign | None:
+    """Weights that do not change at all give the same completions at every eval point, because the noise is the same."""
+    return _unchanged(trace, "nothing changes", 1.0, "all eval completions equal those of the eval point before")
+
+
+def little_changes(trace: Trace) -> Sign | None:
+    return _unchanged(trace, "little changes", 0.94, "{:.0%} of eval completions equal those of the eval point before")
+
+
+def _unchanged(trace: Trace, name: str, least: float, words: str) -> Sign | None:
+    if "unchanged" not in trace.evals or np.isnan(trace.evals["unchanged"]).all():
+        return None
+    step_T, share_T, accuracy_T = (trace.evals[key] for key in ("step", "unchanged", "accuracy"))
+    is_known_T = ~np.isnan(share_T)
+    step_T, share_T, accuracy_T = step_T[is_known_T], share_T[is_known_T], accuracy_T[is_known_T]
+    # Where nearly all answers are right there is little left to change.
+    start = since(step_T, (share_T >= least) & (accuracy_T < 0.9), 3)
+    if start is None:
+        return absent(name)
+    before = step_T[step_T < start]
+    first = float(before[-1]) + 1 if len(before) else 1.0
+    return Sign(name, True, words.format(float(share_T[step_T >= start].mean())), first)
