@@ -12,7 +12,7 @@ HOLDS = 0.8
 
 
 def since(step_S: np.ndarray, is_true_S: np.ndarray, least: int = 1) -> float | None:
-    """Returns the first step from which a condition holds for most of the rest, over `least` steps or more; None without one."""
+    """Returns the first step from which a condition holds for most of the rest, over `least` steps or more; else None."""
     n = len(step_S)
     if n < least:
         return None

@@ -95,7 +95,8 @@ def _se_of_mean(values: Sequence[float | None]) -> float:
 
 def _unchanged_completions(run: RunFolder, steps: Sequence[int]) -> np.ndarray:
     """Returns the share of completions that equal those of the eval point before: the same item with the same noise."""
-    shares, before = [], {}
+    shares: list[float] = []
+    before: dict[tuple[Any, ...], str] = {}
     for step in steps:
         now = _completions(run, step)
         both = [now[key] == before[key] for key in now if key in before]

@@ -1,0 +1,121 @@
+"""The diagnosis of one run: up to three causes with probabilities, the signs that speak for each, and what to try.
+
+It reads the record and the settings alone. A fault on purpose stands in the settings too, and is not looked at.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from passus.analysis.diagnosis.causes import CAUSES, HEALTHY, UNKNOWN, Cause
+from passus.analysis.diagnosis.likelihoods import Likelihoods, load_likelihoods
+from passus.analysis.diagnosis.sign import Sign
+from passus.analysis.diagnosis.signs import read_signs
+from passus.analysis.diagnosis.trace import Trace
+
+MOST_CAUSES = 3
+LEAST_PROBABILITY = 0.05
+"""Probability below which a cause is not named."""
+MIN_STEPS, MIN_EVALS = 10, 4
+"""Steps with metrics, and eval points, without which nothing is said."""
+
+
+class Verdict(StrEnum):
+    HEALTHY = "healthy"
+    FAULTY = "faulty"
+    """A known cause is the most probable."""
+    UNKNOWN = "unknown"
+    """Something is wrong, and it is none of the known causes."""
+    UNTESTABLE = "untestable"
+    """The record is too short, or lacks what diagnosis reads."""
+
+
+@dataclass(frozen=True)
+class CauseEstimate:
+    cause: Cause
+    probability: float
+    signs: tuple[Sign, ...]
+    """Signs that speak for it, the strongest first."""
+    since: float | None
+    """First step with the defect; None where no sign dates it."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    verdict: Verdict
+    healthy: float
+    """Probability that nothing is wrong."""
+    unknown: float
+    """Probability of a cause that is not known here."""
+    causes: tuple[CauseEstimate, ...] = ()
+    signs: tuple[Sign, ...] = ()
+    """All signs that are there."""
+    lacks: tuple[str, ...] = ()
+    """What the record lacks, in words."""
+
+    @property
+    def since(self) -> float | None:
+        """First bad step: that of the most probable cause, else of the earliest sign that dates itself."""
+        if self.causes and self.verdict is Verdict.FAULTY:
+            return self.causes[0].since
+        return min((sign.since for sign in self.signs if sign.since is not None), default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        causes = [
+            {
+                "cause": estimate.cause.name, "probability": round(estimate.probability, 4), "words": estimate.cause.words,
+                "fix": estimate.cause.fix, "since": estimate.since, "signs": [sign.name for sign in estimate.signs],
+            }
+            for estimate in self.causes
+        ]  # fmt: skip
+        signs = [{"name": sign.name, "text": sign.words, "since": sign.since} for sign in self.signs]
+        return {
+            "verdict": str(self.verdict), "healthy": round(self.healthy, 4), "unknown": round(self.unknown, 4),
+            "since": self.since, "causes": causes, "signs": signs, "lacks": list(self.lacks),
+        }  # fmt: skip
+
+
+def diagnose(trace: Trace, likelihoods: Likelihoods | None = None) -> Diagnosis:
+    """Weighs the signs of a run under every known cause."""
+    lacks = _lacks(trace)
+    if len(trace.metrics["step"]) < MIN_STEPS and len(trace.evals["step"]) < MIN_EVALS:
+        return Diagnosis(Verdict.UNTESTABLE, 0.0, 0.0, lacks=lacks)
+    likelihoods = likelihoods or load_likelihoods()
+    signs = read_signs(trace)
+    probabilities = likelihoods.probabilities(signs)
+    named = [cause for cause in probabilities if cause in CAUSES and probabilities[cause] >= LEAST_PROBABILITY][:MOST_CAUSES]
+    first = next(iter(probabilities))
+    verdict = {HEALTHY: Verdict.HEALTHY, UNKNOWN: Verdict.UNKNOWN}.get(first, Verdict.FAULTY)
+    estimates = [_estimate(CAUSES[cause], probabilities[cause], signs, likelihoods) for cause in named]
+    there = tuple(sign for sign in signs if sign.is_there)
+    return Diagnosis(verdict, probabilities[HEALTHY], probabilities[UNKNOWN], tuple(estimates), there, lacks)
+
+
+def _estimate(cause: Cause, probability: float, signs: Sequence[Sign], likelihoods: Likelihoods) -> CauseEstimate:
+    gains = {
+        sign.name: likelihoods.evidence(cause.name, sign) - likelihoods.evidence(HEALTHY, sign)
+        for sign in signs
+        if sign.is_there
+    }
+    speaking = sorted((sign for sign in signs if gains.get(sign.name, 0) > 0), key=lambda sign: -gains[sign.name])
+    return CauseEstimate(cause, probability, tuple(speaking[:4]), _first_bad_step(cause, signs))
+
+
+def _first_bad_step(cause: Cause, signs: Sequence[Sign]) -> float | None:
+    if not cause.timing:
+        return 1.0
+    dated = {sign.name: sign.since for sign in signs if sign.is_there and sign.since is not None}
+    return next((dated[name] for name in cause.timing if name in dated), None)
+
+
+def _lacks(trace: Trace) -> tuple[str, ...]:
+    steps, evals = len(trace.metrics["step"]), len(trace.evals["step"])
+    lacks = {
+        f"metrics of at least {MIN_STEPS} steps (it has {steps})": steps < MIN_STEPS,
+        f"at least {MIN_EVALS} eval points (it has {evals})": evals < MIN_EVALS,
+        "training samples": not trace.samples,
+        "eval items": "unchanged" not in trace.evals,
+        "settings": not trace.settings,
+    }
+    return tuple(words for words, is_missing in lacks.items() if is_missing)

@@ -1,0 +1,73 @@
+"""The collection as one Parquet file: the traces of all runs, which is all that diagnosis reads of them.
+
+One row per number: the run, the table (metrics, evals, samples), the column, the step and the value. Settings are JSON.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from passus.analysis.diagnosis.trace import Trace, read_trace
+from passus.runs.run_folder import RunFolder
+
+TABLES = ("metrics", "evals", "samples")
+
+
+def write_collection(runs: Iterable[Path], path: Path) -> None:
+    """Reduces runs to their traces and writes them. The name of a run's folder tells its fault and its seed."""
+    import pyarrow
+    import pyarrow.parquet
+
+    rows: dict[str, list[Any]] = {name: [] for name in ("run", "table", "column", "step", "value")}
+    settings: dict[str, str] = {}
+    for run in runs:
+        trace = read_trace(RunFolder(run))
+        settings[run.name] = json.dumps({**trace.settings, "fault.from_step": RunFolder(run).config().fault.from_step})
+        for table in TABLES:
+            columns = getattr(trace, table)
+            for name in (name for name in columns if name != "step"):
+                count = len(columns["step"])
+                rows["run"] += [run.name] * count
+                rows["table"] += [table] * count
+                rows["column"] += [name] * count
+                rows["step"] += columns["step"].astype(int).tolist()
+                rows["value"] += columns[name].astype(np.float32).tolist()
+    types = {"run": pyarrow.string(), "table": pyarrow.string(), "column": pyarrow.string(), "step": pyarrow.int32()}
+    schema = pyarrow.schema(types | {"value": pyarrow.float32()}, metadata={"settings": json.dumps(settings)})
+    pyarrow.parquet.write_table(
+        pyarrow.table(rows, schema=schema), path, compression="zstd", compression_level=19, use_byte_stream_split=["value"],
+        use_dictionary=["run", "table", "column", "step"],
+    )  # fmt: skip
+
+
+def read_collection(path: Path) -> dict[str, Trace]:
+    """Reads the traces of all runs, by the name of the run."""
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(path)
+    settings = json.loads(table.schema.metadata[b"settings"])
+    names = {name: np.array(table[name].to_pylist(), dtype=object) for name in ("run", "table", "column")}
+    step_N, value_N = (table[name].to_numpy() for name in ("step", "value"))
+    starts = np.flatnonzero(np.r_[True, np.any([column[1:] != column[:-1] for column in names.values()], axis=0)])
+    parts: dict[str, dict[str, dict[str, np.ndarray]]] = {run: {table: {} for table in TABLES} for run in settings}
+    for start, end in zip(starts, np.r_[starts[1:], len(step_N)], strict=True):
+        columns = parts[names["run"][start]][names["table"][start]]
+        columns["step"] = step_N[start:end].astype(float)
+        columns[names["column"][start]] = value_N[start:end].astype(float)
+    return {run: _trace(tables, json.loads(settings[run])) for run, tables in parts.items()}
+
+
+def _trace(tables: Mapping[str, dict[str, np.ndarray]], settings: Mapping[str, Any]) -> Trace:
+    known = {key: value for key, value in settings.items() if key != "fault.from_step"}
+    return Trace(tables["metrics"], tables["evals"], tables["samples"], known)
+
+
+def first_bad_steps(path: Path) -> dict[str, int]:
+    """Returns the first step with the fault of every run; 1 where it is a setting."""
+    import pyarrow.parquet
+
+    settings = json.loads(pyarrow.parquet.read_schema(path).metadata[b"settings"])
+    return {run: json.loads(text)["fault.from_step"] for run, text in settings.items()}
