@@ -1,0 +1,1 @@
+"""Runs that other tools recorded, read into one form and written as run folders. Nothing here needs torch or the tools."""
