@@ -13,9 +13,9 @@ from passus.analysis import (
     course,
     curve_comparison,
     curve_fit,
-    drop_diagnosis,
     legibility,
     model_size,
+    run_diagnosis,
     sensitivity,
     single_curve,
 )
@@ -43,9 +43,7 @@ def analyse(curves: Curves, measured: Sequence[MeasuredCurve] | None = None) -> 
     findings += course.findings([m for m in measured if m.curve.reader != "control"], findings)
     findings += curve_fit.findings(policies, findings)
     findings += curve_comparison.tiers(findings, lines) + aggregate.findings(findings, lines)
-    causes = drop_diagnosis.findings(policies, findings)
-    adjust_for_multiplicity(causes, findings)
-    return findings + causes + claim_check.findings(curves)
+    return findings + run_diagnosis.findings(policies) + claim_check.findings(curves)
 
 
 def measure_curves(curves: Curves) -> list[MeasuredCurve]:
@@ -63,13 +61,11 @@ def measure_curves(curves: Curves) -> list[MeasuredCurve]:
     return measured
 
 
-def adjust_for_multiplicity(findings: Sequence[Finding], earlier: Sequence[Finding] = ()) -> None:
-    """Sets q of these findings, in one family with earlier ones; a supported claim with too large a q becomes not supported."""
-    tested = [(finding, finding.p) for finding in [*earlier, *findings] if finding.p is not None]
+def adjust_for_multiplicity(findings: Sequence[Finding]) -> None:
+    """Sets q of these findings as one family; a supported claim with too large a q becomes not supported."""
+    tested = [(finding, finding.p) for finding in findings if finding.p is not None]
     adjusted = multiplicity.holm([p for _, p in tested], level_shares([finding for finding, _ in tested]))
     for (finding, _), q in zip(tested, adjusted, strict=True):
-        if finding.q is not None:
-            continue
         finding.q = float(q)
         if finding.verdict is Conclusion.SUPPORTED and q >= MAX_Q:
             finding.verdict = Conclusion.NOT_SUPPORTED

@@ -17,7 +17,7 @@ QUESTIONS = {
     "A1": "improvement", "A2": "plateau", "A3": "late degradation", "A4": "dips and spikes", "A5": "scatter",
     "A6": "comparison", "A7": "tiers", "A8": "speed", "A9": "common start", "A10": "length and accuracy",
     "A11": "stability", "A12": "size", "A13": "early dip", "A14": "best checkpoint", "A15": "audit",
-    "A16": "cause of a drop", "A17": "token budget", "A18": "items solved and forgotten", "A19": "sensitivity",
+    "A16": "diagnosis", "A17": "token budget", "A18": "items solved and forgotten", "A19": "sensitivity",
     "A20": "legibility", "A21": "aggregate", "A22": "learning-curve fit",
 }  # fmt: skip
 EVIDENCE = {"L0": "points only", "L1": "counts", "L2": "items + samples", "L3": "several seeds"}

@@ -17,6 +17,7 @@ from passus.cli.check import check
 from passus.cli.compare import compare
 from passus.cli.demo import demo
 from passus.cli.describe import describe
+from passus.cli.diagnose import diagnose
 from passus.cli.eval import eval
 from passus.cli.explain import explain
 from passus.cli.export import export
@@ -42,7 +43,7 @@ app = App(
 )
 COMMANDS = {
     "Train and evaluate": (demo, run, eval, export, pretrain),
-    "Look at runs": (ls, show, plot, analyse, compare, report),
+    "Look at runs": (ls, show, plot, analyse, compare, diagnose, report),
     "Plan and look up": (power, explain, benchmarks, bench),
     "Texts and files": (read, check, describe, grade),
 }

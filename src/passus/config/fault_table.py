@@ -12,9 +12,9 @@ from passus.schema import Section
 
 FaultName = Literal[
     "none", "lenient-verifier", "noisy-reward", "shuffled-rewards", "misplaced-rewards", "negated-rewards",
-    "leaked-answers", "missing-generation-prompt", "lost-end-token", "identical-samples", "stale-sampler", "low-precision-sampler",
-    "lost-optimizer-state", "lost-updates", "restarted-weights", "corrupted-weights", "reversed-kl",
-    "corrupted-batch",
+    "leaked-answers", "missing-generation-prompt", "lost-end-token", "identical-samples", "stale-sampler",
+    "low-precision-sampler", "lost-optimizer-state", "lost-updates", "restarted-weights", "corrupted-weights",
+    "reversed-kl", "corrupted-batch",
 ]  # fmt: skip
 
 FAULTS: dict[str, str] = {

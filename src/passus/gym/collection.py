@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from passus.analysis.diagnosis.trace import Trace, read_trace
+from passus.diagnosis.trace import Trace, read_trace
 from passus.runs.run_folder import RunFolder
 
 TABLES = ("metrics", "evals", "samples")

@@ -11,6 +11,8 @@ from passus.config import resolve
 from passus.runs.run_folder import RunFolder
 
 ENOUGH_SEEDS, MAX_SEEDS = 3, 20
+LIKELY = 0.3
+"""Probability of a cause from which an experiment without it is proposed."""
 """Seeds per line that are proposed to all, and up to which more of them are proposed."""
 SEED_IN_NAME = re.compile(r"[-_]seed-\d+")
 
@@ -41,7 +43,7 @@ def proposals(runs: list[RunFolder], findings: list[Finding], seeds: int | None 
     if any(config.eval.temperatures) and any(f.id == "A3" and f.verdict is Conclusion.UNDERPOWERED for f in findings):
         reason = "More samples per item would tell whether accuracy falls late."
         proposals.append(Proposal("samples", reason, {"eval.samples": 4 * config.eval.samples}))
-    if any(f.id == "A16" and "instability" in f.sentence for f in findings):
+    if any(f.id == "A16" and f.numbers.get("learning-rate-too-high", 0) > LIKELY for f in findings):
         rates = [config.train.learning_rate * factor for factor in (0.25, 0.5, 1.0)]
         proposals.append(Proposal("rates", "Does a lower learning rate prevent the fall?", {"train.learning_rate": rates}))
     return proposals

@@ -45,8 +45,8 @@ def open_questions(runs: Sequence[RunFolder], curves: Sequence[MeasuredCurve], f
     is_single = lead is not None and not lead.benchmark.startswith(OVERALL)
     seeds = _seeds_for(lead, power) if lead is not None and is_single and isinstance(power, ReportPower) else None
     blocks += _unlike_sentence(findings) + _lead_sentence(lead, seeds) + _too_few_sentence(findings)
-    if any(f.id == "A16" for f in findings):
-        blocks.append("Causes of falls are inferred from signals that moved first; only a run that changes one proves it.")
+    if any(f.id == "A16" and f.verdict is Conclusion.SUPPORTED for f in findings):
+        blocks.append("A diagnosis is inferred from the record; only a run without the cause proves it.")
     for proposal in proposals(list(runs), list(findings), seeds) if runs else []:
         name = f"{runs[0].config().name}-{proposal.name}.toml"
         blocks.append(f"To run next: passus run {name} (the file is below). {proposal.reason}")

@@ -10,6 +10,8 @@ from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Conclusion, Findi
 from passus.analysis.run_comparison import EXAMPLES, BenchmarkComparison
 from passus.analysis.run_groups import ComparedRuns, describe
 from passus.console import rich_console
+from passus.diagnosis.diagnose import Diagnosis, Health
+from passus.diagnosis.wording import diagnosis_lines, headline
 from passus.formatting import printable
 from passus.grading.verdict import Verdict
 from passus.runs.run_folder import RunFolder, find_runs
@@ -63,6 +65,15 @@ def print_comparison(comparisons: list[BenchmarkComparison], runs: ComparedRuns,
                     _print_item(console, compared, item, solver, a, b)
     for sentence in _meaning(comparisons, runs, exit_code):
         console.print(sentence)
+
+
+def print_diagnosis(name: str, diagnosis: Diagnosis) -> None:
+    """Prints the diagnosis of a run: the verdict, then its signs and what to try."""
+    console = rich_console(highlight=False)
+    style = {Health.HEALTHY: "green", Health.UNTESTABLE: "bright_black"}.get(diagnosis.verdict, "bold yellow")
+    console.print(Text(f"{name}: {printable(headline(diagnosis))}", style=style))
+    for label, text in diagnosis_lines(diagnosis):
+        console.print(Text(f"  {label + ':':10}{printable(text)}"))
 
 
 def _meaning(comparisons: list[BenchmarkComparison], runs: ComparedRuns, exit_code: bool) -> list[str]:

@@ -68,9 +68,23 @@ def check_event(row: Row) -> None:
     """Checks a row of events.jsonl."""
     if row.get("event") not in EVENTS:
         raise _error("event", row.get("event"), ", ".join(EVENTS))
-    check_numbers({key: value for key, value in row.items() if key != "event"})
+    check_numbers({key: value for key, value in row.items() if key not in ("event", "causes")})
+    check_causes(row.get("causes", []))
     if not isinstance(row.get("best"), int):
         raise _error("best", row.get("best"), "a step")
+
+
+def check_causes(causes: Any) -> None:
+    """Checks the causes that an alarm names: the name of each with its probability."""
+    if not isinstance(causes, list) or not all(isinstance(cause, Mapping) for cause in causes):
+        raise _error("causes", causes, "a list of causes")
+    for cause in causes:
+        if (
+            not isinstance(cause.get("cause"), str)
+            or len(cause["cause"]) > MAX_NAME
+            or not _is_number(cause.get("probability"))
+        ):
+            raise _error("causes", cause, "a name and a probability")
 
 
 def _is_number(value: Any) -> bool:

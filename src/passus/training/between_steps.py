@@ -3,6 +3,9 @@
 from collections.abc import Callable
 
 from passus.config.tables import CONTROLS, FROZEN
+from passus.diagnosis.diagnose import diagnose
+from passus.diagnosis.trace import read_trace
+from passus.diagnosis.wording import headline
 from passus.evaluation import cot_readers
 from passus.evaluation.evaluate import evaluate
 from passus.evaluation.suite import suite_totals
@@ -52,7 +55,9 @@ def check_regression(run: PolicyRun, say: Callable[[str], None]) -> None:
     if regression is not None:
         drop = f"{100 * regression.drop:.1f} points below the best, around step {regression.best_step}"
         say(f"alarm at step {progress.step}: {drop}")
-        run.folder.append_event(regression.event(progress.step, response))
+        diagnosis = diagnose(read_trace(run.folder))
+        say(f"diagnosis: {headline(diagnosis)}")
+        run.folder.append_event(regression.event(progress.step, response) | {"causes": diagnosis.causes_in_short()})
         progress.watched_from, progress.ended = progress.step, response == "stop"
         if response == "return":
             return_to_checkpoint(run, regression.best_step)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from passus.analysis.diagnosis.sign import Sign, absent
-from passus.analysis.diagnosis.trace import Trace
+from passus.diagnosis.sign import Sign, absent
+from passus.diagnosis.trace import Trace
 
 LEAST_TEMPERATURE = 0.5
 MOST_UPDATES = 4

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from passus.analysis.diagnosis.sample_facts import SampleFacts
 from passus.config.resolve import flatten
+from passus.diagnosis.sample_facts import SampleFacts
 from passus.errors import PassusError
 from passus.runs.eval_point import EvalPoint
 from passus.runs.row_files import read_table, row_file
 from passus.runs.run_folder import RunFolder
 
 MAX_SAMPLE_FILES = 100
-"""Files of samples that are read, spread evenly over a run."""
+"""Files of samples that are read of a run."""
 METRICS = (
     "train/accuracy", "train/reward", "train/reward_std", "train/frac_reward_zero_std", "train/truncated",
     "train/unparseable", "train/completions/mean_length", "train/entropy", "train/clip_ratio/region_mean", "train/approx_kl",
@@ -57,13 +57,13 @@ class Trace:
         return Trace(self.metrics, {name: values for name, values in self.evals.items() if name != "unchanged"})
 
 
-def read_trace(run: RunFolder) -> Trace:
-    """Reads the record of a run."""
+def read_trace(run: RunFolder, sample_files: int = MAX_SAMPLE_FILES) -> Trace:
+    """Reads the record of a run; of its files of samples at most this many, spread evenly."""
     rows = run.metrics()
     metrics = {"step": np.array([row["step"] for row in rows], dtype=float)}
     metrics |= {name: _column(rows, name) for name in METRICS if any(row.get(name) is not None for row in rows)}
     settings = {key: value for key, value in flatten(run.config()).items() if key in SETTINGS}
-    return Trace(metrics, _eval_columns(run), _sample_columns(run), settings)
+    return Trace(metrics, _eval_columns(run), _sample_columns(run, sample_files), settings)
 
 
 def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
@@ -118,10 +118,10 @@ def _completions(run: RunFolder, step: int) -> dict[tuple[Any, ...], str]:
     return {key: text for *key_parts, text in zip(*columns, strict=True) if (key := tuple(key_parts)) and text}
 
 
-def _sample_columns(run: RunFolder) -> Columns:
+def _sample_columns(run: RunFolder, most: int) -> Columns:
     """Reads the facts of some files of samples, in order."""
     paths = sorted((run.path / "samples").glob("step-*.parquet"))
-    chosen = [paths[i] for i in sorted({round(i) for i in np.linspace(0, len(paths) - 1, MAX_SAMPLE_FILES)})] if paths else []
+    chosen = [paths[i] for i in sorted({round(i) for i in np.linspace(0, len(paths) - 1, most)})] if paths else []
     reader = SampleFacts()
     rows = [{"step": float(path.stem.removeprefix("step-"))} | reader.read(path) for path in chosen]
     return {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0]} if rows else {}

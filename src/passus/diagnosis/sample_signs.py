@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from passus.analysis.diagnosis.onset import since
-from passus.analysis.diagnosis.sign import Sign, absent
-from passus.analysis.diagnosis.trace import Trace
+from passus.diagnosis.onset import since
+from passus.diagnosis.sign import Sign, absent
+from passus.diagnosis.trace import Trace
 
 WINDOW = 5
 """Files of samples that are averaged."""

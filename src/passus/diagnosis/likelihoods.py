@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from passus.analysis.diagnosis.causes import HEALTHY, UNKNOWN
-from passus.analysis.diagnosis.sign import Sign
+from passus.diagnosis.causes import HEALTHY, UNKNOWN
+from passus.diagnosis.sign import Sign
 
 TABLE = Path(__file__).parent / "likelihoods.json"
 

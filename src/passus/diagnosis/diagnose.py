@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from passus.analysis.diagnosis.causes import CAUSES, HEALTHY, UNKNOWN, Cause
-from passus.analysis.diagnosis.likelihoods import Likelihoods, load_likelihoods
-from passus.analysis.diagnosis.sign import Sign
-from passus.analysis.diagnosis.signs import read_signs
-from passus.analysis.diagnosis.trace import Trace
+from passus.diagnosis.causes import CAUSES, HEALTHY, UNKNOWN, Cause
+from passus.diagnosis.likelihoods import Likelihoods, load_likelihoods
+from passus.diagnosis.sign import Sign
+from passus.diagnosis.signs import read_signs
+from passus.diagnosis.trace import Trace
 
 MOST_CAUSES = 3
 LEAST_PROBABILITY = 0.05
@@ -21,7 +21,9 @@ MIN_STEPS, MIN_EVALS = 10, 4
 """Steps with metrics, and eval points, without which nothing is said."""
 
 
-class Verdict(StrEnum):
+class Health(StrEnum):
+    """The verdict on a run."""
+
     HEALTHY = "healthy"
     FAULTY = "faulty"
     """A known cause is the most probable."""
@@ -43,7 +45,7 @@ class CauseEstimate:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    verdict: Verdict
+    verdict: Health
     healthy: float
     """Probability that nothing is wrong."""
     unknown: float
@@ -57,9 +59,13 @@ class Diagnosis:
     @property
     def since(self) -> float | None:
         """First bad step: that of the most probable cause, else of the earliest sign that dates itself."""
-        if self.causes and self.verdict is Verdict.FAULTY:
+        if self.causes and self.verdict is Health.FAULTY:
             return self.causes[0].since
         return min((sign.since for sign in self.signs if sign.since is not None), default=None)
+
+    def causes_in_short(self) -> list[dict[str, Any]]:
+        """Returns names and probabilities, as an alarm's event records them."""
+        return [{"cause": e.cause.name, "probability": round(e.probability, 4)} for e in self.causes]
 
     def to_json(self) -> dict[str, Any]:
         causes = [
@@ -80,13 +86,13 @@ def diagnose(trace: Trace, likelihoods: Likelihoods | None = None) -> Diagnosis:
     """Weighs the signs of a run under every known cause."""
     lacks = _lacks(trace)
     if len(trace.metrics["step"]) < MIN_STEPS and len(trace.evals["step"]) < MIN_EVALS:
-        return Diagnosis(Verdict.UNTESTABLE, 0.0, 0.0, lacks=lacks)
+        return Diagnosis(Health.UNTESTABLE, 0.0, 0.0, lacks=lacks)
     likelihoods = likelihoods or load_likelihoods()
     signs = read_signs(trace)
     probabilities = likelihoods.probabilities(signs)
     named = [cause for cause in probabilities if cause in CAUSES and probabilities[cause] >= LEAST_PROBABILITY][:MOST_CAUSES]
     first = next(iter(probabilities))
-    verdict = {HEALTHY: Verdict.HEALTHY, UNKNOWN: Verdict.UNKNOWN}.get(first, Verdict.FAULTY)
+    verdict = {HEALTHY: Health.HEALTHY, UNKNOWN: Health.UNKNOWN}.get(first, Health.FAULTY)
     estimates = [_estimate(CAUSES[cause], probabilities[cause], signs, likelihoods) for cause in named]
     there = tuple(sign for sign in signs if sign.is_there)
     return Diagnosis(verdict, probabilities[HEALTHY], probabilities[UNKNOWN], tuple(estimates), there, lacks)

@@ -5,9 +5,9 @@ Shapes: T eval points, S steps.
 
 import numpy as np
 
-from passus.analysis.diagnosis.onset import largest_jump, since
-from passus.analysis.diagnosis.sign import Sign, absent
-from passus.analysis.diagnosis.trace import Trace
+from passus.diagnosis.onset import largest_jump, since
+from passus.diagnosis.sign import Sign, absent
+from passus.diagnosis.trace import Trace
 from passus.formatting import points
 
 WINDOW = 3
