@@ -130,7 +130,8 @@ def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[Nu
         joined.append(item)
     high = axes.x.high
     for at, item in enumerate(joined):
-        if item.role != "x" or item.number.is_range or item.word or high is None:
+        is_listed = at + 1 < len(joined) and joined[at + 1].role == "x" and _is_list_gap(text, item, joined[at + 1])
+        if item.role != "x" or item.number.is_range or item.word or high is None or is_listed:
             continue
         before, after = text[max(0, item.number.start - 30) : item.number.start], text[end_of(item.number) :]
         opens = re.search(
@@ -158,6 +159,11 @@ def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[Nu
         found = re.finditer(whole, text, re.I)
         joined += [NumberItem("x", Number(match.start(), match.end(), low, high, joint="on"), "whole") for match in found]
     return sorted(joined, key=lambda item: item.number.start)
+
+
+def _is_list_gap(text: str, a: NumberItem, b: NumberItem) -> bool:
+    """Returns whether two numbers stand in one list: "after 5, 10 and 20 epochs"."""
+    return bool(re.fullmatch(r"\s?(?:,|/|and|, and)\s?", text[end_of(a.number) : b.number.start]))
 
 
 AT_VALUE = re.compile(

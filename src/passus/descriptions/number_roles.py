@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from passus.descriptions.axes import Axes, is_place
-from passus.descriptions.numbers import HEDGES, ORDINALS, Number, numbers_in
+from passus.descriptions.numbers import HEDGES, ORDINALS, WORD_NUMBER, Number, numbers_in
 
 COUNTED = (
     r"(?:models?|benchmarks?|charts?|panels?|series|lines?|curves?|entries|methods?|sizes?|tiers?|runs?|seeds?"
@@ -84,7 +84,9 @@ END_WORD = (
     r"(?: of (?:the )?(?:training|run))?|at the right (?:edge|end)|when (?:I|we) (?:(?:killed|stopped"
     r"|ended) (?:the|it)|pulled the plug))"
 )
-BOUND_TO_PLACE = re.compile(rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|[@(]\s?)(?:{HEDGES})?[.0-9]", re.I)
+BOUND_TO_PLACE = re.compile(
+    rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|[@(]\s?)(?:{HEDGES})?(?:[.0-9]|{WORD_NUMBER}|(?<=the )(?:{'|'.join(ORDINALS)})\b)", re.I
+)
 """What stands behind a value: "24 h, 41 at 36 h"."""
 MIN_LENGTH = 5
 """Tokens from which a number in a list may be a length."""

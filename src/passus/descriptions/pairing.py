@@ -98,7 +98,8 @@ def _paired(text: str, groups: list[ItemGroup], axes: Axes, lists: PlaceLists) -
             continue
         places = from_to.get(at)
         if places is None and at in place_of:
-            places = _places(group, groups[place_of[at]])
+            bound = groups[place_of[at]]
+            places = _until(group, bound, readings, axes, lists) or _places(group, bound)
         clause = text[groups[at - 1].end if at else 0 : group.start]
         if places is None:
             places = _following(text, group, readings, axes, lists) or _implied(text, group, clause, axes, lists, at, groups)
@@ -307,11 +308,30 @@ def _following(text: str, group: ItemGroup, readings: Sequence[PairedValue], axe
     if not says or last is None or (not readings and len(group.items) < 2):
         return None
     count = len(group.items)
-    for grid in [*lists.grids, *_counted(axes), sorted(lists.known)]:
+    for grid in _all_lists(axes, lists):
         later = [x for x in grid if x > last]
         if last in grid and (len(later) == count or (len(later) > count and readings and not says["rest"])):
             return [_place(x) for x in later[:count]]
     return None
+
+
+def _until(
+    group: ItemGroup, bound: ItemGroup, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists
+) -> list[Number] | None:
+    """Returns the places behind the last one up to that of the last value: "35 at epoch 1, then 43, 49 and 53 at epoch 4"."""
+    count, last = len(group.items), bound.items[-1].number
+    if count < 2 or len(bound.items) > 1 or last.is_range or not readings:
+        return None
+    for grid in _all_lists(axes, lists):
+        later = [x for x in grid if readings[-1].x_high < x <= last.low]
+        if len(later) == count and later[-1] == last.low and readings[-1].x_high in grid:
+            return [_place(x) for x in later]
+    return None
+
+
+def _all_lists(axes: Axes, lists: PlaceLists) -> list[list[float]]:
+    """Returns the lists of places to which words such as "the next" may refer."""
+    return [*lists.grids, *_counted(axes), sorted(lists.known)]
 
 
 def _implied(
@@ -330,6 +350,8 @@ def _implied(
     fitting = [grid for grid in [*lists.grids, *_counted(axes)] if len(grid) == count]
     if fitting:
         return [_place(x) for x in fitting[0]]
+    if says_same and len(lists.known) == count > 2:
+        return [_place(x) for x in sorted(lists.known)]
     for places in known:
         if len(places) == count > 2:
             return [_place(x) for x in places]
