@@ -103,21 +103,22 @@ def contrasts(text: str) -> re.Pattern[str] | None:
 
 
 def line_modifiers(text: str) -> list[str]:
-    """Returns words that stand before "curve", "run" or "model", where several do so again and again: the 64k model."""
+    """Returns words that stand before "curve", "run" or "model", where several do so again and again: the 64k model. Common
+    words are names together with their noun only: the training curve."""
     counts: Counter[str] = Counter()
     for match in LINE_MODIFIER.finditer(text):
         word = match["word"].strip(".")
         low = word.lower()
         is_plain = (
-            low in NO_CONTRAST
-            or low in COMMON
+            (low in NO_CONTRAST or low in COMMON)
+            and low != "training"
             or COLOUR.fullmatch(word)
             or STROKE_WORD.fullmatch(low)
             or re.fullmatch(VERB, low)
             or (low.endswith("ing") and low != "training")
         )
         if word and not is_plain and not re.fullmatch(r"\d+|\w+(?:est|er|th|nd|rd)", low):
-            counts[word] += 1
+            counts[f"{low} {match['noun']}" if low in COMMON else word] += 1
     often = [word for word, count in counts.items() if count > 1]
     return often if len(often) > 1 else []
 

@@ -8,6 +8,9 @@ from passus.descriptions.name_tokens import Word
 NAMED_BY = frozenset(["of", "for", "labelled", "labeled", "named", "called", "to"])
 ADVERB = re.compile(r"\w+ly|also|then|still|already|first|again|itself|alone|now|even|only|instead|too")
 PLURAL_NOUN = re.compile(r"(?:curves|scores|results|numbers|accuracies|accuracy|benchmark|dataset|panel|plot|chart|score)")
+DATA_NOUN = re.compile(r"(?:values?|numbers|scores?|results|figures|readings|accuracy|accuracies|rates?)")
+MAX_REMARK = 15
+"""Words between commas behind a name: "A, which had the penalty from the beginning, ends"."""
 MIN_DATA = 3
 """Numbers behind a name, before the next one, that make it an owner of data."""
 BOUNDARY = frozenset([",", ";", ":", "(", "\u2014", "[", '"', "|", ".", "-"])
@@ -70,9 +73,11 @@ def slots_of(tokens: Sequence[Word], first: int, end: int) -> Iterator[str]:
     follows = left in OWNER_BEFORE and (before == 0 or tokens[before - 1].text.lower() in BOUNDARY | CONJUNCTIONS)
     is_introduced = right is not None and left in ("for", "with") and follows and _numbers_behind(tokens, after)
     is_behind = left in OWNER_BEFORE and number_before and left != "with"
+    is_data = left == "of" and before > 0 and bool(DATA_NOUN.fullmatch(tokens[before - 1].text.lower()))
+    is_introduced = is_introduced or (is_data and right is not None and _numbers_behind(tokens, after) >= MIN_DATA)
     if is_introduced or is_behind or (right is not None and _is_direct(tokens, after)):
         yield "direct"
-    elif right is not None and right.kind == "word" and at_boundary:
+    elif right is not None and right.kind in ("word", "lower") and at_boundary:
         count = _numbers_behind(tokens, after)
         yield "data" if count >= MIN_DATA else "clause" if count else "subject"
     if is_noun or (before >= 1 and left in NAMED_BY and tokens[before - 1].kind == "noun"):
@@ -91,7 +96,7 @@ def _behind(tokens: Sequence[Word], end: int) -> int:
     while at < len(tokens) and (tokens[at].kind == "noun" or ADVERB.fullmatch(tokens[at].text.lower())):
         at += 1
     if at < len(tokens) and tokens[at].text == ",":
-        close = next((n for n in range(at + 1, min(at + 8, len(tokens))) if tokens[n].text == ","), None)
+        close = next((n for n in range(at + 1, min(at + MAX_REMARK, len(tokens))) if tokens[n].text == ","), None)
         inside = tokens[at + 1 : close] if close else []
         if close and inside and not any(t.kind in ("number", "name", "size") for t in inside):
             return close + 1

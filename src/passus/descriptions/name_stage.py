@@ -8,6 +8,7 @@ from passus.descriptions.chart_data import Unit
 from passus.descriptions.labels import LabelName, classify_label
 from passus.descriptions.layout import Label
 from passus.descriptions.legend_names import described_lines
+from passus.descriptions.name_aliases import ends_of_names, names_in_brackets
 from passus.descriptions.names import (
     EVERY,
     LINE_NOUN,
@@ -236,6 +237,15 @@ class NameStage(UnitStage):
                         and self._may_be_series(spans[-1][2])
                     ):
                         self._alias(short, spans[-1][2])
+
+    def _name_parts(self) -> None:
+        """Adds other words for series: ends of names that begin alike, and what stands in brackets behind several."""
+        text = "\n".join(sentence.text for sentence in self.data.sentences)
+        for short, full in ends_of_names(self.names.series, text).items():
+            self._alias(short, full)
+        for other, name in names_in_brackets(text).items():
+            if self.names.find(name) is not None and self.names.find(other) is None:
+                self.names.aliases[other] = self.names.find(name) or name
 
     def _alias(self, short: str, full: str) -> None:
         """Makes one name of two: the longer one."""

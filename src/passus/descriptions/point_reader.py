@@ -49,6 +49,7 @@ class _PointReader(SettleStage):
         self._name_labels()
         self._name_subjects()
         self._name_abbreviations()
+        self._name_parts()
         if self.is_closed:
             self._forget_others(*known)
         self._collect()

@@ -27,9 +27,13 @@ from passus.descriptions.name_lists import bracketed, counted_lists, enumeration
 from passus.descriptions.name_slots import slots_of
 from passus.descriptions.name_tokens import JOINT, Span, Word, is_bare_size, phrases, tokens_of
 from passus.descriptions.names import COMMON, LINE_NOUN, VERB
+from passus.descriptions.numbers import count_of
 from passus.descriptions.vocabulary import MEASURE_WORD
 
 VARIANT = re.compile(r" (?:\+|w/o) ")
+COUNTED_BENCHMARKS = re.compile(
+    r"\b(?P<count>two|three|four|five|six|[2-6]) (?:[\w-]+ ){0,2}?(?:benchmarks|test sets|datasets|tasks|suites|domains)\b", re.I
+)
 PAIR = re.compile(r"(?=(?<![\w-])([\w.+-]+ [a-z][a-z-]+)(?![\w-]))")
 NOT_PART = re.compile(
     rf"{VERB}|{LINE_NOUN}|{MEASURE_WORD.pattern[2:-2]}|in|on|at|to|of|for|by|with|from|and|or|but|as|than|the|a|an|its|that"
@@ -172,7 +176,8 @@ class NameFinder:
         if token.kind == "name" and token.text in self.people:
             return replace(token, kind="word")
         is_letter = len(self.letters) > 1 and token.text in self.letters
-        is_name = token.kind in ("word", "lower", "noun") and (is_letter or token.text.lower() in self.single)
+        is_word = token.kind in ("word", "lower", "noun") or (token.kind == "number" and re.search("[a-z]", token.text))
+        is_name = is_word and (is_letter or token.text.lower() in self.single)
         return replace(token, kind="name") if is_name else token
 
     def _with_openings(self, tokens: list[Word]) -> list[Word]:
@@ -222,15 +227,16 @@ class NameFinder:
         return name
 
     def places(self) -> list[str]:
-        """Returns names that values are on: benchmarks."""
-        return [
-            entry.name
+        """Returns names that values are on: benchmarks. Where there are as many as the text says, once is enough."""
+        found = [
+            entry
             for entry in self.evidence.values()
-            if entry.slots["place"] + entry.in_heading > max(1, entry.as_series)
-            and entry.slots["place"]
-            and not entry.slots["direct"]
-            and re.search(r"[A-Z]", entry.name)
+            if entry.slots["place"] and not entry.slots["direct"] and re.search(r"[A-Z]", entry.name)
         ]
+        stated = {count_of(match["count"]) for match in COUNTED_BENCHMARKS.finditer(self.everything)}
+        if len(found) not in stated:
+            found = [entry for entry in found if entry.slots["place"] + entry.in_heading > max(1, entry.as_series)]
+        return [entry.name for entry in found]
 
 
 def _shape(name: str) -> str:

@@ -1,0 +1,41 @@
+"""Other words that a text has for its series: the ends of names that begin alike, and names in brackets behind others."""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from passus.descriptions.names import LINE_NOUN
+
+FAMILY = re.compile(r"(?P<family>[A-Za-z][\w.]*)-(?P<end>\w*[A-Z0-9]\w*)")
+SIZE = re.compile(r"\d+(?:\.\d+)?[bBmMkK]?")
+MAX_FULL = 3
+"""Times that a text may give the whole name, where it has the end of the name more often."""
+IN_BRACKETS = re.compile(
+    rf"\b(?:[Tt]he|[Oo]ur|[Aa]n?) (?P<name>[a-z][\w-]*) (?:{LINE_NOUN}|one) \((?P<other>[\w.+=-]*\w(?:[ =][\w.+-]*\w)?)\)"
+)
+"""The timid run (1e-6)."""
+
+
+def ends_of_names(series: Sequence[str], text: str) -> dict[str, str]:
+    """Returns the ends by which a text calls names that begin alike: r6 and r7 for heron-r6 and heron-r7."""
+    families = defaultdict(list)
+    for name in series:
+        if match := FAMILY.fullmatch(name):
+            families[match["family"]].append((match["end"], name))
+    found = {}
+    for members in families.values():
+        for end, name in members if len(members) > 1 else ():
+            alone, whole = _count(end, text), _count(name, text)
+            if not SIZE.fullmatch(end) and alone > 1 and (end not in series or whole <= min(alone, MAX_FULL)):
+                found[end] = name
+    return found
+
+
+def _count(name: str, text: str) -> int:
+    return len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text))
+
+
+def names_in_brackets(text: str) -> dict[str, str]:
+    """Returns what several runs are called besides their names, where each has it in brackets."""
+    found = {match["other"]: match["name"] for match in IN_BRACKETS.finditer(text)}
+    return found if len(found) > 1 and len(set(found.values())) == len(found) else {}
