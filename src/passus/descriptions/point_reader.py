@@ -8,6 +8,7 @@ import re
 
 from passus.descriptions.axes import read_axes
 from passus.descriptions.chart_data import ChartData, Point
+from passus.descriptions.conflicts import conflicting
 from passus.descriptions.labels import LabelName, classify_label
 from passus.descriptions.layout import Passage, read_layout, sentences_of
 from passus.descriptions.names import (
@@ -59,6 +60,8 @@ class _PointReader(SettleStage):
         self._collect()
         self._find_percent()
         self._drop_strays()
+        strays = conflicting(self.data)
+        self.data.points[:] = [point for point in self.data.points if id(point) not in strays]
         if not self.is_closed and len(self.names.panels) < 2 and self._has_several_charts():
             self.data.points.clear()  # which of the charts a value belongs to is not known
         return self.data
