@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from passus.descriptions.chart_data import Unit
 from passus.descriptions.labels import LabelName, classify_label
@@ -18,7 +19,7 @@ from passus.descriptions.names import (
 from passus.descriptions.numbers import numbers_in
 from passus.descriptions.prose_names import NameFinder
 from passus.descriptions.unit_stage import UnitStage
-from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD
+from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD
 
 PANEL_WORDS = re.compile(r"(?:panel|fig|left|right|top|bottom|middle|cent(?:er|re)|chart|plot|subplot)\b", re.I)
 MIN_DATA = 2
@@ -116,9 +117,21 @@ class NameStage(UnitStage):
                 chosen_panels[number] = chosen
         self.series_of |= {n: self._series_name(label) for n, label in later.items() if self.names.find(label.text)}
         with_data = {chosen.text.lower() for number, chosen in chosen_panels.items() if scopes[number][0].count}
+        if _are_two_measures(with_data):
+            self._take_for_measures([unit for unit, _, _ in scopes.values()], with_data)
+            return
         for number, chosen in chosen_panels.items():
             if chosen.text.lower() in with_data:
                 self.label_panel[number] = self.names.add_panel(chosen.text)
+
+    @staticmethod
+    def _take_for_measures(units: Sequence[Unit], texts: Collection[str]) -> None:
+        """Takes labels for those of measures rather than of panels."""
+        for unit in units:
+            unit.chain = [
+                (replace(label, kind="measure"), place) if label.text.lower() in texts else (label, place)
+                for label, place in unit.chain
+            ]
 
     def _series_name(self, label: LabelName) -> str:
         """Adds a series, without a bracket that its name has nowhere else."""
@@ -264,3 +277,9 @@ class NameStage(UnitStage):
         for kept, names in ((self.series_of, series), (self.label_panel, panels)):
             for number in [number for number, name in kept.items() if name not in names]:
                 del kept[number]
+
+
+def _are_two_measures(labels: Collection[str]) -> bool:
+    """Returns whether labels name the two measures of one chart: a length, and what it is shown beside."""
+    lengths = [label for label in labels if LENGTH_WORD.search(label)]
+    return len(labels) == 2 and len(lengths) == 1 and all(LENGTH_WORD.search(t) or MEASURE_WORD.search(t) for t in labels)
