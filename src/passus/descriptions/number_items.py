@@ -86,7 +86,7 @@ def _ends_of_change(text: str, number: Number, axes: Axes) -> list[Number]:
 
 
 WHOLE = (
-    r"\b(?:(?:the|its|their) (?:whole|entire|full|complete) (?:time|run|chart|range|training|period|figure|plot"
+    r"\b(?:(?:the|its|their) (?:whole|entire|full|complete) (?:time|way|run|chart|range|training|period|figure|plot"
     r"|axis|course|x-axis"
     r"|budget|span|width|length of training)|from (?:the )?(?:very )?first (?:{0} )?to (?:the )?(?:very )?last"
     r"|throughout(?: (?:the )?(?:training|run|chart|whole \w+|entire \w+))?|all along"
@@ -177,6 +177,10 @@ FROM_PLACE = re.compile(r"\b(?:from|since)\s?$", re.I)
 TO_PLACE = re.compile(r"\s(?:until|till|onwards?|on\b(?! [A-Z])|all the way|to the end)", re.I)
 
 
+VALUE_BEHIND = re.compile(r"\sat\s[.\d]")
+"""What stands behind a place and before its value: "and at 40k at 44, 58 and 47"."""
+
+
 def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists, is_length: bool) -> str:
     """Decides what an unmarked number is, by the words before it and by the places that the text knows."""
     item = items[at]
@@ -191,6 +195,9 @@ def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists,
         return "x" if is_known and is_when else "other"
     follows_at = re.search(rf"(?:\b(?:at|after|by|until|till|since|past|before|on|with)|[(@])\s?(?:{HEDGES})?$", before, re.I)
     last = next((i for i in reversed(items[:at]) if not i.word), None)
+    is_place_and_value = follows_at and number.low in lists.known and VALUE_BEHIND.match(text, number.end)
+    if is_place_and_value and not number.digits:
+        return "x"
     if BOUND_TO_PLACE.match(text, number.end) or AT_VALUE.search(before):
         return "length" if is_length else "value"
     if follows_at and not number.plus_minus:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from passus.descriptions.axes import Axes, is_place
+from passus.descriptions.axis_nouns import MIN_BUDGET
 from passus.descriptions.numbers import HEDGES, ORDINALS, WORD_NUMBER, Number, numbers_in
 
 COUNTED = (
@@ -69,7 +70,8 @@ THRESHOLD_BEFORE = re.compile(
 )
 START_WORD = (
     r"(?:(?<!after the )(?<!since the )(?<!than the )(?:starts?(?: off| out)?|starting|started|begins?|beginning"
-    r"|began|opens?)"
+    r"|began|opens?|sets? (?:out|off))"
+    r"|before (?:we|I|anyone|anybody) (?:touch|chang|train|start|began|begin|did|fine|tun|appl)\w*"
     r"|initial(?:ly)?|(?:before|prior to) (?:the |any |all )?(?:training|fine-?tuning|adaptation|RL|reinforcement learning)"
     r"|zero-shot|untrained|at the left edge|(?:base|unadapted|pre-?trained) (?:model|accuracy|policy)|point of departure"
     r"|leaves? the axis|first value|departs?|launches|at the (?:very )?(?:start|beginning|outset|origin)"
@@ -222,7 +224,7 @@ def role(text: str, number: Number, axes: Axes) -> str:
     if number.in_words and re.search(r"\b(?:same|these|those|all|the|following|next|last|first)\s$", before, re.I):
         return "other"
     stretch = STRETCH_BEFORE.search(before)
-    is_x = is_place(axes, text, number)
+    is_x = is_place(axes, text, number) and not _is_length(axes, number)
     if stretch and (stretch["noun"] or not is_x) and number.unit != "%" and not number.digits:
         return "other"  # "in the last 8 hours"
     if re.match(r"\s?(?:\w+\s)?(?:later|earlier|afterwards|ago|apart)\b", text[number.end : number.end + 40]):
@@ -283,6 +285,12 @@ def role(text: str, number: Number, axes: Axes) -> str:
     if re.fullmatch(r"(?:19|20)[0-9]{2}", text[number.start : number.end]) and re.search(r"[A-Z]\w*\s$", before):
         return "other"
     return "other" if re.match(r"(?:st|nd|rd|th)\b", text[number.end : number.end + 3]) else "?"
+
+
+def _is_length(axes: Axes, number: Number) -> bool:
+    """Returns whether a number of tokens is a length, where the axis counts millions of them."""
+    is_small = number.unit in ("token", "tokens", "tok") and not number.is_scaled and number.high < MIN_BUDGET
+    return bool(is_small and number.low and axes.x.high is not None and axes.x.high >= MIN_BUDGET)
 
 
 PAIR_SIGN = re.compile(r"\s*(?:->|\u2192|=>|:|=)\s*")

@@ -43,6 +43,7 @@ STRONG_BEFORE = re.compile(
     r"|on)?\s*(?:a \w+ )?(?:at |of |to |on |around |about |between |approximately |roughly |~)*$",
     re.I,
 )
+COUNTED_BEHIND = re.compile(r"(?:\sof)?(?:\sthe)?\s(?!points|percent|tokens)[a-z]+s\b|\sof\sthem\b")
 WEAK = re.compile(r"[^.;]{0,60}$")
 
 
@@ -70,7 +71,13 @@ def readings_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = Fals
     if pairs := bracket_pairs(text, items):
         lists.own.append([items[x].number.low for x in pairs])
         return [PairedValue(items[x].number.low, items[x].number.high, items[y].number, is_length) for x, y in pairs.items()]
-    return _paired(text, grouped(text, items), axes, lists)
+    return _paired(text, grouped(text, [item for item in items if not _is_count(text, item)]), axes, lists)
+
+
+def _is_count(text: str, item: NumberItem) -> bool:
+    """Returns whether a number counts series or the like, between a value and its place: "5.1 for all three runs at step 0"."""
+    number = item.number
+    return item.role == "other" and number.in_words and COUNTED_BEHIND.match(text, number.end) is not None
 
 
 def longest_list(text: str, axes: Axes, lists: PlaceLists) -> int:
@@ -247,6 +254,8 @@ def _links(text: str, groups: Sequence[ItemGroup], axes: Axes, count: int = 1) -
                     if b.items[0].word
                     and re.match(r"\W*$", gap)
                     and re.match(r"(?:at|by|before|when)\b", text[b.start :], re.I)
+                    else 1
+                    if re.fullmatch(r"[^,;:.]{0,30}", gap) and re.match(r"(?:at|before|prior)\b", text[b.start :], re.I)
                     else 0
                 )
             if (
@@ -291,7 +300,7 @@ def _is_window(text: str, group: ItemGroup) -> bool:
 
 
 FOLLOWING = re.compile(
-    r"\b(?:at|after|over|in|on|for|the|its|their) (?:the |its |their )?(?:(?P<rest>remaining|rest|other|(?:last"
+    r"\b(?:at|after|over|in|on|for|the|its|their) (?:the |its |their )?(?:two |three |four |five |six )?(?:(?P<rest>remaining|rest|other|(?:last"
     r"|final) (?:two|three|four|five|six|[0-9]+))|next|following|subsequent|later"
     r"|succeeding|ensuing)\b|\b(?:that|which) follow(?:s|ed)?\b|\b(?:after that|after this|from there|thereafter|afterwards"
     r"|subsequently|successively|in turn)\b",

@@ -43,6 +43,7 @@ class _PointReader(SettleStage):
                 self._read_table(passage)
         self._bounds()
         self._find_grids()
+        self._bounds()
         known = (list(self.names.series), list(self.names.panels))
         self._find_panel_letters()
         self._find_legends()
