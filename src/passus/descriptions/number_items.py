@@ -30,6 +30,11 @@ HOLD_WORD = re.compile(
 )
 
 
+PATH = re.compile(r"\b(?:through|via)\s(?:~|about )?$")
+PATH_END = re.compile(r"\s?(?:%|percent)?\sto (?:(?:a|an|its|the) )?(?:final |eventual |last )?(?:~|about )?")
+"""What stands before the values that a curve passes, and before the one that it reaches."""
+
+
 @dataclass
 class ItemGroup:
     """Numbers that stand in one list and have one role."""
@@ -66,6 +71,7 @@ def items_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = False) 
     return lengths_go_on(_with_windows(text, items, axes))
 
 
+PATH_TO = re.compile(r"\b(?:through|via)\s[^;:a-z]*\band $")
 CHANGES = re.compile(
     r"\b(?:ris(?:es?|ing)|rose|increas\w+|climb\w*|grow\w*|grew|goes|went|going|mov\w+|improv\w+|drop\w*|fall\w*|fell"
     r"|declin\w+|decreas\w+|shrink\w*"
@@ -77,7 +83,8 @@ CHANGES = re.compile(
 def _ends_of_change(text: str, number: Number, axes: Axes) -> list[Number]:
     """Returns the two values of "rises from 0.2 to 0.5", which is no range."""
     before = text[: number.start]
-    is_change = number.joint == "to" and re.search(rf"\bfrom\s(?:{HEDGES})?$", before, re.I) and CHANGES.search(before)
+    is_change = re.search(rf"\bfrom\s(?:{HEDGES})?$", before, re.I) and CHANGES.search(before)
+    is_change = number.joint == "to" and (is_change or PATH_TO.search(before))
     if not is_change or is_place(axes, text, number):
         return [number]
     cut = number.start + re.search(r"\bto\b", text[number.start : number.end]).end()  # type: ignore[union-attr]
@@ -228,7 +235,8 @@ def grouped(text: str, items: Sequence[NumberItem]) -> list[ItemGroup]:
     for item in items:
         last = groups[-1] if groups else None
         is_same = last and last.role == item.role != "other" and not item.word and not last.items[-1].word
-        if last and is_same and SEPARATOR.fullmatch(text[end_of(last.items[-1].number) : item.number.start]):
+        gap = text[end_of(last.items[-1].number) : item.number.start] if last else ""
+        if last and is_same and (SEPARATOR.fullmatch(gap) or (PATH_END.fullmatch(gap) and PATH.search(text[: last.start]))):
             last.items.append(item)
             continue
         groups.append(ItemGroup(item.role, [item]))

@@ -18,7 +18,7 @@ from passus.descriptions.number_roles import (
     bracket_pairs,
     listed_pairs,
 )
-from passus.descriptions.numbers import Number
+from passus.descriptions.numbers import Number, count_of
 
 SOMEWHERE_WORD = re.compile(
     r"\b(?:peak\w*|tops? out|max\w*|dip\w*|bottom\w*|trough|highest|lowest|spike\w*|minimum|low of|high of|crest\w*)\b", re.I
@@ -109,7 +109,8 @@ def _paired(text: str, groups: list[ItemGroup], axes: Axes, lists: PlaceLists) -
             places = _until(group, bound, readings, axes, lists) or _places(group, bound)
         clause = text[groups[at - 1].end if at else 0 : group.start]
         if places is None:
-            places = _following(text, group, readings, axes, lists) or _implied(text, group, clause, axes, lists, at, groups)
+            places = _first_of(text, group, lists) or _following(text, group, readings, axes, lists)
+            places = places or _implied(text, group, clause, axes, lists, at, groups)
         if places is None:
             continue
         items = group.items[len(group.items) - len(places) :]
@@ -324,6 +325,13 @@ def _following(text: str, group: ItemGroup, readings: Sequence[PairedValue], axe
     return None
 
 
+def _first_of(text: str, group: ItemGroup, lists: PlaceLists) -> list[Number] | None:
+    """Returns the first places of the longest list, where the words behind the values say so."""
+    says, grid = FIRST_OF.match(text, group.end), max(lists.grids, key=len, default=[])
+    is_all = says is not None and count_of(says["n"]) == len(group.items) <= len(grid)
+    return [_place(x) for x in grid[: len(group.items)]] if is_all else None
+
+
 def _until(
     group: ItemGroup, bound: ItemGroup, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists
 ) -> list[Number] | None:
@@ -341,6 +349,10 @@ def _until(
 def _all_lists(axes: Axes, lists: PlaceLists) -> list[list[float]]:
     """Returns the lists of places to which words such as "the next" may refer."""
     return [*lists.grids, *_counted(axes), sorted(lists.known)]
+
+
+FIRST_OF = re.compile(r"\s(?:at|after|over|in|on|for) the first (?P<n>two|three|four|five|six|[2-6]) (?:of|evaluation|check|mark|tick)", re.I)
+"""Words for the places at which a list begins: "at the first three of these evaluations"."""
 
 
 def _implied(

@@ -88,6 +88,7 @@ class PlaceStage(TextStage):
             self.lists.span = (self.axes.x.low, self.axes.x.high)
         elif self.lists.known:
             self.lists.span = (min(self.lists.known), max(self.lists.known))
+        counted: list[list[float]] = []
         for sentence in self.data.sentences:
             for places in _place_runs(sentence.text, self.axes, self.lists):
                 if places not in self.lists.grids:
@@ -101,8 +102,7 @@ class PlaceStage(TextStage):
                     and {"epoch", "iteration", "round", "generation"} & set(self.axes.x_nouns)
                     and 2 <= high - low <= 40
                 ):
-                    grid = [low + n for n in range(int(high - low) + 1)]
-                    self.lists.grids += [grid] if grid not in self.lists.grids else []
+                    counted.append([low + n for n in range(int(high - low) + 1)])
             for listed in EVALUATED_AT.finditer(sentence.text):
                 values = [number.low for number in numbers_in(listed[1], self.axes.style) if not number.is_range]
                 if len(values) >= 3 and all(a < b for a, b in pairwise(values)) and values not in self.lists.grids:
@@ -110,6 +110,10 @@ class PlaceStage(TextStage):
                     self.lists.known |= frozenset(values)
             if every := EVERY_SO_MANY.search(sentence.text):
                 self._add_even_grid(sentence.text, numbers_in(every["n"], self.axes.style))
+        longest = max(self.lists.grids, key=len, default=[])
+        for grid in counted:  # a stretch of epochs stands for all of them, unless a list leaves some out
+            if grid not in self.lists.grids and not any(grid[0] < x < grid[-1] for x in longest):
+                self.lists.grids.append(grid)
         self.lists.grids += [table.xs for table in self.tables.values() if table.xs and table.xs not in self.lists.grids]
 
 
