@@ -65,6 +65,9 @@ def slots_of(tokens: Sequence[Word], first: int, end: int) -> Iterator[str]:
     is_on = end < len(tokens) and bool(PLURAL_NOUN.fullmatch(tokens[end].text.lower()))
     is_noun = end < len(tokens) and tokens[end].kind == "noun" and not is_on
     number_before = before > 0 and any(t.kind == "number" for t in tokens[max(0, before - 3) : before])
+    if left == "on" and right is not None and right.text == ":" and _numbers_behind(tokens, after) >= MIN_DATA:
+        yield "data"  # "Ada reported on vote pruning: the rate was 25% at ..."
+        return
     if (left == "on" and not is_noun) or (is_on and tokens[first].text[0].isupper()):
         is_trained_on = before > 0 and re.match(r"(?:pre)?train|fine|tun", tokens[before - 1].text, re.I)
         if not is_trained_on:
@@ -77,6 +80,8 @@ def slots_of(tokens: Sequence[Word], first: int, end: int) -> Iterator[str]:
     is_introduced = is_introduced or (is_data and right is not None and _numbers_behind(tokens, after) >= MIN_DATA)
     if is_introduced or is_behind or (right is not None and _is_direct(tokens, after)):
         yield "direct"
+    elif _is_told_of(tokens, end):
+        yield "data"
     elif right is not None and right.kind in ("word", "lower") and at_boundary:
         count = _numbers_behind(tokens, after)
         yield "data" if count >= MIN_DATA else "clause" if count else "subject"
@@ -101,6 +106,12 @@ def _behind(tokens: Sequence[Word], end: int) -> int:
         if close and inside and not any(t.kind in ("number", "name", "size") for t in inside):
             return close + 1
     return at
+
+
+def _is_told_of(tokens: Sequence[Word], end: int) -> bool:
+    """Returns whether the values of a name stand in a clause behind it: "presented A, which stood at 17%, 25% and 34%"."""
+    is_clause = [token.text.lower() for token in tokens[end : end + 2]] == [",", "which"]
+    return is_clause and _numbers_behind(tokens, end + 1) >= MIN_DATA
 
 
 def _is_direct(tokens: Sequence[Word], at: int) -> bool:
