@@ -59,6 +59,7 @@ def items_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = False) 
     text = SINGLE.sub(lambda match: "one".ljust(len(match[0])), text)
     numbers = [part for number in numbers_in(text, axes.style) for part in _ends_of_change(text, number, axes)]
     items = [NumberItem(role(text, number, axes), number) for number in numbers]
+    items = [replace(item, role="x") if item.role == "?" and _is_known(item.number, lists) else item for item in items]
     by_order = nth_places(text, axes, lists)
     items = [item for item in items if not any(p.number.start <= item.number.start < p.number.end for p in by_order)]
     items = sorted([*items, *word_places(text, axes), *by_order], key=lambda item: item.number.start)
@@ -75,7 +76,7 @@ PATH_TO = re.compile(r"\b(?:through|via)\s[^;:a-z]*\band $")
 CHANGES = re.compile(
     r"\b(?:ris(?:es?|ing)|rose|increas\w+|climb\w*|grow\w*|grew|goes|went|going|mov\w+|improv\w+|drop\w*|fall\w*|fell"
     r"|declin\w+|decreas\w+|shrink\w*"
-    r"|jump\w*|chang\w+|ascend\w*|descend\w*)\b[^.;:]{0,50}$",
+    r"|jump\w*|chang\w+|ascend\w*|descend\w*)\b(?:[^.;:]|\.\d){0,140}$",
     re.I,
 )
 
@@ -166,6 +167,11 @@ def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[Nu
         found = re.finditer(whole, text, re.I)
         joined += [NumberItem("x", Number(match.start(), match.end(), low, high, joint="on"), "whole") for match in found]
     return sorted(joined, key=lambda item: item.number.start)
+
+
+def _is_known(number: Number, lists: PlaceLists) -> bool:
+    """Returns whether a number is written as a place that the text knows: "after the full 100B"."""
+    return number.is_scaled and not number.is_range and number.low in lists.known
 
 
 def _is_list_gap(text: str, a: NumberItem, b: NumberItem) -> bool:

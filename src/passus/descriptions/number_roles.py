@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from passus.descriptions.axes import Axes, is_place
 from passus.descriptions.axis_nouns import MIN_BUDGET
 from passus.descriptions.numbers import HEDGES, ORDINALS, WORD_NUMBER, Number, numbers_in
+from passus.descriptions.vocabulary import X_NOUNS
 
 COUNTED = (
     r"(?:models?|benchmarks?|charts?|panels?|series|lines?|curves?|entries|methods?|sizes?|tiers?|runs?|seeds?"
@@ -59,7 +60,7 @@ CHANGED_NOUN = re.compile(
     re.I,
 )
 """What stands behind the size of a change: "a 0.05 gap"."""
-OF_ALL = re.compile(r"(?:\s?%|\s(?:percent|per cent))\sof\s(?:the\s|all\s|its\s)?(?:\w+\s)?\w+s\b", re.I)
+OF_ALL = re.compile(r"(?:(?:\s?%,?(?: and)? \d[\d.]*)*\s?%|\s(?:percent|per cent))\sof\s(?:the\s|all\s|its\s)?(?:\w+\s)?\w+s\b", re.I)
 """What stands behind a share: "wins 63% of the comparisons"."""
 THRESHOLD_BEFORE = re.compile(
     rf"\b(?:first (?:reach(?:es|ed)|hits?|touch(?:es|ed)|gets? to|got to|attains?)|above|below|beyond|past|over"
@@ -87,7 +88,7 @@ END_WORD = (
     r"|ended) (?:the|it)|pulled the plug))"
 )
 BOUND_TO_PLACE = re.compile(
-    rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|[@(]\s?)(?:{HEDGES})?(?:[.0-9]|{WORD_NUMBER}|(?<=the )(?:{'|'.join(ORDINALS)})\b)", re.I
+    rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|(?:on|in)\s(?:the )?(?:{'|'.join(X_NOUNS)})\s|[@(]\s?)(?:{HEDGES})?(?:[.0-9]|{WORD_NUMBER}|(?<=the )(?:{'|'.join(ORDINALS)})\b)", re.I
 )
 """What stands behind a value: "24 h, 41 at 36 h"."""
 MIN_LENGTH = 5
@@ -229,6 +230,8 @@ def role(text: str, number: Number, axes: Axes) -> str:
         return "other"  # "in the last 8 hours"
     if re.match(r"\s?(?:\w+\s)?(?:later|earlier|afterwards|ago|apart)\b", text[number.end : number.end + 40]):
         return "other"
+    if number.unit == "%" and re.match(r"\s?(?:%|percent)\sof (?:each|every) ", text[number.end : number.end + 20]):
+        return "other"  # "5% of each batch"
     if is_x or re.search(r"@\s?~?$", before) or before.endswith("#"):
         return "x"
     if number.unit in ("times", "points", "point", "pp", "pts"):

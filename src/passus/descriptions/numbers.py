@@ -126,6 +126,7 @@ _SPACED_THOUSANDS = re.compile(
 )
 PLACE_BEFORE = re.compile(rf"\b(?:{'|'.join(X_NOUNS)})s?\s$", re.I)
 SCALED_BEFORE = re.compile(r"\b(?:at|after|by|from|since|until|between|to|and)\s$")
+PATH_AFTER = re.compile(r"\s?(?:%|percent)?\sto\s", re.I)
 MIN_SPACED = 2
 """Numbers such as 1 200 from which on a text writes all thousands so."""
 _JOINT = re.compile(
@@ -279,6 +280,8 @@ def _is_range(text: str, first: Number, second: Number, joint: str) -> bool:
     before = text[max(0, first.start - 40) : first.start]
     if joint == "and":
         return bool(re.search(rf"\bbetween (?:[a-z]+ )?(?:{HEDGES})?$", before, re.I))
+    if joint == "through" and PATH_AFTER.match(text, second.end) and re.search(rf"\bfrom (?:{HEDGES})?$", before, re.I):
+        return False
     if joint == "or" or (first.in_words != second.in_words and first.low != 0):
         return False
     if joint == "to":

@@ -35,7 +35,7 @@ SAME_PLACES = re.compile(
 STRONG_AFTER = re.compile(
     r"\W*(?:(?:accuracy|reward|score|tokens?|tok|loss|percent|of the problems|points?|nats)\W+)?(?:somewhere )?(?:at"
     r"|after|by|with|in|on|around|near|for|when|once|over|from|between|during|@)\W+(?:about |around "
-    r"|roughly )?(?:the )?(?:very )?(?:(?:mark|hour|end) )?(?:somewhere )?(?:around |near |between )?$|\s?[\[(@]\s?$",
+    r"|roughly )?(?:the )?(?:very |full |whole |last |final )?(?:(?:mark|hour|end) )?(?:somewhere )?(?:around |near |between )?$|\s?[\[(@]\s?$",
     re.I,
 )
 STRONG_BEFORE = re.compile(

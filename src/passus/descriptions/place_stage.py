@@ -25,6 +25,13 @@ START_VALUE = re.compile(
 )
 """A value before the first step."""
 UP_TO = re.compile(r"\b(?:up to|until|till|through|to)\s(?:\w+\s)?(?P<n>[0-9][\d.,]*[kMB]?)\b", re.I)
+COUNTING = frozenset(["epoch", "iteration", "round", "generation"])
+"""Nouns that count a few times something."""
+UNTRAINED = re.compile(
+    r"\bbefore (?:the |any |all )?(?:training|fine-?tuning|tuning|adaptation|RL|anything|we|first|epoch 1|round 1)\b"
+    r"|\bzero-shot\b|\b(?:un(?:trained|tuned|adapted)|base|seed|initial|original|starting) (?:model|policy|accuracy|value|score|checkpoint)",
+    re.I,
+)
 MAX_PLACES = 60
 EVERY_SO_MANY = re.compile(
     r"\b(?:every|each|per|at intervals of|in steps of|spaced)\s+(?P<n>[0-9][\d.,]*[kMB]?|two|three|four"
@@ -65,6 +72,9 @@ class PlaceStage(TextStage):
         starts = any(START_VALUE.search(sentence.text) for sentence in self.data.sentences)
         if x.low is None and (0.0 in known or xs or (known and starts)):
             x.low = min(xs) if xs and 0.0 not in known else 0.0
+        is_from_one = 1.0 in known and 0.0 not in known and COUNTING & set(self.axes.x_nouns)
+        if x.low == 0.0 and is_from_one and not any(UNTRAINED.search(sentence.text) for sentence in self.data.sentences):
+            x.low = 1.0  # over six epochs: after the first to after the sixth
         if x.high is None and len(known) + len(xs) > 2:
             x.high = max([*known, *xs])
 
@@ -99,7 +109,7 @@ class PlaceStage(TextStage):
                 if (
                     item.role == "x"
                     and item.number.is_range
-                    and {"epoch", "iteration", "round", "generation"} & set(self.axes.x_nouns)
+                    and COUNTING & set(self.axes.x_nouns)
                     and 2 <= high - low <= 40
                 ):
                     counted.append([low + n for n in range(int(high - low) + 1)])
