@@ -69,6 +69,10 @@ THRESHOLD_BEFORE = re.compile(
     rf"|floor of)\s(?:the |a |an )?(?:\w+ of )?(?:{HEDGES})?$",
     re.I,
 )
+SCALE_BEFORE = re.compile(
+    r"\b(?:on (?:a|the) (?:\w+ )?scale (?:of|from|between)|(?:possible|theoretical) range(?: is| of| from)?)\s$", re.I
+)
+"""What stands before the ends of a scale rather than a value."""
 START_WORD = (
     r"(?:(?<!after the )(?<!since the )(?<!than the )(?:starts?(?: off| out)?|starting|started|begins?|beginning"
     r"|began|opens?|sets? (?:out|off))"
@@ -232,6 +236,8 @@ def role(text: str, number: Number, axes: Axes) -> str:
         return "other"
     if number.unit == "%" and re.match(r"\s?(?:%|percent)\sof (?:each|every) ", text[number.end : number.end + 20]):
         return "other"  # "5% of each batch"
+    if SCALE_BEFORE.search(before):
+        return "other"
     if is_x or re.search(r"@\s?~?$", before) or before.endswith("#"):
         return "x"
     if number.unit in ("times", "points", "point", "pp", "pts"):

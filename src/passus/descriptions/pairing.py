@@ -44,6 +44,7 @@ STRONG_BEFORE = re.compile(
     re.I,
 )
 COUNTED_BEHIND = re.compile(r"(?:\sof)?(?:\sthe)?\s(?!points|percent|tokens)[a-z]+s\b|\sof\sthem\b")
+GROUP_BEFORE = re.compile(r"\b(?:all|these|those)\s$", re.I)
 WEAK = re.compile(r"[^.;]{0,60}$")
 
 
@@ -77,7 +78,8 @@ def readings_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = Fals
 def _is_count(text: str, item: NumberItem) -> bool:
     """Returns whether a number counts series or the like, between a value and its place: "5.1 for all three runs at step 0"."""
     number = item.number
-    return item.role == "other" and number.in_words and COUNTED_BEHIND.match(text, number.end) is not None
+    is_group = COUNTED_BEHIND.match(text, number.end) or GROUP_BEFORE.search(text[max(0, number.start - 9) : number.start])
+    return item.role == "other" and number.in_words and bool(is_group)
 
 
 def longest_list(text: str, axes: Axes, lists: PlaceLists) -> int:
@@ -98,6 +100,12 @@ def _paired(text: str, groups: list[ItemGroup], axes: Axes, lists: PlaceLists) -
         gap = text[groups[before].end : groups[value].start]
         if is_pair and re.fullmatch(r"\s*(?:\w+ )?(?:,|and|&|with)\s*(?:\w+ )?", gap):
             place_of[value] = place_of[before]
+    for value in range(2, len(groups)):  # "had 41 % in week 0 and answers of 310 tokens"
+        roles = [group.role for group in groups[value - 2 : value + 2]]
+        gap = text[groups[value - 1].end : groups[value].start]
+        goes_on = roles in (["value", "x", "length"], ["length", "x", "value"]) and place_of.get(value - 2) == value - 1
+        if goes_on and value not in place_of and re.fullmatch(r"\s*(?:,|and|with)(?: and)?(?: \w+){0,3} ?", gap):
+            place_of[value] = value - 1
     readings: list[PairedValue] = []
     from_to = _from_to(text, groups, place_of, axes, lists)
     for at, group in enumerate(groups):

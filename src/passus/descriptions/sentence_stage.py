@@ -10,7 +10,7 @@ from passus.descriptions.layout import Sentence
 from passus.descriptions.mentions import Mention
 from passus.descriptions.name_stage import NameStage
 from passus.descriptions.number_roles import NumberItem, without_differences, word_places
-from passus.descriptions.numbers import Number, numbers_in
+from passus.descriptions.numbers import HEDGES, Number, numbers_in
 from passus.descriptions.pairing import AGAINST, PairedValue, PlaceLists, items_in, joint_readings, readings_in
 from passus.descriptions.panel_parts import PanelSpan, panel_spans, parts_by_panel, without_panels
 from passus.descriptions.segments import (
@@ -45,6 +45,16 @@ NOT_SHARED = re.compile(
     r"|readings?|places?|points?|hours?|iterations?|rounds?|marks?|panels?|benchmarks?|tasks?|axes|order))\b",
     re.I,
 )
+BEFORE_TRAINING = re.compile(
+    r"\bbefore (?:the |any |all )?(?:training|fine-?tuning|adaptation|we|RL)\b|\b(?:base|un\w+ed|initial|starting) (?:model|policy)\b",
+    re.I,
+)
+LEADING_START = re.compile(
+    rf"(?:\W*|\([a-h]\) )(?:starting |beginning )?from (?:a |the |their )?(?:shared|common|same|joint|identical)(?: [a-z]+){{0,3}}? "
+    rf"(?:(?:of|at) )?(?:{HEDGES})?(?=[.\d])",
+    re.I,
+)
+"""Words before a value that all series of the sentence leave from: "From a shared 12, A moves to 19 and B to 26"."""
 LENGTHS_ONLY = re.compile(
     r"(?:(?:the|their|mean|average|median|response|answer|output)\s)*(?:lengths?|tokens?)\b(?=\W*(?:is|was|are"
     r"|were|of|at|for|in|[~0-9]))",
@@ -98,6 +108,7 @@ class SentenceStage(NameStage):
                 unit.text = sentence.text
         masked = without_panels(self.finder.masked(unit.text), self.names)
         self.spans = panel_spans(unit.text, self.names)
+        masked = self._without_start(masked, measure, sentence)
         items = items_in(masked, self.axes, self.lists, measure == "tokens")
         masked = without_differences(masked, items)
         segments = self._segments(unit, series, masked, items)
@@ -121,6 +132,18 @@ class SentenceStage(NameStage):
         if segments:
             self.subject = segments[0].names[0]
             self.order = named_order(segments) or self.order
+
+    def _without_start(self, masked: str, measure: str, sentence: Sentence) -> str:
+        """Takes the value from which all series leave out of the beginning of a sentence."""
+        match = LEADING_START.match(masked)
+        numbers = numbers_in(masked, self.axes.style) if match and self.axes.x.low is not None else []
+        first = next((number for number in numbers if match and number.start >= match.end()), None)
+        if first is None or first.is_range:
+            return masked
+        reading = PairedValue(self.axes.x.low or 0.0, self.axes.x.low or 0.0, first)
+        self.shared.append((self.panel, measure, reading, sentence))
+        end = max(first.end, first.unit_end if first.unit == "%" else 0)
+        return " " * end + masked[end:]
 
     def _label_place(self, sentence: Sentence) -> Number | None:
         """Returns the place that a sentence stands under: "Step 500" as a heading."""
@@ -183,6 +206,8 @@ class SentenceStage(NameStage):
         panels = len({name for *_, name in self.spans})
         if self._is_shared(masked, mentions, items, panels):
             return None
+        if not mentions and not PRONOUN.search(unit.text) and self._is_start(masked, items):
+            return None
         if mentions:
             return segments_of(masked, mentions, items, self.order, self.subject)
         is_opposed = AGAINST.search(masked) and sum(item.role in ("value", "length") for item in items) > 1
@@ -196,6 +221,14 @@ class SentenceStage(NameStage):
         if not self.names.series and unit.sentence.number in self.label_panel:
             return [Segment(0, end, ("",))]  # one line on several panels
         return [Segment(0, end, (self.subject,))] if self.subject and PRONOUN.search(unit.text) and not is_opposed else []
+
+    @staticmethod
+    def _is_start(masked: str, items: Sequence[NumberItem]) -> bool:
+        """Returns whether a sentence says no more than where all series start: "It was 63% before training"."""
+        values = [item for item in items if item.role in ("value", "length")]
+        places = [item for item in items if item.role == "x"]
+        is_one_each = len({item.role for item in values}) == len(values) > 0
+        return is_one_each and BEFORE_TRAINING.search(masked) is not None and {item.word for item in places} == {"start"}
 
     @staticmethod
     def _is_shared(masked: str, mentions: Sequence[Mention], items: Sequence[NumberItem], panels: int) -> bool:
