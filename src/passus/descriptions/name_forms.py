@@ -110,8 +110,7 @@ def line_modifiers(text: str) -> list[str]:
         word = match["word"].strip(".")
         low = word.lower()
         is_plain = (
-            (low in NO_CONTRAST or low in COMMON)
-            and low != "training"
+            ((low in NO_CONTRAST or low in COMMON) and low != "training")
             or COLOUR.fullmatch(word)
             or STROKE_WORD.fullmatch(low)
             or re.fullmatch(VERB, low)

@@ -60,7 +60,9 @@ CHANGED_NOUN = re.compile(
     re.I,
 )
 """What stands behind the size of a change: "a 0.05 gap"."""
-OF_ALL = re.compile(r"(?:(?:\s?%,?(?: and)? \d[\d.]*)*\s?%|\s(?:percent|per cent))\sof\s(?:the\s|all\s|its\s)?(?:\w+\s)?\w+s\b", re.I)
+OF_ALL = re.compile(
+    r"(?:(?:\s?%,?(?: and)? \d[\d.]*)*\s?%|\s(?:percent|per cent))\sof\s(?:the\s|all\s|its\s)?(?:\w+\s)?\w+s\b", re.I
+)
 """What stands behind a share: "wins 63% of the comparisons"."""
 THRESHOLD_BEFORE = re.compile(
     rf"\b(?:first (?:reach(?:es|ed)|hits?|touch(?:es|ed)|gets? to|got to|attains?)|above|below|beyond|past|over"
@@ -92,7 +94,8 @@ END_WORD = (
     r"|ended) (?:the|it)|pulled the plug))"
 )
 BOUND_TO_PLACE = re.compile(
-    rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|(?:on|in)\s(?:the )?(?:{'|'.join(X_NOUNS)})\s|[@(]\s?)(?:{HEDGES})?(?:[.0-9]|{WORD_NUMBER}|(?<=the )(?:{'|'.join(ORDINALS)})\b)", re.I
+    rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|(?:on|in)\s(?:the )?(?:{'|'.join(X_NOUNS)})\s|[@(]\s?)(?:{HEDGES})?(?:[.0-9]|{WORD_NUMBER}|(?<=the )(?:{'|'.join(ORDINALS)})\b)",
+    re.I,
 )
 """What stands behind a value: "24 h, 41 at 36 h"."""
 MIN_LENGTH = 5

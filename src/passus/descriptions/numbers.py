@@ -286,7 +286,9 @@ def _is_range(text: str, first: Number, second: Number, joint: str) -> bool:
         return False
     if joint == "to":
         is_mixed = first.digits == 0 < second.digits
-        is_at_place = PLACE_BEFORE.search(before) and (is_mixed or second.unit in ("token", "tokens", "%", "at", "after", "by", "in"))
+        is_at_place = PLACE_BEFORE.search(before) and (
+            is_mixed or second.unit in ("token", "tokens", "%", "at", "after", "by", "in")
+        )
         is_falling = is_mixed and first.low > second.low
         is_place_and_value = is_at_place or is_falling or (is_mixed and second.unit == "%")  # "epoch 5 to 49.4%"
         return not (first.plus_minus or second.plus_minus or is_place_and_value)

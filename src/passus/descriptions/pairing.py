@@ -318,7 +318,9 @@ FOLLOWING = re.compile(
 """Words for the places behind the last one: "at the next three marks", "at the evaluations that follow"."""
 
 
-def _following(text: str, group: ItemGroup, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists) -> list[Number] | None:
+def _following(
+    text: str, group: ItemGroup, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists
+) -> list[Number] | None:
     """Returns the places that come next on a list of places, where the words behind or before the values say so."""
     around = text[max(0, group.start - 60) : group.start], re.split(r"[;:]|\.\s", text[group.end : group.end + 90])[0]
     says = FOLLOWING.search(around[1]) or FOLLOWING.search(around[0])
@@ -359,7 +361,9 @@ def _all_lists(axes: Axes, lists: PlaceLists) -> list[list[float]]:
     return [*lists.grids, *_counted(axes), sorted(lists.known)]
 
 
-FIRST_OF = re.compile(r"\s(?:at|after|over|in|on|for) the first (?P<n>two|three|four|five|six|[2-6]) (?:of|evaluation|check|mark|tick)", re.I)
+FIRST_OF = re.compile(
+    r"\s(?:at|after|over|in|on|for) the first (?P<n>two|three|four|five|six|[2-6]) (?:of|evaluation|check|mark|tick)", re.I
+)
 """Words for the places at which a list begins: "at the first three of these evaluations"."""
 
 

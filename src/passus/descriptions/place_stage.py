@@ -106,12 +106,7 @@ class PlaceStage(TextStage):
                 self.lists.known |= frozenset(places)
             for item in items_in(sentence.text, self.axes, self.lists):
                 low, high = item.number.low, item.number.high
-                if (
-                    item.role == "x"
-                    and item.number.is_range
-                    and COUNTING & set(self.axes.x_nouns)
-                    and 2 <= high - low <= 40
-                ):
+                if item.role == "x" and item.number.is_range and COUNTING & set(self.axes.x_nouns) and 2 <= high - low <= 40:
                     counted.append([low + n for n in range(int(high - low) + 1)])
             for listed in EVALUATED_AT.finditer(sentence.text):
                 values = [number.low for number in numbers_in(listed[1], self.axes.style) if not number.is_range]

@@ -35,7 +35,8 @@ MIN_PHRASE = 2
 """Places of series in which a pair of common words must stand to be one."""
 VARIANT = re.compile(r" (?:\+|w/o) ")
 COUNTED_BENCHMARKS = re.compile(
-    r"\b(?P<count>two|three|four|five|six|[2-6]) (?:[\w-]+ ){0,2}?(?:benchmarks|test sets|datasets|tasks|suites|domains)\b", re.I
+    r"\b(?P<count>two|three|four|five|six|[2-6]) (?:[\w-]+ ){0,2}?(?:benchmarks|test sets|datasets|tasks|suites|domains)\b",
+    re.I,
 )
 PAIR = re.compile(r"(?=(?<![\w-])([\w.+-]+ [a-z][a-z-]+)(?![\w-]))")
 NOT_PART = re.compile(
@@ -87,7 +88,9 @@ class NameFinder:
         self.phrases = frozenset(repeated_phrases(texts)) - {name.lower() for name in called}
         listed = [name for text in texts for row in counted_lists(text) for name in row]
         self.marked = frozenset(name.lower() for name in [*marked, *called] if name.lower() not in COMMON)
-        self.spaced_phrases = re.compile("|".join(rf"(?<![\w-]){name}(?![\w-])" for name in sorted(self.phrases)) or "(?!)", re.I)
+        self.spaced_phrases = re.compile(
+            "|".join(rf"(?<![\w-]){name}(?![\w-])" for name in sorted(self.phrases)) or "(?!)", re.I
+        )
         self.spaced = [name for name in dict.fromkeys([*marked, *listed, *called]) if " " in name]
         self.single = self.marked | {name.lower() for name in listed if " " not in name}
 
@@ -195,7 +198,11 @@ class NameFinder:
 
     def series(self) -> list[str]:
         """Returns the names of series, in the order in which they appear."""
-        sure = [entry for entry in self.evidence.values() if _is_series(entry, entry.name.lower() in self.phrases) and self._is_no_opening(entry)]
+        sure = [
+            entry
+            for entry in self.evidence.values()
+            if _is_series(entry, entry.name.lower() in self.phrases) and self._is_no_opening(entry)
+        ]
         if sum(bool(re.search(r"[A-Z0-9]", entry.name)) for entry in sure) > 1:
             sure = [e for e in sure if e.is_marked or e.is_listed or _is_proper(e.name) or e.slots["noun"] > 1]
         shapes = {_shape(entry.name) for entry in sure} - {""}
