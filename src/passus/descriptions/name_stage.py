@@ -18,10 +18,13 @@ from passus.descriptions.names import (
 )
 from passus.descriptions.numbers import numbers_in
 from passus.descriptions.prose_names import NameFinder
+from passus.descriptions.sentence_subjects import subject_of
 from passus.descriptions.unit_stage import UnitStage
 from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD
 
 PANEL_WORDS = re.compile(r"(?:panel|fig|left|right|top|bottom|middle|cent(?:er|re)|chart|plot|subplot)\b", re.I)
+MIN_SUBJECT_DATA = 3
+"""Readings from which the subject of a sentence is a series."""
 MIN_DATA = 2
 """Readings from which a label has data below it: fewer are remarks."""
 
@@ -173,6 +176,16 @@ class NameStage(UnitStage):
         accepted += self._listed_beside(accepted, finder)
         for name in sorted(self._without_parts(accepted), key=finder.first):
             self.names.add(name)
+        self._name_unnamed([unit for unit in units if not any(name in unit.text for name in finder.people)])
+
+    def _name_unnamed(self, units: Sequence[Unit]) -> None:
+        """Adds the subjects of sentences that have as many values as those of a series, but name none."""
+        for unit in units:
+            if unit.count < MIN_SUBJECT_DATA or unit.observes or unit.lead is not None or unit.sentence.number in self.stated:
+                continue
+            name = subject_of(unit.text)
+            if name and not self.finder.find(name) and self._is_new(name) and self._may_be_series(name):
+                self.names.add(name)
 
     def _accepted(self, names: Sequence[str], finder: NameFinder) -> list[str]:
         """Leaves out names that are known, and words that name no series unless the text introduces them."""
