@@ -396,15 +396,13 @@ def _implied(
     return None
 
 
+COUNTING = frozenset(["epoch", "iteration", "round", "generation", "phase"])
+
+
 def _counted(axes: Axes) -> list[list[float]]:
     """Returns the places of an axis that counts epochs or iterations: with the start, and without it."""
-    low, high = axes.x.low, axes.x.high
-    if (
-        low is None
-        or high is None
-        or not {"epoch", "iteration", "round", "generation", "phase"} & set(axes.x_nouns)
-        or not 2 <= high - low <= 40
-    ):
+    low, high = axes.x.low or 0.0, axes.x.high
+    if high is None or not COUNTING & set(axes.x_nouns) or not 2 <= high - low <= 40:
         return []
     places = [low + n for n in range(int(high - low) + 1)]
     return [places, places[1:]]

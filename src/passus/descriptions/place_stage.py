@@ -100,6 +100,7 @@ class PlaceStage(TextStage):
             self.lists.span = (min(self.lists.known), max(self.lists.known))
         counted: list[list[float]] = []
         for sentence in self.data.sentences:
+            first = len(self.lists.grids)
             for places in _place_runs(sentence.text, self.axes, self.lists):
                 if places not in self.lists.grids:
                     self.lists.grids.append(places)
@@ -115,6 +116,9 @@ class PlaceStage(TextStage):
                     self.lists.known |= frozenset(values)
             if every := EVERY_SO_MANY.search(sentence.text):
                 self._add_even_grid(sentence.text, numbers_in(every["n"], self.axes.style))
+            if UNTRAINED.search(sentence.text):  # "before training and after 1, 2 and 4 epochs"
+                self.lists.grids += [[0.0, *grid] for grid in self.lists.grids[first:] if grid[0] > 0]
+                self.lists.known |= {0.0} if len(self.lists.grids) > first else frozenset()
         longest = max(self.lists.grids, key=len, default=[])
         for grid in counted:  # a stretch of epochs stands for all of them, unless a list leaves some out
             if grid not in self.lists.grids and not any(grid[0] < x < grid[-1] for x in longest):
