@@ -8,6 +8,7 @@ from passus.descriptions.names import LINE_NOUN
 
 FAMILY = re.compile(r"(?P<family>[A-Za-z][\w.]*)-(?P<end>\w*[A-Z0-9]\w*)")
 SIZE = re.compile(r"\d+(?:\.\d+)?[bBmMkK]?")
+ABSENCE = re.compile(r"(?:no|without|w/o) ", re.I)
 MAX_FULL = 3
 """Times that a text may give the whole name, where it has the end of the name more often."""
 IN_BRACKETS = re.compile(
@@ -33,6 +34,18 @@ def ends_of_names(series: Sequence[str], text: str) -> dict[str, str]:
 
 def _count(name: str, text: str) -> int:
     return len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text))
+
+
+def absences(series: Sequence[str], text: str) -> dict[str, str]:
+    """Returns the other words for the absence of something: no replay for without replay."""
+    found = {}
+    for name in series:
+        match = ABSENCE.match(name)
+        for word in ("no", "without", "w/o") if match else ():
+            other = f"{word} {name[match.end() :]}" if match else ""
+            if other.lower() != name.lower() and re.search(rf"\b{re.escape(other)}\b", text, re.I):
+                found[other] = name
+    return found
 
 
 def names_in_brackets(text: str) -> dict[str, str]:

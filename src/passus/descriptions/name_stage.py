@@ -9,7 +9,7 @@ from passus.descriptions.chart_data import Unit
 from passus.descriptions.labels import LabelName, classify_label
 from passus.descriptions.layout import Label
 from passus.descriptions.legend_names import described_lines
-from passus.descriptions.name_aliases import ends_of_names, names_in_brackets
+from passus.descriptions.name_aliases import absences, ends_of_names, names_in_brackets
 from passus.descriptions.names import (
     EVERY,
     LINE_NOUN,
@@ -19,6 +19,7 @@ from passus.descriptions.names import (
 from passus.descriptions.numbers import numbers_in
 from passus.descriptions.prose_names import NameFinder
 from passus.descriptions.sentence_subjects import subject_of
+from passus.descriptions.series_nouns import nouns_of
 from passus.descriptions.unit_stage import UnitStage
 from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD
 
@@ -29,6 +30,7 @@ MIN_DATA = 2
 """Readings from which a label has data below it: fewer are remarks."""
 
 
+CODE_WORDS = re.compile(r"(?<!\w)`([\w.+-]{2,30})`(?!\w)")
 MARKED_WORDS = re.compile(r"(?<!\w)(?P<mark>`|\*\*)([^*`\n]{2,30})(?P=mark)(?!\w)")
 
 
@@ -174,6 +176,7 @@ class NameStage(UnitStage):
             accepted = self._accepted(finder.owners(), finder)
         accepted = [] if is_settled else accepted
         accepted += self._listed_beside(accepted, finder)
+        accepted += [name for name in self._counted_code() if name not in accepted and self.names.find(name) is None]
         for name in sorted(self._without_parts(accepted), key=finder.first):
             self.names.add(name)
         self._name_unnamed([unit for unit in units if not any(name in unit.text for name in finder.people)])
@@ -202,6 +205,12 @@ class NameStage(UnitStage):
                 known |= {name.lower() for name in new}
                 found += new
         return found
+
+    def _counted_code(self) -> list[str]:
+        """Returns the words that are set as code, where the text has as many branches, runs or the like."""
+        texts = [passage.text for passage in self.data.passages if passage.kind in ("prose", "item")]
+        found = list(dict.fromkeys(match[1] for text in texts for match in CODE_WORDS.finditer(text)))
+        return found if len(found) > 1 and nouns_of(texts, len(found)) else []
 
     def _marked_words(self) -> list[str]:
         """Returns words of prose that are set in bold or as code."""
@@ -269,6 +278,9 @@ class NameStage(UnitStage):
         text = "\n".join(sentence.text for sentence in self.data.sentences)
         for short, full in ends_of_names(self.names.series, text).items():
             self._alias(short, full)
+        for other, name in absences(self.names.series, text).items():
+            if self.names.find(other) is None:
+                self.names.aliases[other] = name
         for other, name in names_in_brackets(text).items():
             if self.names.find(name) is not None and self.names.find(other) is None:
                 self.names.aliases[other] = self.names.find(name) or name

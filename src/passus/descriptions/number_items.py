@@ -85,8 +85,7 @@ def _ends_of_change(text: str, number: Number, axes: Axes) -> list[Number]:
     """Returns the two values of "rises from 0.2 to 0.5", which is no range."""
     before = text[: number.start]
     is_change = re.search(rf"\bfrom\s(?:{HEDGES})?$", before, re.I) and CHANGES.search(before)
-    is_change = number.joint == "to" and (is_change or PATH_TO.search(before))
-    if not is_change or is_place(axes, text, number):
+    if number.joint != "to" or not (is_change or PATH_TO.search(before)) or is_place(axes, text, number):
         return [number]
     cut = number.start + re.search(r"\bto\b", text[number.start : number.end]).end()  # type: ignore[union-attr]
     first, second = numbers_in(text[:cut], axes.style), numbers_in(" " * cut + text[cut:], axes.style)

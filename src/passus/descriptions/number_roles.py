@@ -94,7 +94,8 @@ END_WORD = (
     r"|ended) (?:the|it)|pulled the plug))"
 )
 BOUND_TO_PLACE = re.compile(
-    rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|(?:on|in)\s(?:the )?(?:{'|'.join(X_NOUNS)})\s|[@(]\s?)(?:{HEDGES})?(?:[.0-9]|{WORD_NUMBER}|(?<=the )(?:{'|'.join(ORDINALS)})\b)",
+    rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|(?:on|in)\s(?:the )?(?:{'|'.join(X_NOUNS)})\s"
+    rf"|[@(]\s?)(?:{HEDGES})?(?:[.0-9]|{WORD_NUMBER}|(?<=the )(?:{'|'.join(ORDINALS)})\b)",
     re.I,
 )
 """What stands behind a value: "24 h, 41 at 36 h"."""

@@ -10,7 +10,8 @@ from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD, X_
 WORD = r"[A-Za-z][\w+-]*[\w+]"
 VALUE = r"(?:~|about |around )?(?:\d+\.\d+|\.\d+|\d+ ?%|\d+(?:\.\d+)? percent|\d{1,3}(?![\w.,]*\w))"
 OWNED = re.compile(
-    rf"(?:^|(?<=[:;,] )|(?<=\band )|(?<=\bwhile )|(?<=\bwhereas )|(?<=\bbut ))(?:the |our |an? )?(?P<name>{WORD}(?: {WORD}){{0,2}}?)"
+    rf"(?:^|(?<=[:;,] )|(?<=\band )|(?<=\bwhile )|(?<=\bwhereas )|(?<=\bbut ))(?:the |our "
+    rf"|an? )?(?P<name>{WORD}(?: {WORD}){{0,2}}?)"
     rf"(?: (?:{VERB}|[a-z]+s|[a-z]+ed))?(?: (?:at|to|with|from|on|of))? (?P<value>{VALUE})"
 )
 NO_WORD = re.compile(

@@ -35,7 +35,8 @@ SAME_PLACES = re.compile(
 STRONG_AFTER = re.compile(
     r"\W*(?:(?:accuracy|reward|score|tokens?|tok|loss|percent|of the problems|points?|nats)\W+)?(?:somewhere )?(?:at"
     r"|after|by|with|in|on|around|near|for|when|once|over|from|between|during|@)\W+(?:about |around "
-    r"|roughly )?(?:the )?(?:very |full |whole |last |final )?(?:(?:mark|hour|end) )?(?:somewhere )?(?:around |near |between )?$|\s?[\[(@]\s?$",
+    r"|roughly )?(?:the )?(?:very |full |whole |last |final )?(?:(?:mark|hour|end) )?(?:somewhere )?(?:around "
+    r"|near |between )?$|\s?[\[(@]\s?$",
     re.I,
 )
 STRONG_BEFORE = re.compile(
@@ -309,7 +310,8 @@ def _is_window(text: str, group: ItemGroup) -> bool:
 
 
 FOLLOWING = re.compile(
-    r"\b(?:at|after|over|in|on|for|the|its|their) (?:the |its |their )?(?:two |three |four |five |six )?(?:(?P<rest>remaining|rest|other|(?:last"
+    r"\b(?:at|after|over|in|on|for|the|its|their) (?:the |its |their )?(?:two |three |four |five "
+    r"|six )?(?:(?P<rest>remaining|rest|other|(?:last"
     r"|final) (?:two|three|four|five|six|[0-9]+))|next|following|subsequent|later"
     r"|succeeding|ensuing)\b|\b(?:that|which) follow(?:s|ed)?\b|\b(?:after that|after this|from there|thereafter|afterwards"
     r"|subsequently|successively|in turn)\b",

@@ -29,7 +29,8 @@ COUNTING = frozenset(["epoch", "iteration", "round", "generation"])
 """Nouns that count a few times something."""
 UNTRAINED = re.compile(
     r"\bbefore (?:the |any |all )?(?:training|fine-?tuning|tuning|adaptation|RL|anything|we|first|epoch 1|round 1)\b"
-    r"|\bzero-shot\b|\b(?:un(?:trained|tuned|adapted)|base|seed|initial|original|starting) (?:model|policy|accuracy|value|score|checkpoint)",
+    r"|\bzero-shot\b|\b(?:un(?:trained|tuned|adapted)|base|seed|initial|original|starting) (?:model|policy|accuracy"
+    r"|value|score|checkpoint)",
     re.I,
 )
 MAX_PLACES = 60

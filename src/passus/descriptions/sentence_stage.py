@@ -22,7 +22,7 @@ from passus.descriptions.segments import (
 from passus.descriptions.shared_stage import SharedStage
 from passus.descriptions.vocabulary import LENGTH_WORD
 
-PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve))\b", re.I)
+PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve|one)|that one|here (?:we|you|it))\b", re.I)
 BRACKETED = re.compile(r"_+\s\(\s?~?[0-9.]+\s?%?\s?\)")
 """A series with its value in brackets."""
 PLATEAU = re.compile(
@@ -70,6 +70,7 @@ class SentenceStage(SharedStage):
             return
         self.data.panel_of[sentence.number] = self.panel
         series = self.series_of.get(sentence.number)
+        unit.text = unit.text if unit.text.strip() else sentence.text  # nothing but a lead: "Follow A."
         is_length = LENGTH_WORD.match(unit.text) and self.axes.second.low is not None
         measure = unit.measure or ("tokens" if is_length or LENGTHS_ONLY.match(unit.text) else "accuracy")
         if unit.lead is not None and unit.lead.kind == "name" and series is None and self.names.find(unit.lead.text) is None:

@@ -8,7 +8,8 @@ from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD, X_
 
 OPENING = re.compile(
     r"\W*(?:\(?[a-h]\)\s)?(?:(?:and|but|then|so|finally|next|last(?:ly)?|meanwhile|similarly|conversely|again|also|now|well|ok(?:ay)?"
-    r"|first|second|third|(?:by|in) contrast|by comparison|as for|on the other hand|on its part)\b,?\s)*(?:(?:the|our|an?|plain)\s)?",
+    r"|first|second|third|(?:by|in) contrast|by comparison|as for|on the other hand|on its part)\b,?\s)*(?:(?:the"
+    r"|our|an?|plain)\s)?",
     re.I,
 )
 OF_LINE = re.compile(
@@ -20,8 +21,10 @@ OF_LINE = re.compile(
 LED = re.compile(r"\W*(?:for|with|under|using|without)\s(?:the |our )?(?P<name>[^,;:.\d]{2,40}),\s", re.I)
 """With the short prompt, it is 0.5."""
 ADVERB = re.compile(r"\w+ly|also|then|still|already|first|again|itself|alone|now|even|only|instead|too|never|just", re.I)
-VERBS = re.compile(rf"{VERB}|{CHANGE_VERB.pattern}|[a-z]{{2,}}ed|went|did|does|do|can|could|will|would|shows?|keeps?|kept|makes?|made"
-                   r"|runs?|ran|stood|lies|lay|sits|sat|sets?|leaves?|left|gives?|gave|brings?|puts?|manages?|posts?|needs?|follows?")
+VERBS = re.compile(
+    rf"{VERB}|{CHANGE_VERB.pattern}|[a-z]{{2,}}ed|went|did|does|do|can|could|will|would|shows?|keeps?|kept|makes?|made"
+    r"|runs?|ran|stood|lies|lay|sits|sat|sets?|leaves?|left|gives?|gave|brings?|puts?|manages?|posts?|needs?|follows?"
+)
 NO_NAME = re.compile(
     rf"{LINE_NOUN}|(?:{'|'.join(X_NOUNS)})s?|\w+ly|gaps?|leads?|difference|distance|margin|lines?|advantage|story|picture|trends?|plots?"
     r"|charts?|figures?|axis|axes|values?|numbers?|results?|side|edge|part|half|rest|others?|everyone|nobody|everything|they|he|she"
@@ -29,7 +32,10 @@ NO_NAME = re.compile(
     r"|\w+est|solid|dashed|dotted|columns?|gains?|increases?|drop|rise|fall|peak|start|end|beginning|left|right|upper|lower|top|bottom|test|validation|here|there",
     re.I,
 )
-NOT_IN_NAME = re.compile(r"and|or|but|the|this|these|those|it|its|we|you|i|while|all|both|each|every|of|in|on|at|by|for|from|to|that|which|who|where|when|if|as|than|after|before|until|between|per", re.I)
+NOT_IN_NAME = re.compile(
+    r"and|or|but|the|this|these|those|it|its|we|you|i|while|all|both|each|every|of|in|on|at|by|for|from|to|that|which|who|where|when|if|as|than|after|before|until|between|per",
+    re.I,
+)
 MAX_WORDS = 4
 
 
@@ -46,7 +52,12 @@ def subject_of(text: str) -> str:
             break
         if words and VERBS.fullmatch(word):
             break
-        if (not words and VERBS.fullmatch(word)) or len(words) == MAX_WORDS + 1 or NOT_IN_NAME.fullmatch(word) or not re.search(r"[A-Za-z]", word):
+        if (
+            (not words and VERBS.fullmatch(word))
+            or len(words) == MAX_WORDS + 1
+            or NOT_IN_NAME.fullmatch(word)
+            or not re.search(r"[A-Za-z]", word)
+        ):
             return ""
         words.append(re.sub(r"'s?$", "", word))
         if word.endswith(("'s", "s'")):

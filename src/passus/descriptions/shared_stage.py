@@ -27,7 +27,8 @@ NOT_SHARED = re.compile(
     re.I,
 )
 BEFORE_TRAINING = re.compile(
-    r"\bbefore (?:the |any |all )?(?:training|fine-?tuning|adaptation|we|RL)\b|\b(?:base|un\w+ed|initial|starting) (?:model|policy)\b",
+    r"\bbefore (?:the |any |all )?(?:training|fine-?tuning|adaptation|we|RL)\b|\b(?:base|un\w+ed|initial"
+    r"|starting) (?:model|policy)\b",
     re.I,
 )
 HEAD_END = re.compile(r"[^,;:.0-9]{0,30}[,;:]")
