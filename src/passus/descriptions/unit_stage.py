@@ -107,7 +107,7 @@ class UnitStage(PanelStage):
             own = replace(own, look=lead.bracket) if lead.bracket and not own.look else own
             own = self._with_measure(own)
             body = _after_lead(text, lead)
-            is_row = re.match(r"\W{0,2}[-+]?[.\d]", body) and self._count(body) >= MIN_DATA
+            is_row = re.match(r"\W{0,4}[-+]?[.\d]", body) and self._count(body) >= MIN_DATA
             if own.kind == "generic" and not _is_data_word(own.text) and is_row and not OWN_SENTENCE.search(own.text):
                 own = replace(own, kind="name")  # "Full: 18.4 -> 24.9"
             is_name_of_row = (
