@@ -18,13 +18,14 @@ IN_WORDS = re.compile(
     rf"|(?:{WORD_NUMBER}|the (?:{'|'.join(ORDINALS)})) (?P<behind>{LOOPS})s?)\b",
     re.I,
 )
-OWN_NOUN = re.compile(rf"(?:^|[(,;:.]|\b(?:at|after|by|with|in|on|from|to|and)) ?(?P<n>{NUMBER}) (?P<noun>[a-z]{{3,}}s)\b")
+OWN_NOUN = re.compile(rf"(?:^|[(,;:.]|\b(?i:at|after|by|with|in|on|from|to|and)) ?(?P<n>{NUMBER}) (?P<noun>[a-z]{{3,}}s)\b")
 """A number of something: "after 10M games"."""
 NO_PLACE = re.compile(
     rf"(?:{NOUN}|point|percent|time|seed|run|model|line|curve|gpu|node|worker|thousand|million|billion|question|problem|token"
     r"|answer|second|minute|parameter|layer|benchmark|task|dataset|panel|series|this|was|has|is|does|less)s?",
     re.I,
 )
+SCALED_WORDS = re.compile(rf"\b{WORD_NUMBER} (?:thousand|million|billion) (?:\w+ )?({NOUN})s?\b", re.I)
 MIN_OWN = 3
 """Numbers beside which a noun stands that only this text has for its x-axis."""
 MIN_BUDGET = 1e5
@@ -41,6 +42,7 @@ def count_nouns(texts: Sequence[str], style: NumberFormat) -> Counter[str]:
         for match in NUMBER_FIRST.finditer(text):
             noun = "hour" if match[3] else match[2].lower()
             counts[noun] += 2 * (noun != "token" or _is_budget(match[1], style))
+        counts.update(match[1].lower() for match in SCALED_WORDS.finditer(text))
         for match in IN_WORDS.finditer(text):
             counts[(match["noun"] or match["behind"]).lower()] += 1
     counts.pop("point", None)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from passus.descriptions.names import LINE_NOUN
 
-FAMILY = re.compile(r"(?P<family>[A-Za-z][\w.]*)-(?P<end>\w*[A-Z0-9]\w*)")
+FAMILY = re.compile(r"(?<![\w-])(?P<family>[A-Za-z][\w.]*)-(?P<end>\w*[A-Z0-9]\w*)(?![\w-])")
 SIZE = re.compile(r"\d+(?:\.\d+)?[bBmMkK]?")
 ABSENCE = re.compile(r"(?:no|without|w/o) ", re.I)
 MAX_FULL = 3
@@ -19,15 +19,16 @@ IN_BRACKETS = re.compile(
 
 def ends_of_names(series: Sequence[str], text: str) -> dict[str, str]:
     """Returns the ends by which a text calls names that begin alike: r6 and r7 for heron-r6 and heron-r7."""
-    families = defaultdict(list)
-    for name in series:
-        if match := FAMILY.fullmatch(name):
-            families[match["family"]].append((match["end"], name))
+    families: dict[str, dict[str, str]] = defaultdict(dict)
+    for match in FAMILY.finditer(text):
+        if not SIZE.fullmatch(match["end"]):
+            families[match["family"]][match["end"]] = match[0]
     found = {}
     for members in families.values():
-        for end, name in members if len(members) > 1 else ():
-            alone, whole = _count(end, text), _count(name, text)
-            if not SIZE.fullmatch(end) and alone > 1 and (end not in series or whole <= min(alone, MAX_FULL)):
+        alone = {end: name for end, name in members.items() if name in series or end in series}
+        for end, name in alone.items() if len(alone) > 1 else ():
+            count, whole = _count(end, text), _count(name, text)
+            if count and (end not in series or whole <= min(count, MAX_FULL)):
                 found[end] = name
     return found
 

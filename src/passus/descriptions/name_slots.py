@@ -4,11 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from passus.descriptions.name_tokens import Word
+from passus.descriptions.names import VERB
+from passus.descriptions.series_nouns import VERB as CHANGE_VERB
 
 NAMED_BY = frozenset(["of", "for", "labelled", "labeled", "named", "called", "to"])
 ADVERB = re.compile(r"\w+ly|also|then|still|already|first|again|itself|alone|now|even|only|instead|too")
 PLURAL_NOUN = re.compile(r"(?:curves|scores|results|numbers|accuracies|accuracy|benchmark|dataset|panel|plot|chart|score)")
 DATA_NOUN = re.compile(r"(?:values?|numbers|scores?|results|figures|readings|accuracy|accuracies|rates?)")
+NO_OWNER = re.compile(rf"{VERB}|{CHANGE_VERB.pattern}|\w+ing|\w+ed|stood|went|ran|.|..")
 MAX_REMARK = 15
 """Words between commas behind a name: "A, which had the penalty from the beginning, ends"."""
 MIN_DATA = 3
@@ -80,6 +83,9 @@ def slots_of(tokens: Sequence[Word], first: int, end: int) -> Iterator[str]:
     is_introduced = is_introduced or (is_data and right is not None and _numbers_behind(tokens, after) >= MIN_DATA)
     if is_introduced or is_behind or (right is not None and _is_direct(tokens, after)):
         yield "direct"
+        is_verb = NO_OWNER.fullmatch(tokens[end - 1].text)
+        if right is not None and not is_behind and not is_verb and _numbers_behind(tokens, after) >= MIN_DATA:
+            yield "data"
     elif _is_told_of(tokens, end):
         yield "data"
     elif right is not None and right.kind in ("word", "lower") and at_boundary:

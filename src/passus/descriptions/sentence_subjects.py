@@ -20,6 +20,7 @@ OF_LINE = re.compile(
 """Words before the name in "the curve of A", "accuracy with A"."""
 LED = re.compile(r"\W*(?:for|with|under|using|without)\s(?:the |our )?(?P<name>[^,;:.\d]{2,40}),\s", re.I)
 """With the short prompt, it is 0.5."""
+LINE = re.compile(r"(?:lines?|curves?|runs?|models?|variants?|versions?|traces?|series)")
 ADVERB = re.compile(r"\w+ly|also|then|still|already|first|again|itself|alone|now|even|only|instead|too|never|just", re.I)
 VERBS = re.compile(
     rf"{VERB}|{CHANGE_VERB.pattern}|[a-z]{{2,}}ed|went|did|does|do|can|could|will|would|shows?|keeps?|kept|makes?|made"
@@ -33,6 +34,7 @@ NO_NAME = re.compile(
     re.I,
 )
 NOT_IN_NAME = re.compile(
+    r"given|with|during|over|under|through|about|around|~?\d[\d.,]*(?:[kKMB%]|h)?|"
     r"and|or|but|the|this|these|those|it|its|we|you|i|while|all|both|each|every|of|in|on|at|by|for|from|to|that|which|who|where|when|if|as|than|after|before|until|between|per",
     re.I,
 )
@@ -43,7 +45,9 @@ def subject_of(text: str) -> str:
     """Returns the words that a sentence is about, or nothing where they cannot be a name."""
     if led := LED.match(text):
         return _as_name(led["name"].split())
-    rest = text[OPENING.match(text).end() :]  # type: ignore[union-attr]
+    opening = OPENING.match(text)
+    assert opening is not None
+    rest, is_led = text[opening.end() :], bool(re.search(r"\b(?:the|our|an?)\s$", opening[0], re.I))
     rest = OF_LINE.sub("", rest, count=1) if OF_LINE.match(rest) else rest
     words: list[str] = []
     for match in re.finditer(r"\([^()]*\)|[^\s,]+|,", rest):
@@ -53,7 +57,7 @@ def subject_of(text: str) -> str:
         if words and VERBS.fullmatch(word):
             break
         if (
-            (not words and VERBS.fullmatch(word))
+            (not words and not is_led and VERBS.fullmatch(word))
             or len(words) == MAX_WORDS + 1
             or NOT_IN_NAME.fullmatch(word)
             or not re.search(r"[A-Za-z]", word)
@@ -69,10 +73,11 @@ def subject_of(text: str) -> str:
 
 def _as_name(words: list[str]) -> str:
     """Returns words as a name, without adverbs and nouns such as "run" behind it."""
-    while words and (ADVERB.fullmatch(words[-1]) or (len(words) > 1 and re.fullmatch(LINE_NOUN, words[-1].lower()))):
+    while words and ADVERB.fullmatch(words[-1]):
         words = words[:-1]
-    while words and words[0].lower() in COMMON:
-        words = words[1:]
+    is_distinct = len(words) > 2 or bool(words and re.search(r"[A-Z0-9-]", words[0]))
+    if len(words) > 1 and is_distinct and LINE.fullmatch(words[-1]):
+        words = words[:-1]
     name = " ".join(words).strip("\"'*`:;")
     is_plain = all(word.lower() in COMMON or NO_NAME.fullmatch(word) for word in words)
     if is_plain or len(words) > MAX_WORDS or COLOUR.search(name) or MEASURE_WORD.search(name) or LENGTH_WORD.search(name):
