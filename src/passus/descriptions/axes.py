@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from passus.descriptions.axis_nouns import NOUN, count_nouns
 from passus.descriptions.layout import Passage, Sentence, plain
 from passus.descriptions.numbers import Number, NumberFormat, numbers_in
 from passus.descriptions.vocabulary import LENGTH_WORD, MEASURE_WORD, X_NOUNS
@@ -37,8 +38,6 @@ LEADING_PLACE = (
 )
 MIN_LEADING = 3
 """Places at the beginning of sentences from which their noun is one of an x-axis."""
-MIN_BUDGET = 1e5
-"""Tokens from which a number of them is no length."""
 GLUED = {
     "h": "hour",
     "hr": "hour",
@@ -162,13 +161,8 @@ def _x_nouns(axes: Axes, passages: Sequence[Passage], sentences: Sequence[Senten
     in_label = [noun for noun in X_NOUNS if re.search(rf"\b{noun}s?\b|\[{noun[0]}\]", axes.x.label, re.I)]
     if re.search(r"\btime\b", axes.x.label, re.I):
         in_label.append("hour")
-    counts: Counter[str] = Counter()
-    nouns = "|".join(X_NOUNS)
     texts = [s.text for s in sentences] + [cell for p in passages for _, row in p.rows for cell in row]
-    for text in texts:
-        for match in re.finditer(rf"\b({nouns})s? [~(]?[0-9]|\b[0-9][0-9.,]*[kMB]?[ -]({nouns})s?\b|\b[0-9]+(h)\b", text, re.I):
-            noun = "hour" if match[3] else (match[1] or match[2]).lower()
-            counts[noun] += noun != "token" or _is_budget(match[0], axes.style)
+    counts = count_nouns(texts, axes.style)
     for passage in passages:
         if passage.rows:
             head = passage.rows[0][1][0].lower()
@@ -179,22 +173,16 @@ def _x_nouns(axes: Axes, passages: Sequence[Passage], sentences: Sequence[Senten
     for text in texts:
         if against := AGAINST.search(text):
             counts.update({noun: 2 for noun in X_NOUNS if re.search(rf"\b{noun}s?$", against[1].lower())})
-    counts.pop("point", None)
     nouns_found = list(dict.fromkeys(in_label))
     if not nouns_found and counts:
         nouns_found = [noun for noun, _ in counts.most_common(1)]
     if not nouns_found:
         nouns_found = ["step"]
-    leading = Counter(match[1].lower() for text in texts for match in re.finditer(LEADING_PLACE.format(nouns), text, re.I))
+    leading = Counter(match[1].lower() for text in texts for match in re.finditer(LEADING_PLACE.format(NOUN), text, re.I))
     nouns_found += [noun for noun in X_NOUNS if leading[noun] >= MIN_LEADING and noun not in nouns_found]
     if set(nouns_found) & {"step", "iteration", "update"}:
         nouns_found += [noun for noun in ("step", "iteration", "update") if counts[noun] and noun not in nouns_found]
     return tuple(nouns_found)
-
-
-def _is_budget(text: str, style: NumberFormat) -> bool:
-    """Returns whether a number of tokens is one that models are trained on rather than the length of an answer."""
-    return any(number.low >= MIN_BUDGET for number in numbers_in(text, style))
 
 
 def _read_spans(axes: Axes, sentences: Sequence[Sentence]) -> None:
@@ -218,7 +206,7 @@ def _read_spans(axes: Axes, sentences: Sequence[Sentence]) -> None:
                     is_x
                     and not is_event
                     and number.low < number.high
-                    and (number.low == 0 or re.search(r"\b(?:spans?|covers?|axis)\b", sentence.text))
+                    and (number.low == 0 or re.search(r"\b(?:spans?|covers?|axis|along the bottom)\b", sentence.text))
                 ):
                     axes.x.low, axes.x.high, axes.x.number = number.low, number.high, sentence.number
                     break

@@ -18,7 +18,7 @@ SAME_WIDTH = str.maketrans(
     }
 )  # fmt: skip
 """Signs that are written in several ways, each replaced by one sign, so that places in the text stay the same."""
-BULLET = re.compile(r"(?:[*+\u2022\u2023\u25cf\u2014-]|\(?[0-9]{1,3}[.)]|\(?[a-z]\)|\[\w{1,12}\s*\])\s+")
+BULLET = re.compile(r"(?:[*+\u2022\u2023\u25cf\u2014-]|\(?[0-9]{1,3}[.)]|[0-9]{1,2}/|\(?[a-z]\)|\[\w{1,12}\s*\])\s+")
 HEADING = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
 WIKI_HEADING = re.compile(r"h([1-6])\.\s+(\S.*)$")
 WIKI_HEAD_ROW = re.compile(r"\|\|.*\|\|$")

@@ -73,8 +73,8 @@ class Mentions:
             name = self.targets.get(word) or self.targets.get(spaced) or self.parts.get(word) or self.nouns.get(word)
             if name is None and match.lastgroup == "noun":
                 name = self.nouns.get(_key(match["noun"]))
-            if name is None:
-                continue
+            if name is None or (len(word) == 1 and match[0] not in (name, *self.names.aliases)):
+                continue  # "a" is no series A
             mentions.append(Mention(match.start(), match.end(), (name,), kind == "exact"))
         return mentions
 

@@ -35,7 +35,7 @@ LINE_CALLED = re.compile(
     rf"{VERB}\b[^.;]{{0,30}}\d"
 )
 """The line for symmetric clipping starts at 1.40."""
-CONTRAST = re.compile(r"(?<![\w-])(?=(?P<word>[A-Za-z]{2,12}) (?P<noun>[a-z]{4,14})\b(?! (?:of|and|or)\b))")
+CONTRAST = re.compile(r"(?<![\w.-])(?=(?P<word>[A-Za-z]{2,12}|\d+(?:\.\d+)?%) (?P<noun>[a-z]{4,14})\b(?! (?:of|and|or)\b))")
 OWNED_NUMBER = re.compile(
     r"(?:(?<=[:;,] )|(?<=^)|(?<=and ))(?P<name>[A-Za-z][\w+-]{1,20}) (?:at |with )?~?\.?\d[\d.,]*%?(?=\s*(?:[,;.]|and\b|$))"
 )
@@ -48,6 +48,7 @@ PRESENT = re.compile(
 """Lines that name people."""
 STROKE_WORD = re.compile(r"solid|dashed|dotted|dash-dotted|thick|thin|straight|bold|reference")
 LINE_MODIFIER = re.compile(rf"\b[Tt]he (?P<word>[\w.%+=-]+) (?P<noun>{LINE_NOUN})\b")
+ABSENT = frozenset(["no", "without"])
 NO_CONTRAST = frozenset(
     [
         "average", "best", "bottom", "common", "early", "end", "entire", "fifth", "final", "first", "five", "four",
@@ -92,32 +93,34 @@ def contrasts(text: str) -> re.Pattern[str] | None:
         word, noun = match["word"].lower(), match["noun"].lower()
         is_noun = not re.fullmatch(LINE_NOUN, noun) and noun.rstrip("s") not in (*X_NOUNS, *NO_CONTRAST_NOUN)
         is_measure = MEASURE_WORD.fullmatch(noun) or LENGTH_WORD.fullmatch(noun)
-        if word not in NO_CONTRAST and is_noun and not is_measure and (word == "no" or word not in COMMON):
+        if word not in NO_CONTRAST and is_noun and not is_measure and (word in ABSENT or word not in COMMON):
             pairs[noun][word] += 1
     found = []
     for noun, words in pairs.items():
-        often = [word for word, count in words.items() if count > 2 and not re.fullmatch(VERB, word)]
+        often = [word for word, n in words.items() if n > (1 if word[0].isdigit() else 2) and not re.fullmatch(VERB, word)]
+        if sum(word[0].isdigit() for word in often) < 2:
+            often = [word for word in often if not word[0].isdigit() and word != "without"]
         if len(often) > 1 and noun not in COMMON:
-            found.append(rf"(?:{'|'.join(often)}) {noun}")
+            found.append(rf"(?:{'|'.join(map(re.escape, often))}) {noun}")
     return re.compile(rf"\b(?:{'|'.join(found)})\b", re.I) if found else None
 
 
 def line_modifiers(text: str) -> list[str]:
-    """Returns words that stand before "curve", "run" or "model", where several do so again and again: the 64k model."""
+    """Returns words that stand before "curve", "run" or "model", where several do so again and again: the 64k model. Common
+    words are names together with their noun only: the training curve."""
     counts: Counter[str] = Counter()
     for match in LINE_MODIFIER.finditer(text):
         word = match["word"].strip(".")
         low = word.lower()
         is_plain = (
-            low in NO_CONTRAST
-            or low in COMMON
+            ((low in NO_CONTRAST or low in COMMON) and low != "training")
             or COLOUR.fullmatch(word)
             or STROKE_WORD.fullmatch(low)
             or re.fullmatch(VERB, low)
             or (low.endswith("ing") and low != "training")
         )
         if word and not is_plain and not re.fullmatch(r"\d+|\w+(?:est|er|th|nd|rd)", low):
-            counts[word] += 1
+            counts[f"{low} {match['noun']}" if low in COMMON else word] += 1
     often = [word for word, count in counts.items() if count > 1]
     return often if len(often) > 1 else []
 

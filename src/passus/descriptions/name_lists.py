@@ -21,28 +21,30 @@ LIST_GAP = re.compile(r",? and |,? or |, ")
 
 
 def counted_lists(text: str) -> Iterator[list[str]]:
-    """Yields lists whose length the text states: "three schedules were compared, namely constant, cosine and WSD"."""
+    """Yields lists whose length the text states, "three schedules were compared, namely constant, cosine and WSD"."""
     for match in COUNTED_LIST.finditer(text):
-        if BENCHMARKS.search(match[0][: match.start("list") - match.start()]):
-            continue
-        count = count_of(match["count"])
-        parts = [
-            re.sub(r"\s*\([^()]*\)?", "", part).strip(" \"'`)") for part in LIST_GAP.split(match["list"], maxsplit=count - 1)
-        ]
-        if len(parts) != count:
-            continue
-        parts[-1] = re.split(rf",|\b{VERB}\b|\bwith\b|\bon\b|\bin\b|\bfor\b|\bto\b", parts[-1])[0].strip(" \"'`)")
-        if re.search(r" and | or ", parts[-1]):
-            continue
-        parts = [re.sub(r"^(?:namely |viz\.? )?(?:a |an |the |our )?", "", part) for part in parts]
-        if any(NO_PART.search(part) for part in parts):
-            continue
-        if any(part.split()[:1] and part.split()[0].lower() in ("on", "in", "at", "of", "for", "by") for part in parts):
-            continue
-        if any(part.lower() in COMMON or MEASURE_WORD.fullmatch(part) or LENGTH_WORD.search(part) for part in parts):
-            continue
-        if all(part and len(part.split()) <= 4 and not re.search(rf"\b(?:{VERB}|we|which|that)\b", part) for part in parts):
+        is_of_panels = BENCHMARKS.search(match[0][: match.start("list") - match.start()])
+        if not is_of_panels and (parts := _parts(match["list"], count_of(match["count"]))):
             yield parts
+
+
+def _parts(text: str, count: int) -> list[str]:
+    """Returns the names of a list, or nothing where it has not as many or parts of it are no names."""
+    parts = [re.sub(r"\s*\([^()]*\)?", "", part).strip(" \"'`)") for part in LIST_GAP.split(text, maxsplit=count - 1)]
+    if len(parts) != count or count < 2:
+        return []
+    parts[-1] = re.split(rf",|\b{VERB}\b|\bwith\b|\bon\b|\bin\b|\bfor\b|\bto\b", parts[-1])[0].strip(" \"'`)")
+    parts = [re.sub(r"^(?:namely |viz\.? )?(?:a |an |the |our )?", "", part) for part in parts]
+    return parts if all(map(_may_be_name, parts)) else []
+
+
+def _may_be_name(part: str) -> bool:
+    words = part.split()
+    if not words or len(words) > 4 or words[0].lower() in ("on", "in", "at", "of", "for", "by", "and", "or"):
+        return False
+    if part.lower() in COMMON or MEASURE_WORD.fullmatch(part) or LENGTH_WORD.search(part):
+        return False
+    return not (NO_PART.search(part) or re.search(rf" and | or |\b(?:{VERB}|we|which|that)\b", part))
 
 
 def enumerations(tokens: Sequence[Word], spans: Sequence[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:

@@ -4,10 +4,16 @@ import re
 from collections.abc import Iterator, Sequence
 
 from passus.descriptions.name_tokens import Word
+from passus.descriptions.names import VERB
+from passus.descriptions.series_nouns import VERB as CHANGE_VERB
 
 NAMED_BY = frozenset(["of", "for", "labelled", "labeled", "named", "called", "to"])
 ADVERB = re.compile(r"\w+ly|also|then|still|already|first|again|itself|alone|now|even|only|instead|too")
 PLURAL_NOUN = re.compile(r"(?:curves|scores|results|numbers|accuracies|accuracy|benchmark|dataset|panel|plot|chart|score)")
+DATA_NOUN = re.compile(r"(?:values?|numbers|scores?|results|figures|readings|accuracy|accuracies|rates?)")
+NO_OWNER = re.compile(rf"{VERB}|{CHANGE_VERB.pattern}|\w+ing|\w+ed|stood|went|ran|.|..")
+MAX_REMARK = 15
+"""Words between commas behind a name: "A, which had the penalty from the beginning, ends"."""
 MIN_DATA = 3
 """Numbers behind a name, before the next one, that make it an owner of data."""
 BOUNDARY = frozenset([",", ";", ":", "(", "\u2014", "[", '"', "|", ".", "-"])
@@ -62,6 +68,9 @@ def slots_of(tokens: Sequence[Word], first: int, end: int) -> Iterator[str]:
     is_on = end < len(tokens) and bool(PLURAL_NOUN.fullmatch(tokens[end].text.lower()))
     is_noun = end < len(tokens) and tokens[end].kind == "noun" and not is_on
     number_before = before > 0 and any(t.kind == "number" for t in tokens[max(0, before - 3) : before])
+    if left == "on" and right is not None and right.text == ":" and _numbers_behind(tokens, after) >= MIN_DATA:
+        yield "data"  # "Ada reported on vote pruning: the rate was 25% at ..."
+        return
     if (left == "on" and not is_noun) or (is_on and tokens[first].text[0].isupper()):
         is_trained_on = before > 0 and re.match(r"(?:pre)?train|fine|tun", tokens[before - 1].text, re.I)
         if not is_trained_on:
@@ -70,9 +79,16 @@ def slots_of(tokens: Sequence[Word], first: int, end: int) -> Iterator[str]:
     follows = left in OWNER_BEFORE and (before == 0 or tokens[before - 1].text.lower() in BOUNDARY | CONJUNCTIONS)
     is_introduced = right is not None and left in ("for", "with") and follows and _numbers_behind(tokens, after)
     is_behind = left in OWNER_BEFORE and number_before and left != "with"
+    is_data = left == "of" and before > 0 and bool(DATA_NOUN.fullmatch(tokens[before - 1].text.lower()))
+    is_introduced = is_introduced or (is_data and right is not None and _numbers_behind(tokens, after) >= MIN_DATA)
     if is_introduced or is_behind or (right is not None and _is_direct(tokens, after)):
         yield "direct"
-    elif right is not None and right.kind == "word" and at_boundary:
+        is_verb = NO_OWNER.fullmatch(tokens[end - 1].text)
+        if right is not None and not is_behind and not is_verb and _numbers_behind(tokens, after) >= MIN_DATA:
+            yield "data"
+    elif _is_told_of(tokens, end):
+        yield "data"
+    elif right is not None and right.kind in ("word", "lower") and at_boundary:
         count = _numbers_behind(tokens, after)
         yield "data" if count >= MIN_DATA else "clause" if count else "subject"
     if is_noun or (before >= 1 and left in NAMED_BY and tokens[before - 1].kind == "noun"):
@@ -91,11 +107,17 @@ def _behind(tokens: Sequence[Word], end: int) -> int:
     while at < len(tokens) and (tokens[at].kind == "noun" or ADVERB.fullmatch(tokens[at].text.lower())):
         at += 1
     if at < len(tokens) and tokens[at].text == ",":
-        close = next((n for n in range(at + 1, min(at + 8, len(tokens))) if tokens[n].text == ","), None)
+        close = next((n for n in range(at + 1, min(at + MAX_REMARK, len(tokens))) if tokens[n].text == ","), None)
         inside = tokens[at + 1 : close] if close else []
         if close and inside and not any(t.kind in ("number", "name", "size") for t in inside):
             return close + 1
     return at
+
+
+def _is_told_of(tokens: Sequence[Word], end: int) -> bool:
+    """Returns whether the values of a name stand in a clause behind it: "presented A, which stood at 17%, 25% and 34%"."""
+    is_clause = [token.text.lower() for token in tokens[end : end + 2]] == [",", "which"]
+    return is_clause and _numbers_behind(tokens, end + 1) >= MIN_DATA
 
 
 def _is_direct(tokens: Sequence[Word], at: int) -> bool:

@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from passus.descriptions.chart_data import Unit
 from passus.descriptions.labels import LabelName, classify_label
 from passus.descriptions.layout import Label
 from passus.descriptions.legend_names import described_lines
+from passus.descriptions.name_aliases import absences, ends_of_names, names_in_brackets
 from passus.descriptions.names import (
     EVERY,
     LINE_NOUN,
@@ -16,14 +18,19 @@ from passus.descriptions.names import (
 )
 from passus.descriptions.numbers import numbers_in
 from passus.descriptions.prose_names import NameFinder
+from passus.descriptions.sentence_subjects import subject_of
+from passus.descriptions.series_nouns import nouns_of
 from passus.descriptions.unit_stage import UnitStage
-from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD
+from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD
 
 PANEL_WORDS = re.compile(r"(?:panel|fig|left|right|top|bottom|middle|cent(?:er|re)|chart|plot|subplot)\b", re.I)
+MIN_SUBJECT_DATA = 3
+"""Readings from which the subject of a sentence is a series."""
 MIN_DATA = 2
 """Readings from which a label has data below it: fewer are remarks."""
 
 
+CODE_WORDS = re.compile(r"(?<!\w)`([\w.+-]{2,30})`(?!\w)")
 MARKED_WORDS = re.compile(r"(?<!\w)(?P<mark>`|\*\*)([^*`\n]{2,30})(?P=mark)(?!\w)")
 
 
@@ -115,9 +122,21 @@ class NameStage(UnitStage):
                 chosen_panels[number] = chosen
         self.series_of |= {n: self._series_name(label) for n, label in later.items() if self.names.find(label.text)}
         with_data = {chosen.text.lower() for number, chosen in chosen_panels.items() if scopes[number][0].count}
+        if _are_two_measures(with_data):
+            self._take_for_measures([unit for unit, _, _ in scopes.values()], with_data)
+            return
         for number, chosen in chosen_panels.items():
             if chosen.text.lower() in with_data:
                 self.label_panel[number] = self.names.add_panel(chosen.text)
+
+    @staticmethod
+    def _take_for_measures(units: Sequence[Unit], texts: Collection[str]) -> None:
+        """Takes labels for those of measures rather than of panels."""
+        for unit in units:
+            unit.chain = [
+                (replace(label, kind="measure"), place) if label.text.lower() in texts else (label, place)
+                for label, place in unit.chain
+            ]
 
     def _series_name(self, label: LabelName) -> str:
         """Adds a series, without a bracket that its name has nowhere else."""
@@ -157,8 +176,19 @@ class NameStage(UnitStage):
             accepted = self._accepted(finder.owners(), finder)
         accepted = [] if is_settled else accepted
         accepted += self._listed_beside(accepted, finder)
+        accepted += [name for name in self._counted_code() if name not in accepted and self.names.find(name) is None]
         for name in sorted(self._without_parts(accepted), key=finder.first):
             self.names.add(name)
+        self._name_unnamed([unit for unit in units if not any(name in unit.text for name in finder.people)])
+
+    def _name_unnamed(self, units: Sequence[Unit]) -> None:
+        """Adds the subjects of sentences that have as many values as those of a series, but name none."""
+        for unit in units:
+            if unit.count < MIN_SUBJECT_DATA or unit.observes or unit.lead is not None or unit.sentence.number in self.stated:
+                continue
+            name = subject_of(unit.text)
+            if name and not self.finder.find(name) and self._is_new(name) and self._may_be_series(name):
+                self.names.add(name)
 
     def _accepted(self, names: Sequence[str], finder: NameFinder) -> list[str]:
         """Leaves out names that are known, and words that name no series unless the text introduces them."""
@@ -175,6 +205,12 @@ class NameStage(UnitStage):
                 known |= {name.lower() for name in new}
                 found += new
         return found
+
+    def _counted_code(self) -> list[str]:
+        """Returns the words that are set as code, where the text has as many branches, runs or the like."""
+        texts = [passage.text for passage in self.data.passages if passage.kind in ("prose", "item")]
+        found = list(dict.fromkeys(match[1] for text in texts for match in CODE_WORDS.finditer(text)))
+        return found if len(found) > 1 and nouns_of(texts, len(found)) else []
 
     def _marked_words(self) -> list[str]:
         """Returns words of prose that are set in bold or as code."""
@@ -237,6 +273,18 @@ class NameStage(UnitStage):
                     ):
                         self._alias(short, spans[-1][2])
 
+    def _name_parts(self) -> None:
+        """Adds other words for series: ends of names that begin alike, and what stands in brackets behind several."""
+        text = "\n".join(sentence.text for sentence in self.data.sentences)
+        for short, full in ends_of_names(self.names.series, text).items():
+            self._alias(short, full)
+        for other, name in absences(self.names.series, text).items():
+            if self.names.find(other) is None:
+                self.names.aliases[other] = name
+        for other, name in names_in_brackets(text).items():
+            if self.names.find(name) is not None and self.names.find(other) is None:
+                self.names.aliases[other] = self.names.find(name) or name
+
     def _alias(self, short: str, full: str) -> None:
         """Makes one name of two: the longer one."""
         if short in self.names.series:
@@ -254,3 +302,9 @@ class NameStage(UnitStage):
         for kept, names in ((self.series_of, series), (self.label_panel, panels)):
             for number in [number for number, name in kept.items() if name not in names]:
                 del kept[number]
+
+
+def _are_two_measures(labels: Collection[str]) -> bool:
+    """Returns whether labels name the two measures of one chart: a length, and what it is shown beside."""
+    lengths = [label for label in labels if LENGTH_WORD.search(label)]
+    return len(labels) == 2 and len(lengths) == 1 and all(LENGTH_WORD.search(t) or MEASURE_WORD.search(t) for t in labels)

@@ -30,6 +30,11 @@ HOLD_WORD = re.compile(
 )
 
 
+PATH = re.compile(r"\b(?:through|via)\s(?:~|about )?$")
+PATH_END = re.compile(r"\s?(?:%|percent)?\sto (?:(?:a|an|its|the) )?(?:final |eventual |last )?(?:~|about )?")
+"""What stands before the values that a curve passes, and before the one that it reaches."""
+
+
 @dataclass
 class ItemGroup:
     """Numbers that stand in one list and have one role."""
@@ -54,6 +59,7 @@ def items_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = False) 
     text = SINGLE.sub(lambda match: "one".ljust(len(match[0])), text)
     numbers = [part for number in numbers_in(text, axes.style) for part in _ends_of_change(text, number, axes)]
     items = [NumberItem(role(text, number, axes), number) for number in numbers]
+    items = [replace(item, role="x") if item.role == "?" and _is_known(item.number, lists) else item for item in items]
     by_order = nth_places(text, axes, lists)
     items = [item for item in items if not any(p.number.start <= item.number.start < p.number.end for p in by_order)]
     items = sorted([*items, *word_places(text, axes), *by_order], key=lambda item: item.number.start)
@@ -66,10 +72,11 @@ def items_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = False) 
     return lengths_go_on(_with_windows(text, items, axes))
 
 
+PATH_TO = re.compile(r"\b(?:through|via)\s[^;:a-z]*\band $")
 CHANGES = re.compile(
     r"\b(?:ris(?:es?|ing)|rose|increas\w+|climb\w*|grow\w*|grew|goes|went|going|mov\w+|improv\w+|drop\w*|fall\w*|fell"
     r"|declin\w+|decreas\w+|shrink\w*"
-    r"|jump\w*|chang\w+|ascend\w*|descend\w*)\b[^.;:]{0,50}$",
+    r"|jump\w*|chang\w+|ascend\w*|descend\w*)\b(?:[^.;:]|\.\d){0,140}$",
     re.I,
 )
 
@@ -77,8 +84,8 @@ CHANGES = re.compile(
 def _ends_of_change(text: str, number: Number, axes: Axes) -> list[Number]:
     """Returns the two values of "rises from 0.2 to 0.5", which is no range."""
     before = text[: number.start]
-    is_change = number.joint == "to" and re.search(rf"\bfrom\s(?:{HEDGES})?$", before, re.I) and CHANGES.search(before)
-    if not is_change or is_place(axes, text, number):
+    is_change = re.search(rf"\bfrom\s(?:{HEDGES})?$", before, re.I) and CHANGES.search(before)
+    if number.joint != "to" or not (is_change or PATH_TO.search(before)) or is_place(axes, text, number):
         return [number]
     cut = number.start + re.search(r"\bto\b", text[number.start : number.end]).end()  # type: ignore[union-attr]
     first, second = numbers_in(text[:cut], axes.style), numbers_in(" " * cut + text[cut:], axes.style)
@@ -86,7 +93,7 @@ def _ends_of_change(text: str, number: Number, axes: Axes) -> list[Number]:
 
 
 WHOLE = (
-    r"\b(?:(?:the|its|their) (?:whole|entire|full|complete) (?:time|run|chart|range|training|period|figure|plot"
+    r"\b(?:(?:the|its|their) (?:whole|entire|full|complete) (?:time|way|run|chart|range|training|period|figure|plot"
     r"|axis|course|x-axis"
     r"|budget|span|width|length of training)|from (?:the )?(?:very )?first (?:{0} )?to (?:the )?(?:very )?last"
     r"|throughout(?: (?:the )?(?:training|run|chart|whole \w+|entire \w+))?|all along"
@@ -130,7 +137,8 @@ def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[Nu
         joined.append(item)
     high = axes.x.high
     for at, item in enumerate(joined):
-        if item.role != "x" or item.number.is_range or item.word or high is None:
+        is_listed = at + 1 < len(joined) and joined[at + 1].role == "x" and _is_list_gap(text, item, joined[at + 1])
+        if item.role != "x" or item.number.is_range or item.word or high is None or is_listed:
             continue
         before, after = text[max(0, item.number.start - 30) : item.number.start], text[end_of(item.number) :]
         opens = re.search(
@@ -160,6 +168,16 @@ def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[Nu
     return sorted(joined, key=lambda item: item.number.start)
 
 
+def _is_known(number: Number, lists: PlaceLists) -> bool:
+    """Returns whether a number is written as a place that the text knows: "after the full 100B"."""
+    return number.is_scaled and not number.is_range and number.low in lists.known
+
+
+def _is_list_gap(text: str, a: NumberItem, b: NumberItem) -> bool:
+    """Returns whether two numbers stand in one list: "after 5, 10 and 20 epochs"."""
+    return bool(re.fullmatch(r"\s?(?:,|/|and|, and)\s?", text[end_of(a.number) : b.number.start]))
+
+
 AT_VALUE = re.compile(
     rf"\b(?:start(?:s|ed|ing)?|beg[ai]n(?:s|ning)?|is|are|was|were|stands?|sits?|hovers?|plateaus?) (?:out |off )?(?:at|from)"
     rf" (?:{HEDGES})?$",
@@ -169,6 +187,10 @@ AT_VALUE = re.compile(
 LEADING = re.compile(r"(?:^|[;,.]\s)(?:and\s)?(?:with|at|after|by)\s$", re.I)
 FROM_PLACE = re.compile(r"\b(?:from|since)\s?$", re.I)
 TO_PLACE = re.compile(r"\s(?:until|till|onwards?|on\b(?! [A-Z])|all the way|to the end)", re.I)
+
+
+VALUE_BEHIND = re.compile(r"\sat\s[.\d]")
+"""What stands behind a place and before its value: "and at 40k at 44, 58 and 47"."""
 
 
 def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists, is_length: bool) -> str:
@@ -185,6 +207,9 @@ def _resolve(text: str, at: int, items: Sequence[NumberItem], lists: PlaceLists,
         return "x" if is_known and is_when else "other"
     follows_at = re.search(rf"(?:\b(?:at|after|by|until|till|since|past|before|on|with)|[(@])\s?(?:{HEDGES})?$", before, re.I)
     last = next((i for i in reversed(items[:at]) if not i.word), None)
+    is_place_and_value = follows_at and number.low in lists.known and VALUE_BEHIND.match(text, number.end)
+    if is_place_and_value and not number.digits:
+        return "x"
     if BOUND_TO_PLACE.match(text, number.end) or AT_VALUE.search(before):
         return "length" if is_length else "value"
     if follows_at and not number.plus_minus:
@@ -215,7 +240,8 @@ def grouped(text: str, items: Sequence[NumberItem]) -> list[ItemGroup]:
     for item in items:
         last = groups[-1] if groups else None
         is_same = last and last.role == item.role != "other" and not item.word and not last.items[-1].word
-        if last and is_same and SEPARATOR.fullmatch(text[end_of(last.items[-1].number) : item.number.start]):
+        gap = text[end_of(last.items[-1].number) : item.number.start] if last else ""
+        if last and is_same and (SEPARATOR.fullmatch(gap) or (PATH_END.fullmatch(gap) and PATH.search(text[: last.start]))):
             last.items.append(item)
             continue
         groups.append(ItemGroup(item.role, [item]))

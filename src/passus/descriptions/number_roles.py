@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from passus.descriptions.axes import Axes, is_place
-from passus.descriptions.numbers import HEDGES, ORDINALS, Number, numbers_in
+from passus.descriptions.axis_nouns import MIN_BUDGET
+from passus.descriptions.numbers import HEDGES, ORDINALS, WORD_NUMBER, Number, numbers_in
+from passus.descriptions.vocabulary import X_NOUNS
 
 COUNTED = (
     r"(?:models?|benchmarks?|charts?|panels?|series|lines?|curves?|entries|methods?|sizes?|tiers?|runs?|seeds?"
@@ -58,7 +60,9 @@ CHANGED_NOUN = re.compile(
     re.I,
 )
 """What stands behind the size of a change: "a 0.05 gap"."""
-OF_ALL = re.compile(r"(?:\s?%|\s(?:percent|per cent))\sof\s(?:the\s|all\s|its\s)?(?:\w+\s)?\w+s\b", re.I)
+OF_ALL = re.compile(
+    r"(?:(?:\s?%,?(?: and)? \d[\d.]*)*\s?%|\s(?:percent|per cent))\sof\s(?:the\s|all\s|its\s)?(?:\w+\s)?\w+s\b", re.I
+)
 """What stands behind a share: "wins 63% of the comparisons"."""
 THRESHOLD_BEFORE = re.compile(
     rf"\b(?:first (?:reach(?:es|ed)|hits?|touch(?:es|ed)|gets? to|got to|attains?)|above|below|beyond|past|over"
@@ -67,9 +71,14 @@ THRESHOLD_BEFORE = re.compile(
     rf"|floor of)\s(?:the |a |an )?(?:\w+ of )?(?:{HEDGES})?$",
     re.I,
 )
+SCALE_BEFORE = re.compile(
+    r"\b(?:on (?:a|the) (?:\w+ )?scale (?:of|from|between)|(?:possible|theoretical) range(?: is| of| from)?)\s$", re.I
+)
+"""What stands before the ends of a scale rather than a value."""
 START_WORD = (
     r"(?:(?<!after the )(?<!since the )(?<!than the )(?:starts?(?: off| out)?|starting|started|begins?|beginning"
-    r"|began|opens?)"
+    r"|began|opens?|sets? (?:out|off))"
+    r"|before (?:we|I|anyone|anybody) (?:touch|chang|train|start|began|begin|did|fine|tun|appl)\w*"
     r"|initial(?:ly)?|(?:before|prior to) (?:the |any |all )?(?:training|fine-?tuning|adaptation|RL|reinforcement learning)"
     r"|zero-shot|untrained|at the left edge|(?:base|unadapted|pre-?trained) (?:model|accuracy|policy)|point of departure"
     r"|leaves? the axis|first value|departs?|launches|at the (?:very )?(?:start|beginning|outset|origin)"
@@ -84,7 +93,11 @@ END_WORD = (
     r"(?: of (?:the )?(?:training|run))?|at the right (?:edge|end)|when (?:I|we) (?:(?:killed|stopped"
     r"|ended) (?:the|it)|pulled the plug))"
 )
-BOUND_TO_PLACE = re.compile(rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|[@(]\s?)(?:{HEDGES})?[.0-9]", re.I)
+BOUND_TO_PLACE = re.compile(
+    rf"\s?(?:(?:at|after|by)\s(?:\w+ )?|(?:on|in)\s(?:the )?(?:{'|'.join(X_NOUNS)})\s"
+    rf"|[@(]\s?)(?:{HEDGES})?(?:[.0-9]|{WORD_NUMBER}|(?<=the )(?:{'|'.join(ORDINALS)})\b)",
+    re.I,
+)
 """What stands behind a value: "24 h, 41 at 36 h"."""
 MIN_LENGTH = 5
 """Tokens from which a number in a list may be a length."""
@@ -220,10 +233,14 @@ def role(text: str, number: Number, axes: Axes) -> str:
     if number.in_words and re.search(r"\b(?:same|these|those|all|the|following|next|last|first)\s$", before, re.I):
         return "other"
     stretch = STRETCH_BEFORE.search(before)
-    is_x = is_place(axes, text, number)
+    is_x = is_place(axes, text, number) and not _is_length(axes, number)
     if stretch and (stretch["noun"] or not is_x) and number.unit != "%" and not number.digits:
         return "other"  # "in the last 8 hours"
     if re.match(r"\s?(?:\w+\s)?(?:later|earlier|afterwards|ago|apart)\b", text[number.end : number.end + 40]):
+        return "other"
+    if number.unit == "%" and re.match(r"\s?(?:%|percent)\sof (?:each|every) ", text[number.end : number.end + 20]):
+        return "other"  # "5% of each batch"
+    if SCALE_BEFORE.search(before):
         return "other"
     if is_x or re.search(r"@\s?~?$", before) or before.endswith("#"):
         return "x"
@@ -281,6 +298,12 @@ def role(text: str, number: Number, axes: Axes) -> str:
     if re.fullmatch(r"(?:19|20)[0-9]{2}", text[number.start : number.end]) and re.search(r"[A-Z]\w*\s$", before):
         return "other"
     return "other" if re.match(r"(?:st|nd|rd|th)\b", text[number.end : number.end + 3]) else "?"
+
+
+def _is_length(axes: Axes, number: Number) -> bool:
+    """Returns whether a number of tokens is a length, where the axis counts millions of them."""
+    is_small = number.unit in ("token", "tokens", "tok") and not number.is_scaled and number.high < MIN_BUDGET
+    return bool(is_small and number.low and axes.x.high is not None and axes.x.high >= MIN_BUDGET)
 
 
 PAIR_SIGN = re.compile(r"\s*(?:->|\u2192|=>|:|=)\s*")

@@ -111,7 +111,7 @@ def _scan(number: str) -> re.Pattern[str]:
         rf"(?P<fraction>{NOT_INSIDE}[0-9]{{1,4}}/[0-9]{{1,4}}(?![\w/]| /))"
         rf"|(?P<a>(?:(?<![\w.)\]%])[-+])?{NOT_INSIDE}(?:{number}))(?:[eE](?P<power>-?[0-9]{{1,2}})\b)?(?P<scale>{SCALE})?(?=(?:h|hrs?|x|s|tok|pts?|pp)\b|(?!\w|[.,][0-9]))"
         rf"(?:\s?(?:\u00b1|\+/?-)\s?(?P<pm>{number}))?"
-        rf"|(?P<words>{WORD_NUMBER})"
+        rf"|(?P<words>(?:\ba (?=hundred\b))?{WORD_NUMBER}(?P<times>\s(?:thousand|million|billion)\b)?)"
         rf"|(?<=\bthe\s)(?P<ordinal>{'|'.join(ORDINALS)})\b(?=\s(?:and|or|epoch|iteration|hour|round|generation|phase"
         rf"|day|at)\b|[,.;)])",
         re.I,
@@ -125,6 +125,8 @@ _SPACED_THOUSANDS = re.compile(
     re.I,
 )
 PLACE_BEFORE = re.compile(rf"\b(?:{'|'.join(X_NOUNS)})s?\s$", re.I)
+SCALED_BEFORE = re.compile(r"\b(?:at|after|by|from|since|until|between|to|and)\s$")
+PATH_AFTER = re.compile(r"\s?(?:%|percent)?\sto\s", re.I)
 MIN_SPACED = 2
 """Numbers such as 1 200 from which on a text writes all thousands so."""
 _JOINT = re.compile(
@@ -148,7 +150,18 @@ def numbers_in(text: str, style: NumberFormat) -> list[Number]:
     )  # a list, no fraction
     text = without_names(text)
     singles = [_number(text, match, style) for match in style.pattern.finditer(text)]
-    return _joined(text, _scaled_lists(text, [number for number in singles if number is not None]))
+    return _joined(text, _scale_words(text, _scaled_lists(text, [number for number in singles if number is not None])))
+
+
+def _scale_words(text: str, numbers: list[Number]) -> list[Number]:
+    """Gives numbers in words the scale of the last one: "3.06 at three billion, 2.66 at ten"."""
+    scaled, scale = list(numbers), 1.0
+    for at, number in enumerate(numbers):
+        if number.in_words and number.is_scaled:
+            scale = SCALES[text[number.start : number.end].split()[-1].lower()]
+        elif number.in_words and scale > 1 and SCALED_BEFORE.search(text[max(0, number.start - 9) : number.start]):
+            scaled[at] = replace(number, low=number.low * scale, high=number.high * scale, is_scaled=True)
+    return scaled
 
 
 def _scaled_lists(text: str, numbers: list[Number]) -> list[Number]:
@@ -214,11 +227,15 @@ def _number(text: str, match: re.Match[str], style: NumberFormat) -> Number | No
 
 
 def _word_number(text: str, match: re.Match[str], approximate: bool) -> Number | None:
-    words = match["words"].lower().removesuffix(" and a half")
-    value = float(sum(WORDS[word] for word in re.split(r"[- ]", words)))
-    value += 0.5 if match["words"].lower().endswith("half") else 0.0
+    words = match["words"].lower().removesuffix(match["times"] or "").removeprefix("a ")
+    value = float(sum(WORDS[word] for word in re.split(r"[- ]", words.removesuffix(" and a half"))))
+    value += 0.5 if words.endswith("half") else 0.0
+    value *= SCALES[match["times"].strip().lower()] if match["times"] else 1.0
     unit, unit_end = _unit(text, match.end())
-    return Number(match.start(), match.end(), value, value, unit, unit_end, approximate=approximate, in_words=True)
+    return Number(
+        match.start(), match.end(), value, value, unit, unit_end, approximate=approximate, in_words=True,
+        is_scaled=bool(match["times"]),
+    )  # fmt: skip
 
 
 def _unit(text: str, end: int) -> tuple[str, int]:
@@ -263,11 +280,15 @@ def _is_range(text: str, first: Number, second: Number, joint: str) -> bool:
     before = text[max(0, first.start - 40) : first.start]
     if joint == "and":
         return bool(re.search(rf"\bbetween (?:[a-z]+ )?(?:{HEDGES})?$", before, re.I))
+    if joint == "through" and PATH_AFTER.match(text, second.end) and re.search(rf"\bfrom (?:{HEDGES})?$", before, re.I):
+        return False
     if joint == "or" or (first.in_words != second.in_words and first.low != 0):
         return False
     if joint == "to":
         is_mixed = first.digits == 0 < second.digits
-        is_at_place = PLACE_BEFORE.search(before) and (is_mixed or second.unit in ("token", "tokens", "%"))
+        is_at_place = PLACE_BEFORE.search(before) and (
+            is_mixed or second.unit in ("token", "tokens", "%", "at", "after", "by", "in")
+        )
         is_falling = is_mixed and first.low > second.low
         is_place_and_value = is_at_place or is_falling or (is_mixed and second.unit == "%")  # "epoch 5 to 49.4%"
         return not (first.plus_minus or second.plus_minus or is_place_and_value)

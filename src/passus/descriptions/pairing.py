@@ -18,7 +18,7 @@ from passus.descriptions.number_roles import (
     bracket_pairs,
     listed_pairs,
 )
-from passus.descriptions.numbers import Number
+from passus.descriptions.numbers import Number, count_of
 
 SOMEWHERE_WORD = re.compile(
     r"\b(?:peak\w*|tops? out|max\w*|dip\w*|bottom\w*|trough|highest|lowest|spike\w*|minimum|low of|high of|crest\w*)\b", re.I
@@ -35,7 +35,8 @@ SAME_PLACES = re.compile(
 STRONG_AFTER = re.compile(
     r"\W*(?:(?:accuracy|reward|score|tokens?|tok|loss|percent|of the problems|points?|nats)\W+)?(?:somewhere )?(?:at"
     r"|after|by|with|in|on|around|near|for|when|once|over|from|between|during|@)\W+(?:about |around "
-    r"|roughly )?(?:the )?(?:very )?(?:(?:mark|hour|end) )?(?:somewhere )?(?:around |near |between )?$|\s?[\[(@]\s?$",
+    r"|roughly )?(?:the )?(?:very |full |whole |last |final )?(?:(?:mark|hour|end) )?(?:somewhere )?(?:around "
+    r"|near |between )?$|\s?[\[(@]\s?$",
     re.I,
 )
 STRONG_BEFORE = re.compile(
@@ -43,6 +44,8 @@ STRONG_BEFORE = re.compile(
     r"|on)?\s*(?:a \w+ )?(?:at |of |to |on |around |about |between |approximately |roughly |~)*$",
     re.I,
 )
+COUNTED_BEHIND = re.compile(r"(?:\sof)?(?:\sthe)?\s(?!points|percent|tokens)[a-z]+s\b|\sof\sthem\b")
+GROUP_BEFORE = re.compile(r"\b(?:all|these|those)\s$", re.I)
 WEAK = re.compile(r"[^.;]{0,60}$")
 
 
@@ -70,7 +73,14 @@ def readings_in(text: str, axes: Axes, lists: PlaceLists, is_length: bool = Fals
     if pairs := bracket_pairs(text, items):
         lists.own.append([items[x].number.low for x in pairs])
         return [PairedValue(items[x].number.low, items[x].number.high, items[y].number, is_length) for x, y in pairs.items()]
-    return _paired(text, grouped(text, items), axes, lists)
+    return _paired(text, grouped(text, [item for item in items if not _is_count(text, item)]), axes, lists)
+
+
+def _is_count(text: str, item: NumberItem) -> bool:
+    """Returns whether a number counts series or the like, between a value and its place: "5.1 for all three runs at step 0"."""
+    number = item.number
+    is_group = COUNTED_BEHIND.match(text, number.end) or GROUP_BEFORE.search(text[max(0, number.start - 9) : number.start])
+    return item.role == "other" and number.in_words and bool(is_group)
 
 
 def longest_list(text: str, axes: Axes, lists: PlaceLists) -> int:
@@ -91,6 +101,12 @@ def _paired(text: str, groups: list[ItemGroup], axes: Axes, lists: PlaceLists) -
         gap = text[groups[before].end : groups[value].start]
         if is_pair and re.fullmatch(r"\s*(?:\w+ )?(?:,|and|&|with)\s*(?:\w+ )?", gap):
             place_of[value] = place_of[before]
+    for value in range(2, len(groups)):  # "had 41 % in week 0 and answers of 310 tokens"
+        roles = [group.role for group in groups[value - 2 : value + 2]]
+        gap = text[groups[value - 1].end : groups[value].start]
+        goes_on = roles in (["value", "x", "length"], ["length", "x", "value"]) and place_of.get(value - 2) == value - 1
+        if goes_on and value not in place_of and re.fullmatch(r"\s*(?:,|and|with)(?: and)?(?: \w+){0,3} ?", gap):
+            place_of[value] = value - 1
     readings: list[PairedValue] = []
     from_to = _from_to(text, groups, place_of, axes, lists)
     for at, group in enumerate(groups):
@@ -98,10 +114,12 @@ def _paired(text: str, groups: list[ItemGroup], axes: Axes, lists: PlaceLists) -
             continue
         places = from_to.get(at)
         if places is None and at in place_of:
-            places = _places(group, groups[place_of[at]])
+            bound = groups[place_of[at]]
+            places = _until(group, bound, readings, axes, lists) or _places(group, bound)
         clause = text[groups[at - 1].end if at else 0 : group.start]
         if places is None:
-            places = _following(text, group, readings, axes, lists) or _implied(text, group, clause, axes, lists, at, groups)
+            places = _first_of(text, group, lists) or _following(text, group, readings, axes, lists)
+            places = places or _implied(text, group, clause, axes, lists, at, groups)
         if places is None:
             continue
         items = group.items[len(group.items) - len(places) :]
@@ -246,6 +264,8 @@ def _links(text: str, groups: Sequence[ItemGroup], axes: Axes, count: int = 1) -
                     if b.items[0].word
                     and re.match(r"\W*$", gap)
                     and re.match(r"(?:at|by|before|when)\b", text[b.start :], re.I)
+                    else 1
+                    if re.fullmatch(r"[^,;:.]{0,30}", gap) and re.match(r"(?:at|before|prior)\b", text[b.start :], re.I)
                     else 0
                 )
             if (
@@ -290,7 +310,8 @@ def _is_window(text: str, group: ItemGroup) -> bool:
 
 
 FOLLOWING = re.compile(
-    r"\b(?:at|after|over|in|on|for|the|its|their) (?:the |its |their )?(?:(?P<rest>remaining|rest|other|(?:last"
+    r"\b(?:at|after|over|in|on|for|the|its|their) (?:the |its |their )?(?:two |three |four |five "
+    r"|six )?(?:(?P<rest>remaining|rest|other|(?:last"
     r"|final) (?:two|three|four|five|six|[0-9]+))|next|following|subsequent|later"
     r"|succeeding|ensuing)\b|\b(?:that|which) follow(?:s|ed)?\b|\b(?:after that|after this|from there|thereafter|afterwards"
     r"|subsequently|successively|in turn)\b",
@@ -299,7 +320,9 @@ FOLLOWING = re.compile(
 """Words for the places behind the last one: "at the next three marks", "at the evaluations that follow"."""
 
 
-def _following(text: str, group: ItemGroup, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists) -> list[Number] | None:
+def _following(
+    text: str, group: ItemGroup, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists
+) -> list[Number] | None:
     """Returns the places that come next on a list of places, where the words behind or before the values say so."""
     around = text[max(0, group.start - 60) : group.start], re.split(r"[;:]|\.\s", text[group.end : group.end + 90])[0]
     says = FOLLOWING.search(around[1]) or FOLLOWING.search(around[0])
@@ -307,11 +330,43 @@ def _following(text: str, group: ItemGroup, readings: Sequence[PairedValue], axe
     if not says or last is None or (not readings and len(group.items) < 2):
         return None
     count = len(group.items)
-    for grid in [*lists.grids, *_counted(axes), sorted(lists.known)]:
+    for grid in _all_lists(axes, lists):
         later = [x for x in grid if x > last]
         if last in grid and (len(later) == count or (len(later) > count and readings and not says["rest"])):
             return [_place(x) for x in later[:count]]
     return None
+
+
+def _first_of(text: str, group: ItemGroup, lists: PlaceLists) -> list[Number] | None:
+    """Returns the first places of the longest list, where the words behind the values say so."""
+    says, grid = FIRST_OF.match(text, group.end), max(lists.grids, key=len, default=[])
+    is_all = says is not None and count_of(says["n"]) == len(group.items) <= len(grid)
+    return [_place(x) for x in grid[: len(group.items)]] if is_all else None
+
+
+def _until(
+    group: ItemGroup, bound: ItemGroup, readings: Sequence[PairedValue], axes: Axes, lists: PlaceLists
+) -> list[Number] | None:
+    """Returns the places behind the last one up to that of the last value: "35 at epoch 1, then 43, 49 and 53 at epoch 4"."""
+    count, last = len(group.items), bound.items[-1].number
+    if count < 2 or len(bound.items) > 1 or last.is_range or not readings:
+        return None
+    for grid in _all_lists(axes, lists):
+        later = [x for x in grid if readings[-1].x_high < x <= last.low]
+        if len(later) == count and later[-1] == last.low and readings[-1].x_high in grid:
+            return [_place(x) for x in later]
+    return None
+
+
+def _all_lists(axes: Axes, lists: PlaceLists) -> list[list[float]]:
+    """Returns the lists of places to which words such as "the next" may refer."""
+    return [*lists.grids, *_counted(axes), sorted(lists.known)]
+
+
+FIRST_OF = re.compile(
+    r"\s(?:at|after|over|in|on|for) the first (?P<n>two|three|four|five|six|[2-6]) (?:of|evaluation|check|mark|tick)", re.I
+)
+"""Words for the places at which a list begins: "at the first three of these evaluations"."""
 
 
 def _implied(
@@ -330,6 +385,8 @@ def _implied(
     fitting = [grid for grid in [*lists.grids, *_counted(axes)] if len(grid) == count]
     if fitting:
         return [_place(x) for x in fitting[0]]
+    if says_same and len(lists.known) == count > 2:
+        return [_place(x) for x in sorted(lists.known)]
     for places in known:
         if len(places) == count > 2:
             return [_place(x) for x in places]
@@ -341,15 +398,13 @@ def _implied(
     return None
 
 
+COUNTING = frozenset(["epoch", "iteration", "round", "generation", "phase"])
+
+
 def _counted(axes: Axes) -> list[list[float]]:
     """Returns the places of an axis that counts epochs or iterations: with the start, and without it."""
-    low, high = axes.x.low, axes.x.high
-    if (
-        low is None
-        or high is None
-        or not {"epoch", "iteration", "round", "generation", "phase"} & set(axes.x_nouns)
-        or not 2 <= high - low <= 40
-    ):
+    low, high = axes.x.low or 0.0, axes.x.high
+    if high is None or not COUNTING & set(axes.x_nouns) or not 2 <= high - low <= 40:
         return []
     places = [low + n for n in range(int(high - low) + 1)]
     return [places, places[1:]]

@@ -27,7 +27,7 @@ NAME_AND_LETTER = re.compile(
 LETTERED = re.compile(r"^\W*\(?([a-h])\)[.:]?\s+([A-Z].{1,60}?)[.:]?\W*$")
 LETTERED_LEAD = re.compile(
     r"^\W*(?:(?i:panel|subplot|fig(?:ure|\.)?\s?\d*)\s?\(?(?P<plain>[a-hA-H])\)?|\((?P<letter>[a-h])\))[\s:.,*-]+"
-    r"(?P<title>[A-Za-z][^:;]{1,60}?)(?:\s?\([^()]{1,40}\))?(?::\s|\.(?:\s|$)|$)"
+    r"(?P<title>[A-Za-z][^:;]{1,60}?)(?:\s?\([^()]{1,40}\))?(?P<end>:\s|\.(?:\s|$)|,\s|$)"
 )
 LETTERED_NAME = re.compile(
     r"\(([a-h])\)\s+([A-Z][\w+.-]*(?:[ -](?:[A-Z0-9][\w+.-]*))*)(?:\s(?:on|in|at|to) the (left|right|top|bottom|middle))?"
@@ -72,6 +72,8 @@ class PanelStage(PlaceStage):
                 if titled:
                     self._letter(found[0][1] or found[0][2], titled[1])
                     continue
+                if re.match(r"\W*,", text[found[0].end() :]):  # "In (c), A ends lower"
+                    continue
                 spans = [name for _, _, name in namey_spans(text) if not re.match(r"(?:Panel|Figure|Fig)\b", name)]
                 first = text.split()[0] if text.split() else ""
                 spans = spans or ([first] if re.search(r"[A-Z].*[A-Z]|[A-Za-z][0-9+]", first) else [])
@@ -102,6 +104,7 @@ class PanelStage(PlaceStage):
         texts += [f"({p.letter}) {plain(p.text)}" for p in self.data.passages if p.letter]
         found = [match for text in texts if (match := LETTERED_LEAD.match(text))]
         found = [match for match in found if not re.search(rf"(?<![\w-])\d|\b{VERB}\b", match["title"])]
+        found = [match for match in found if match["end"] != ", " or re.search(r" (?:on|for) ", match["title"])]
         if len({(match["plain"] or match["letter"]).lower() for match in found}) > 1:
             for match in found:
                 words = match["title"]

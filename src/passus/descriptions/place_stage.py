@@ -25,6 +25,14 @@ START_VALUE = re.compile(
 )
 """A value before the first step."""
 UP_TO = re.compile(r"\b(?:up to|until|till|through|to)\s(?:\w+\s)?(?P<n>[0-9][\d.,]*[kMB]?)\b", re.I)
+COUNTING = frozenset(["epoch", "iteration", "round", "generation"])
+"""Nouns that count a few times something."""
+UNTRAINED = re.compile(
+    r"\bbefore (?:the |any |all )?(?:training|fine-?tuning|tuning|adaptation|RL|anything|we|first|epoch 1|round 1)\b"
+    r"|\bzero-shot\b|\b(?:un(?:trained|tuned|adapted)|base|seed|initial|original|starting) (?:model|policy|accuracy"
+    r"|value|score|checkpoint)",
+    re.I,
+)
 MAX_PLACES = 60
 EVERY_SO_MANY = re.compile(
     r"\b(?:every|each|per|at intervals of|in steps of|spaced)\s+(?P<n>[0-9][\d.,]*[kMB]?|two|three|four"
@@ -65,6 +73,9 @@ class PlaceStage(TextStage):
         starts = any(START_VALUE.search(sentence.text) for sentence in self.data.sentences)
         if x.low is None and (0.0 in known or xs or (known and starts)):
             x.low = min(xs) if xs and 0.0 not in known else 0.0
+        is_from_one = 1.0 in known and 0.0 not in known and COUNTING & set(self.axes.x_nouns)
+        if x.low == 0.0 and is_from_one and not any(UNTRAINED.search(sentence.text) for sentence in self.data.sentences):
+            x.low = 1.0  # over six epochs: after the first to after the sixth
         if x.high is None and len(known) + len(xs) > 2:
             x.high = max([*known, *xs])
 
@@ -88,21 +99,17 @@ class PlaceStage(TextStage):
             self.lists.span = (self.axes.x.low, self.axes.x.high)
         elif self.lists.known:
             self.lists.span = (min(self.lists.known), max(self.lists.known))
+        counted: list[list[float]] = []
         for sentence in self.data.sentences:
+            first = len(self.lists.grids)
             for places in _place_runs(sentence.text, self.axes, self.lists):
                 if places not in self.lists.grids:
                     self.lists.grids.append(places)
                 self.lists.known |= frozenset(places)
             for item in items_in(sentence.text, self.axes, self.lists):
                 low, high = item.number.low, item.number.high
-                if (
-                    item.role == "x"
-                    and item.number.is_range
-                    and {"epoch", "iteration", "round", "generation"} & set(self.axes.x_nouns)
-                    and 2 <= high - low <= 40
-                ):
-                    grid = [low + n for n in range(int(high - low) + 1)]
-                    self.lists.grids += [grid] if grid not in self.lists.grids else []
+                if item.role == "x" and item.number.is_range and COUNTING & set(self.axes.x_nouns) and 2 <= high - low <= 40:
+                    counted.append([low + n for n in range(int(high - low) + 1)])
             for listed in EVALUATED_AT.finditer(sentence.text):
                 values = [number.low for number in numbers_in(listed[1], self.axes.style) if not number.is_range]
                 if len(values) >= 3 and all(a < b for a, b in pairwise(values)) and values not in self.lists.grids:
@@ -110,6 +117,13 @@ class PlaceStage(TextStage):
                     self.lists.known |= frozenset(values)
             if every := EVERY_SO_MANY.search(sentence.text):
                 self._add_even_grid(sentence.text, numbers_in(every["n"], self.axes.style))
+            if UNTRAINED.search(sentence.text):  # "before training and after 1, 2 and 4 epochs"
+                self.lists.grids += [[0.0, *grid] for grid in self.lists.grids[first:] if grid[0] > 0]
+                self.lists.known |= {0.0} if len(self.lists.grids) > first else frozenset()
+        longest = max(self.lists.grids, key=len, default=[])
+        for grid in counted:  # a stretch of epochs stands for all of them, unless a list leaves some out
+            if grid not in self.lists.grids and not any(grid[0] < x < grid[-1] for x in longest):
+                self.lists.grids.append(grid)
         self.lists.grids += [table.xs for table in self.tables.values() if table.xs and table.xs not in self.lists.grids]
 
 

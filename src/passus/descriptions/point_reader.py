@@ -8,6 +8,7 @@ import re
 
 from passus.descriptions.axes import read_axes
 from passus.descriptions.chart_data import ChartData, Point
+from passus.descriptions.conflicts import conflicting
 from passus.descriptions.labels import LabelName, classify_label
 from passus.descriptions.layout import Passage, read_layout, sentences_of
 from passus.descriptions.names import (
@@ -42,6 +43,7 @@ class _PointReader(SettleStage):
                 self._read_table(passage)
         self._bounds()
         self._find_grids()
+        self._bounds()
         known = (list(self.names.series), list(self.names.panels))
         self._find_panel_letters()
         self._find_legends()
@@ -49,6 +51,7 @@ class _PointReader(SettleStage):
         self._name_labels()
         self._name_subjects()
         self._name_abbreviations()
+        self._name_parts()
         if self.is_closed:
             self._forget_others(*known)
         self._collect()
@@ -58,6 +61,8 @@ class _PointReader(SettleStage):
         self._collect()
         self._find_percent()
         self._drop_strays()
+        strays = conflicting(self.data)
+        self.data.points[:] = [point for point in self.data.points if id(point) not in strays]
         if not self.is_closed and len(self.names.panels) < 2 and self._has_several_charts():
             self.data.points.clear()  # which of the charts a value belongs to is not known
         return self.data

@@ -27,9 +27,17 @@ from passus.descriptions.name_lists import bracketed, counted_lists, enumeration
 from passus.descriptions.name_slots import slots_of
 from passus.descriptions.name_tokens import JOINT, Span, Word, is_bare_size, phrases, tokens_of
 from passus.descriptions.names import COMMON, LINE_NOUN, VERB
+from passus.descriptions.numbers import count_of
+from passus.descriptions.owner_phrases import owner_phrases, repeated_phrases
 from passus.descriptions.vocabulary import MEASURE_WORD
 
+MIN_PHRASE = 2
+"""Places of series in which a pair of common words must stand to be one."""
 VARIANT = re.compile(r" (?:\+|w/o) ")
+COUNTED_BENCHMARKS = re.compile(
+    r"\b(?P<count>two|three|four|five|six|[2-6]) (?:[\w-]+ ){0,2}?(?:benchmarks|test sets|datasets|tasks|suites|domains)\b",
+    re.I,
+)
 PAIR = re.compile(r"(?=(?<![\w-])([\w.+-]+ [a-z][a-z-]+)(?![\w-]))")
 NOT_PART = re.compile(
     rf"{VERB}|{LINE_NOUN}|{MEASURE_WORD.pattern[2:-2]}|in|on|at|to|of|for|by|with|from|and|or|but|as|than|the|a|an|its|that"
@@ -76,9 +84,13 @@ class NameFinder:
         self.heads = lettered_heads(everything)
         self.people = people_in(everything)
         self.pairs = Counter(pair.lower() for pair in PAIR.findall(everything))
-        called = [*line_modifiers(everything), *parallel_owners(texts), *called_names(everything)]
+        called = [*line_modifiers(everything), *parallel_owners(texts), *owner_phrases(texts), *called_names(everything)]
+        self.phrases = frozenset(repeated_phrases(texts)) - {name.lower() for name in called}
         listed = [name for text in texts for row in counted_lists(text) for name in row]
         self.marked = frozenset(name.lower() for name in [*marked, *called] if name.lower() not in COMMON)
+        self.spaced_phrases = re.compile(
+            "|".join(rf"(?<![\w-]){name}(?![\w-])" for name in sorted(self.phrases)) or "(?!)", re.I
+        )
         self.spaced = [name for name in dict.fromkeys([*marked, *listed, *called]) if " " in name]
         self.single = self.marked | {name.lower() for name in listed if " " not in name}
 
@@ -161,6 +173,7 @@ class NameFinder:
         """Fills the gaps within names of several parts, so that each is one word: "Orion-8B (no KL)", "GRPO + Entropy"."""
         for name in [*self.qualified, *self.spaced]:
             text = text.replace(name, re.sub(r"[\s()]", JOINT, name))
+        text = self.spaced_phrases.sub(lambda match: re.sub(r"\s", JOINT, match[0]), text)
         for head in self.heads:
             text = re.sub(rf"\b{re.escape(head)} ([A-H])\b", rf"{head}{JOINT}\1", text)
         for pattern in [*PARTS, *([self.contrasts] if self.contrasts else [])]:
@@ -172,7 +185,8 @@ class NameFinder:
         if token.kind == "name" and token.text in self.people:
             return replace(token, kind="word")
         is_letter = len(self.letters) > 1 and token.text in self.letters
-        is_name = token.kind in ("word", "lower", "noun") and (is_letter or token.text.lower() in self.single)
+        is_word = token.kind in ("word", "lower", "noun") or (token.kind == "number" and re.search("[a-z]", token.text))
+        is_name = is_word and (is_letter or token.text.lower() in self.single)
         return replace(token, kind="name") if is_name else token
 
     def _with_openings(self, tokens: list[Word]) -> list[Word]:
@@ -184,7 +198,11 @@ class NameFinder:
 
     def series(self) -> list[str]:
         """Returns the names of series, in the order in which they appear."""
-        sure = [entry for entry in self.evidence.values() if _is_series(entry) and self._is_no_opening(entry)]
+        sure = [
+            entry
+            for entry in self.evidence.values()
+            if _is_series(entry, entry.name.lower() in self.phrases) and self._is_no_opening(entry)
+        ]
         if sum(bool(re.search(r"[A-Z0-9]", entry.name)) for entry in sure) > 1:
             sure = [e for e in sure if e.is_marked or e.is_listed or _is_proper(e.name) or e.slots["noun"] > 1]
         shapes = {_shape(entry.name) for entry in sure} - {""}
@@ -222,15 +240,16 @@ class NameFinder:
         return name
 
     def places(self) -> list[str]:
-        """Returns names that values are on: benchmarks."""
-        return [
-            entry.name
+        """Returns names that values are on: benchmarks. Where there are as many as the text says, once is enough."""
+        found = [
+            entry
             for entry in self.evidence.values()
-            if entry.slots["place"] + entry.in_heading > max(1, entry.as_series)
-            and entry.slots["place"]
-            and not entry.slots["direct"]
-            and re.search(r"[A-Z]", entry.name)
+            if entry.slots["place"] and not entry.slots["direct"] and re.search(r"[A-Z]", entry.name)
         ]
+        stated = {count_of(match["count"]) for match in COUNTED_BENCHMARKS.finditer(self.everything)}
+        if len(found) not in stated:
+            found = [entry for entry in found if entry.slots["place"] + entry.in_heading > max(1, entry.as_series)]
+        return [entry.name for entry in found]
 
 
 def _shape(name: str) -> str:
@@ -246,7 +265,7 @@ def _is_proper(name: str) -> bool:
     return bool(re.search(r"[A-Z0-9+=_/]|-[a-z]{1,2}$", name))
 
 
-def _is_series(entry: NameEvidence) -> bool:
+def _is_series(entry: NameEvidence, is_phrase: bool = False) -> bool:
     slots, total = entry.slots, entry.as_series
     if entry.is_listed and not slots["place"]:
         return total >= 1 or _is_proper(entry.name)
@@ -257,6 +276,8 @@ def _is_series(entry: NameEvidence) -> bool:
         return True
     if _is_proper(entry.name) or entry.is_marked:
         return (owns >= 1 and total >= 2) or slots["data"] > 0 or (slots["subject"] + slots["noun"] >= 3 and total >= 4)
+    if is_phrase:
+        return owns >= 1 and total >= MIN_PHRASE
     kinds = sum(slots[kind] > 0 for kind in ("direct", "clause", "data", "noun", "subject", "compare"))
     if slots["data"] and total >= 2:
         return True

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from passus.descriptions.mentions import Mention
+from passus.descriptions.names import LINE_NOUN
 from passus.descriptions.number_roles import NumberItem, end_of
 from passus.descriptions.numbers import HEDGES
 from passus.descriptions.vocabulary import LENGTH_WORD, MEASURE_WORD, X_NOUNS
@@ -19,7 +20,7 @@ CLAUSE_BREAK = re.compile(
     r";\s+(?=[^;]*[A-Za-z_]{2})|[.!?]\s+(?=[A-Z_])"
     rf"|(?<=[\w.%)])\s+(?=(?:{'|'.join(noun.title() for noun in X_NOUNS)}) [0-9][0-9.,]*[kMB]?\s*[:=])"
 )
-NAME_JOINT = re.compile(r"'?\s*(?:,|/|&|\band\b|\bor\b|\bas well as\b|\bboth\b|\bthe\b|\s)*\s*", re.I)
+NAME_JOINT = re.compile(rf"'?\s*(?:{LINE_NOUN}\b|,|/|&|\band\b|\bor\b|\bas well as\b|\bboth\b|\bthe\b|\s)*\s*", re.I)
 BEHIND = re.compile(
     r"\W*(?:(?:accuracy|tokens?|percent|points?)\s+)?(?:\(\s*|(?:in the case of|for|by|from|of|with|in|on)\s+)"
     r"(?:(?:the|both|our)\s+)*\W*",

@@ -1,21 +1,17 @@
 """Reads the points of one sentence after another, with what holds from those before: the subject, the place, the series."""
 
-import math
 import re
 from collections.abc import Sequence
 
 from passus.descriptions.axes import is_place
 from passus.descriptions.chart_data import Point, Unit
 from passus.descriptions.layout import Sentence
-from passus.descriptions.mentions import Mention
-from passus.descriptions.name_stage import NameStage
 from passus.descriptions.number_roles import NumberItem, without_differences, word_places
 from passus.descriptions.numbers import Number, numbers_in
-from passus.descriptions.pairing import AGAINST, PairedValue, PlaceLists, items_in, joint_readings, readings_in
+from passus.descriptions.pairing import AGAINST, PairedValue, items_in, joint_readings, readings_in
 from passus.descriptions.panel_parts import PanelSpan, panel_spans, parts_by_panel, without_panels
 from passus.descriptions.segments import (
     Segment,
-    clause_spans,
     is_dealt_out,
     is_plain,
     led_by,
@@ -23,28 +19,16 @@ from passus.descriptions.segments import (
     segments_at,
     segments_of,
 )
+from passus.descriptions.shared_stage import SharedStage
 from passus.descriptions.vocabulary import LENGTH_WORD
 
-PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve))\b", re.I)
+PRONOUN = re.compile(r"\b(?:it|its|this (?:run|model|method|line|curve|one)|that one|here (?:we|you|it))\b", re.I)
 BRACKETED = re.compile(r"_+\s\(\s?~?[0-9.]+\s?%?\s?\)")
 """A series with its value in brackets."""
 PLATEAU = re.compile(
     r"(?:(?:it|the line|this line|the curve|then|_+)\s+)*(?:plateaus?|levels? off|stabili[sz]es|flattens)\b", re.I
 )
 FLUCTUATES = re.compile(r"\b(?:fluctuates|oscillates|varies|ranges|hovers|wobbles) between\b", re.I)
-SHARED = re.compile(
-    r"\b(?:all|both|every|everyone|everybody|everything|each|common|shared|share|same|identical|alike|together|jointly|tied"
-    r"|coincide|base model|untrained model|(?:two|three|four|five|six|seven|eight) (?:of )?(?!steps|epochs)\w+ (?:all )?"
-    r"(?:start|begin|began|set out|open|depart))\b",
-    re.I,
-)
-NOT_SHARED = re.compile(
-    r"\b(?:(?:almost|nearly|not|but|except|above|after|over|at) all|all (?:but|the way|along|of (?:its|this))"
-    r"|(?:each|every|same|all"
-    r"|both) (?:the |these |those |of the )?(?:\w+ )?(?:steps?|epochs?|evaluations?|evals?|times?|measurements?|checkpoints?"
-    r"|readings?|places?|points?|hours?|iterations?|rounds?|marks?|panels?|benchmarks?|tasks?|axes|order))\b",
-    re.I,
-)
 LENGTHS_ONLY = re.compile(
     r"(?:(?:the|their|mean|average|median|response|answer|output)\s)*(?:lengths?|tokens?)\b(?=\W*(?:is|was|are"
     r"|were|of|at|for|in|[~0-9]))",
@@ -53,7 +37,7 @@ LENGTHS_ONLY = re.compile(
 DIFFERS = re.compile(r"\b(?:than|(?:above|below|under) (?:that|the one|it|its)|twice|half|times)\b")
 
 
-class SentenceStage(NameStage):
+class SentenceStage(SharedStage):
     """A text whose sentences are read for points."""
 
     def _begin(self) -> None:
@@ -86,6 +70,7 @@ class SentenceStage(NameStage):
             return
         self.data.panel_of[sentence.number] = self.panel
         series = self.series_of.get(sentence.number)
+        unit.text = unit.text if unit.text.strip() else sentence.text  # nothing but a lead: "Follow A."
         is_length = LENGTH_WORD.match(unit.text) and self.axes.second.low is not None
         measure = unit.measure or ("tokens" if is_length or LENGTHS_ONLY.match(unit.text) else "accuracy")
         if unit.lead is not None and unit.lead.kind == "name" and series is None and self.names.find(unit.lead.text) is None:
@@ -98,6 +83,7 @@ class SentenceStage(NameStage):
                 unit.text = sentence.text
         masked = without_panels(self.finder.masked(unit.text), self.names)
         self.spans = panel_spans(unit.text, self.names)
+        masked = self._without_start(masked, self.finder.find(unit.text), measure, sentence)
         items = items_in(masked, self.axes, self.lists, measure == "tokens")
         masked = without_differences(masked, items)
         segments = self._segments(unit, series, masked, items)
@@ -183,6 +169,8 @@ class SentenceStage(NameStage):
         panels = len({name for *_, name in self.spans})
         if self._is_shared(masked, mentions, items, panels):
             return None
+        if not mentions and not PRONOUN.search(unit.text) and self._is_start(masked, items):
+            return None
         if mentions:
             return segments_of(masked, mentions, items, self.order, self.subject)
         is_opposed = AGAINST.search(masked) and sum(item.role in ("value", "length") for item in items) > 1
@@ -196,44 +184,6 @@ class SentenceStage(NameStage):
         if not self.names.series and unit.sentence.number in self.label_panel:
             return [Segment(0, end, ("",))]  # one line on several panels
         return [Segment(0, end, (self.subject,))] if self.subject and PRONOUN.search(unit.text) and not is_opposed else []
-
-    @staticmethod
-    def _is_shared(masked: str, mentions: Sequence[Mention], items: Sequence[NumberItem], panels: int) -> bool:
-        """Returns whether a sentence gives a value for all series, and none for one of them alone."""
-        text = NOT_SHARED.sub(lambda match: " " * len(match[0]), masked)
-        for start, end in clause_spans(masked):
-            values = [item for item in items if item.role in ("value", "length") and start <= item.number.start < end]
-            first = min((m.start for m in mentions if start <= m.start < end), default=end)
-            is_one_each = len(values) <= len({item.role for item in values}) * max(1, panels)
-            if values and SHARED.search(text, start, first) and is_one_each:
-                return not any(m.start >= end for m in mentions)
-        return False
-
-    def _shared_readings(self, unit: Unit, masked: str, panel: str, measure: str) -> None:
-        """Reads the values that all series have: "All runs start at 0.3.", "Step 0: 0.29 for both"."""
-        lists = PlaceLists(known=self.lists.known)
-        readings = readings_in(masked, self.axes, lists, measure == "tokens")
-        items = items_in(masked, self.axes, lists, measure == "tokens")
-        if any(item.role == "x" for item in items) or is_plain(masked):
-            readings += self._at_lead(self.place, items, readings)
-        first = min(self.lists.known, default=None)
-        for reading in readings:
-            if reading.x_low == reading.x_high and reading.x_low in (self.axes.x.low, 0.0, first):
-                self.shared.append((panel, "tokens" if reading.is_length else measure, reading, unit.sentence))
-
-    @staticmethod
-    def _at_lead(lead: Number | None, items: Sequence[NumberItem], readings: Sequence[PairedValue]) -> list[PairedValue]:
-        """Returns the values without a place of their own, at most one of each measure, at the place that holds for them."""
-        if lead is None:
-            return []
-        stop = next((item.number.start for item in items if item.role == "x" and item.number.low != lead.low), math.inf)
-        values = [item for item in items if item.role in ("value", "length") and item.number.start < stop]
-        read = {reading.y.start for reading in readings}
-        known = {reading.is_length for reading in readings if reading.x_low == lead.low}
-        open_values = [item for item in values if item.number.start not in read and (item.role == "length") not in known]
-        if len({item.role for item in open_values}) != len(open_values):
-            return []
-        return [PairedValue(lead.low, lead.high, item.number, item.role == "length") for item in open_values]
 
     def _segment_points(self, masked: str, segment: Segment, panel: str, measure: str, sentence: Sentence) -> None:
         name, piece = segment.names[0], masked[segment.start : segment.end]

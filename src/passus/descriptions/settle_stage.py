@@ -10,7 +10,8 @@ from passus.descriptions.sentence_stage import SentenceStage
 
 MAX_SHARE = 1.5
 PERCENT_UNIT = re.compile(
-    r"\((?:in )?%\)|\[%\]|\bin %|\bin per ?cent\b|\((?:in )?per ?cent\b|,\s*%|, per ?cent\b|\bper ?cent(?:age)? of\b"
+    r"\bout of (?:a |one )?(?:100|hundred)\b|(?<!\d)(?<!\d )\bper ?cent\b(?! points?\b)|\((?:in )?%\)|\[%\]|\bin %"
+    r"|\bin per ?cent\b|\((?:in )?per ?cent\b|,\s*%|, per ?cent\b|\bper ?cent(?:age)? of\b"
     r"|\b(?:accuracy|rate|score|pass@\w+|mean@\w+|avg@\w+)[^.]{0,30}(?:%|percent)",
     re.I,
 )

@@ -20,6 +20,7 @@ from passus.descriptions.vocabulary import LENGTH_WORD, MEASURE_WORD
 
 ON_PANEL = re.compile(r"(?P<series>.{2,40}?) (?:on|in|,|/) (?P<panel>[A-Z\d].{1,40})$")
 CROSSED_LEVEL = 90
+OWN_SENTENCE = re.compile(r"\b(?:you|we|I|they) [a-z]+")
 MIN_DATA = 3
 """Readings from which a label has data below it: fewer are remarks."""
 DATA_WORDS = frozenset(
@@ -106,8 +107,8 @@ class UnitStage(PanelStage):
             own = replace(own, look=lead.bracket) if lead.bracket and not own.look else own
             own = self._with_measure(own)
             body = _after_lead(text, lead)
-            is_row = re.match(r"\W{0,2}[-+]?[.\d]", body) and self._count(body) >= MIN_DATA
-            if own.kind == "generic" and not _is_data_word(own.text) and is_row:
+            is_row = re.match(r"\W{0,4}[-+]?[.\d]", body) and self._count(body) >= MIN_DATA
+            if own.kind == "generic" and not _is_data_word(own.text) and is_row and not OWN_SENTENCE.search(own.text):
                 own = replace(own, kind="name")  # "Full: 18.4 -> 24.9"
             is_name_of_row = (
                 bool(is_row) and own.kind == "name" and len(own.text.split()) <= 7 and not re.search(rf"\b{VERB}\b", own.text)
