@@ -22,9 +22,9 @@ def run(tmp_path):
 
 
 VALUES = {
-    "step": ["x", 1.5, None], "acc": ["x", [], True, "nan"], "q": ["x", None, 1.5, -1], "benchmark": [5, None, "x" * 5000],
+    "step": ["x", 1.5, None], "acc": ["x", [], True, "nan"], "q": ["x", 1.5, -1], "benchmark": [5, None, "x" * 5000],
     "ci_low": ["x", {}], "pass": [5, {"1": "x"}, []], "rm_ci": [{"1": [0.5]}, 3], "mean_ci": [[1], "x"], "extract": [3],
-    "temperature": ["x", [], None],
+    "temperature": ["x", []],
 }  # fmt: skip
 
 

@@ -38,6 +38,8 @@ def curves_note(series: Sequence[Series]) -> str:
         notes.append(f"bars and boxes: ranges that the text gives{'; dashed: somewhere in the box' if some else ''}")
         if any(math.isnan(p.y) for s in series if s.stretches for p in s.points[1:-1]):
             notes.append("dotted: a guide through a range, from the point before to the point after")
+    if faults := dict.fromkeys(s.origin.fault for s in series if s.origin and s.origin.fault):
+        notes.append(f"faults on purpose: {'; '.join(faults)}")
     if any(s.approximate for s in series):
         which = "all values" if all(s.approximate for s in series) else "gray"
         notes.append(f"{which}: read off a chart, so approximate")

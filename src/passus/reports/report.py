@@ -182,7 +182,14 @@ def _compared(data: ReportData) -> str:
         if len(lines) > 1:
             shared = shared_parts([curve.origin.model for curve in data.curves.series if curve.origin] if data.curves else [])
             parts += [f"all {', '.join(shared)}"] if shared else []
-    return " ".join(filter(None, [f"{', '.join(parts)}.", _benchmarks(data), _total_cost(data.runs)]))
+    return " ".join(filter(None, [f"{', '.join(parts)}.", _faults(data), _benchmarks(data), _total_cost(data.runs)]))
+
+
+def _faults(data: ReportData) -> str:
+    """Says which runs have a fault on purpose, so that nobody takes them for sound ones."""
+    of_run = {curve.name: curve.origin.fault for curve in (data.curves.series if data.curves else []) if curve.origin}
+    faults = [f"{name} has {fault}" for name, fault in of_run.items() if fault]
+    return f"With faults on purpose: {'; '.join(faults)}." if faults else ""
 
 
 def _varied(runs: Sequence[RunFolder]) -> str:

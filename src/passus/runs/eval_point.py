@@ -25,10 +25,11 @@ class EvalPoint:
     step: int
     benchmark: str
     temperature: float
+    """`UNKNOWN_TEMPERATURE` where another tool recorded none (null in the row)."""
     q: int
-    """Items of the benchmark."""
+    """Items of the benchmark; 0 where another tool recorded none (null in the row)."""
     k: int
-    """Samples per item; candidates per item where the point is rm@k."""
+    """Samples per item; candidates per item where the point is rm@k. 0 as for the items."""
     acc: float
     """NaN where the row has null."""
     ci_low: float
@@ -76,9 +77,9 @@ class EvalPoint:
                 raise KeyError(key)
         check_eval_row(row, FIELD_BY_KEY)
         values = {FIELD_BY_KEY[key]: value for key, value in row.items() if key in FIELD_BY_KEY}
-        for key in NULL_IF_NAN:
+        for key, unknown in NULLS.items():
             if values[key] is None:
-                values[key] = math.nan
+                values[key] = unknown
         return cls(**values, extra={key: value for key, value in row.items() if key not in FIELD_BY_KEY})
 
     def to_row(self) -> dict[str, Any]:
@@ -88,7 +89,7 @@ class EvalPoint:
             value = getattr(self, FIELD_BY_KEY[key])
             if value is not None or (key == "efficiency" and self.rm_at_k is not None):
                 row[key] = value
-        row |= {key: None for key in NULL_IF_NAN if math.isnan(getattr(self, key))}
+        row |= {key: None for key, unknown in NULLS.items() if _is_unknown(getattr(self, key), unknown)}
         return {**row, **self.extra}
 
     @property
@@ -111,7 +112,11 @@ class EvalPoint:
 
 
 REQUIRED = ("step", "benchmark", "temperature", "q", "k", "acc", "ci_low", "ci_high")
-NULL_IF_NAN = ("acc", "ci_low", "ci_high")
+UNKNOWN_TEMPERATURE = -1.0
+NULLS: Mapping[str, float] = {
+    "temperature": UNKNOWN_TEMPERATURE, "q": 0, "k": 0, "acc": math.nan, "ci_low": math.nan, "ci_high": math.nan,
+}  # fmt: skip
+"""Required keys that may be null in a row, and the value that stands for it in memory."""
 _POLICY_ORDER = (
     *REQUIRED, "clusters", "se", "pass", "maj", "tokens_mean", "tokens_p95", "truncated", "unparseable", "error", "extract",
     "time/eval", "judge", "unjudged", "score", "rm", "rm_ci", "mean", "efficiency", "efficiency_ci",
@@ -126,6 +131,10 @@ FIELD_BY_KEY = {key: key for key in (*_POLICY_ORDER, *_REWARD_MODEL_ORDER)} | {
     "rm": "rm_at_k",
     "time/eval": "seconds",
 }
+
+
+def _is_unknown(value: float, unknown: float) -> bool:
+    return math.isnan(value) if math.isnan(unknown) else value == unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +166,9 @@ _READER_KEYS = ("reader", "label", "kind", "family")
 
 def panel_name(benchmark: str, temperature: float | None) -> str:
     """Returns a panel's name: the benchmark, and the temperature where several are shown together (None: only one)."""
-    return benchmark if temperature is None else f"{benchmark}, temperature {temperature:g}"
+    if temperature is None:
+        return benchmark
+    return f"{benchmark}, temperature {'unknown' if temperature == UNKNOWN_TEMPERATURE else f'{temperature:g}'}"
 
 
 def has_several_temperatures(points: Iterable[EvalPoint]) -> bool:

@@ -39,15 +39,19 @@ class Origin:
     """`rl`, `sft`, `reward_model` or `candidates`, as in `Config.kind`."""
     steps: int = 0
     """Training steps of the whole run."""
+    fault: str = ""
+    """Its fault on purpose, in words."""
 
 
 def origin_of(run: RunFolder) -> Origin:
     config, model = run.config(), run.meta()["model"] or {}
-    settings = tuple((key, str(value)) for key, value in flatten(config).items() if key not in NO_DIFFERENCE)
+    fault = config.fault.describe()
+    settings = {key: str(value) for key, value in flatten(config).items() if key not in NO_DIFFERENCE}
+    settings = {key: value for key, value in settings.items() if not key.startswith("fault.")} | {"fault": fault or "none"}
     label, tuning = model.get("label", run.path.name), model.get("tuning", "live")
     return Origin(
-        run.path, label, tuning, config.method.name, config.seed, settings, model.get("family"), model.get("parameters"),
-        config.kind, config.train.steps,
+        run.path, label, tuning, config.method.name, config.seed, tuple(settings.items()), model.get("family"),
+        model.get("parameters"), config.kind, config.train.steps, fault,
     )  # fmt: skip
 
 

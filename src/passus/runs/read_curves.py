@@ -114,7 +114,7 @@ def _accuracy_curves(
     curves = []
     for (benchmark, temperature), own in by_key.items():
         panel = own[0].panel(several_temperatures=several)
-        curve = Curve(name, panel, list(map(_curve_point, own)), own[0].q, own[0].k, origin=origin)
+        curve = Curve(name, panel, list(map(_curve_point, own)), own[0].q or None, own[0].k or None, origin=origin)
         curve.temperature, curve.extract = temperature if several else None, own[0].extraction
         _check_rows(run, curve)
         if with_items:

@@ -13,6 +13,7 @@ MAPPINGS = {"pass", "maj", "rm", "judge"}
 """Keys whose values are objects with a number per k, or per reason."""
 PAIRS_BY_K = {"pass_ci", "maj_ci", "rm_ci"}
 PAIRS = {"mean_ci", "efficiency_ci", "over_maj_ci"}
+NEVER_NULL = {"step", "benchmark", "unjudged", "clusters"}
 MAX_NAME = 1000
 """Characters of a name in a row."""
 EVENTS = ("warn", "stop", "return")
@@ -35,7 +36,7 @@ def check_numbers(row: Row) -> None:
 def check_eval_row(row: Row, known: Mapping[str, Any]) -> None:
     """Checks the values of the known keys of a row of evals.jsonl, readings.jsonl or totals.jsonl."""
     for key, value in row.items():
-        if key in known and (value is not None or key in INTEGERS | {"benchmark", "temperature"}):
+        if key in known and (value is not None or key in NEVER_NULL):
             _check_value(key, value)
 
 
