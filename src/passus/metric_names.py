@@ -1,5 +1,6 @@
 """Every metric that a run records, defined once with its unit and meaning."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from passus.errors import UsageError, nearest
@@ -130,8 +131,11 @@ Y_AXES = {"accuracy": "Accuracy", "length": "Tokens per completion"}
 """Labels of the y-axes that come from evals.jsonl. Any other y is the name of a metric."""
 
 
-def check_y(y: str) -> None:
-    """Refuses a y-axis that no run records."""
+def check_y(y: str, recorded: Iterable[str] = ()) -> None:
+    """Refuses a y-axis that no run records. `recorded` holds the names in these runs, which may be those of another tool."""
     known = [*Y_AXES, *(name for name in METRICS if not name.startswith("eval/"))]
-    if y not in known and not y.startswith("reward/"):
+    if y in known or y.startswith("reward/"):
+        return
+    if y not in (names := dict.fromkeys(recorded)):
+        known += [name for name in names if name not in known]
         raise UsageError(f"y = {y!r}", expected=", ".join(known), write=nearest(y, known))

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from passus.config.resolve import flatten
 from passus.errors import UsageError, nearest
 from passus.runs.origin import NO_DIFFERENCE
 from passus.runs.run_folder import RunFolder, find_runs
@@ -72,14 +71,14 @@ def _runs_at(path: Path) -> list[RunFolder]:
 
 
 def _field(run: RunFolder, key: str) -> str:
-    fields = flatten(run.config())
+    fields = run.settings()
     if key not in fields:
         raise UsageError(f"--by {key}", expected="a field of the experiment file", write=nearest(key, fields))
     return str(fields[key])
 
 
 def _settings(run: RunFolder) -> dict[str, str]:
-    return {key: str(value) for key, value in flatten(run.config()).items() if key not in (*NO_DIFFERENCE, "name")}
+    return {key: str(value) for key, value in run.settings().items() if key not in (*NO_DIFFERENCE, "name")}
 
 
 def _check_shared(a: Sequence[RunFolder], b: Sequence[RunFolder]) -> None:
@@ -129,7 +128,7 @@ def _split(runs: Sequence[RunFolder], keys: dict[Path, str], what: str) -> list[
     for run in runs:
         groups.setdefault(keys[run.path], []).append(run)
     if len(groups) != 2:
-        fields = [flatten(run.config()) for run in runs]
+        fields = [run.settings() for run in runs]
         varying = [key for key in fields[0] if len({str(f.get(key)) for f in fields}) == 2 and key not in NO_DIFFERENCE]
         raise UsageError(
             f"{len(runs)} runs make {len(groups)} group{'s' * (len(groups) != 1)} by {what}",

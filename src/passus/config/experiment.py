@@ -56,6 +56,8 @@ def load_experiment(source: str, overrides: Sequence[str] = ()) -> Experiment:
     """Loads an experiment from a file or by the name of a shipped one, and applies `key=value` overrides."""
     name, text = _read(source)
     tables = parse_toml(text, source)
+    if "imported" in tables:
+        raise UsageError(f"{source}: it has [imported], which marks a run of another tool", expected="an experiment file")
     tables["arm"] = _arms(tables.get("arm", [{}]), source)
     tables["sweep"] = _swept(tables.get("sweep", {}), source)
     for override in overrides:

@@ -325,6 +325,13 @@ class RunTable(Section):
     """Newest checkpoints to keep; 0 keeps all."""
 
 
+class ImportedTable(Section):
+    tool: str = ""
+    """Format that `passus import` read the run from; empty for runs of passus. Experiment files do not have it."""
+    seed_known: bool = True
+    """Whether the source recorded a seed. Without it, runs of equal settings are numbered in place of a seed."""
+
+
 class Config(Section):
     """One arm, fully resolved: the content of config.toml in a run folder."""
 
@@ -344,6 +351,7 @@ class Config(Section):
     candidates: CandidatesTable = CandidatesTable()
     run: RunTable = RunTable()
     fault: FaultTable = FaultTable()
+    imported: ImportedTable = ImportedTable()
 
     @property
     def kind(self) -> Kind:

@@ -43,6 +43,7 @@ from passus.runs.read_curves import (
     find_sources,
     metric_curves,
     reader_curves,
+    recorded_names,
     run_curves,
 )
 from passus.runs.run_folder import RunFolder
@@ -121,9 +122,9 @@ def curves(
     """
     runs, files = find_sources(sources)
     if y is not None and not files:
-        check_y(y)
+        check_y(y, recorded_names(runs))
     if x is not None and not files:
-        check_x(x)
+        check_x(x, recorded_names(runs))
     series, axes = _file_series(files, x, y)
     of_runs = run_curves(runs, with_items=False)
     are_reward_models = of_runs.y == RM_AT_K and not files

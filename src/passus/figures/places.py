@@ -1,6 +1,6 @@
 """Where a step stands on the x-axis: the step itself, training progress, or any metric that the run recorded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from passus.errors import UsageError, nearest
 from passus.metric_names import METRICS
@@ -13,10 +13,13 @@ OWN_AXES = ("step", "progress", *X_METRICS)
 Place = Callable[[int], float | None]
 
 
-def check_x(x: str) -> None:
-    """Refuses an x-axis that no run records."""
+def check_x(x: str, recorded: Iterable[str] = ()) -> None:
+    """Refuses an x-axis that no run records. `recorded` holds the names in these runs."""
     known = [*OWN_AXES, *(name for name in METRICS if not name.startswith("eval/") and "<" not in name)]
-    if x not in known and not x.startswith("reward/"):
+    if x in known or x.startswith("reward/"):
+        return
+    if x not in (names := dict.fromkeys(recorded)):
+        known += [name for name in names if name not in known]
         raise UsageError(f"x = {x!r}", expected=", ".join(known), write=nearest(x, known))
 
 

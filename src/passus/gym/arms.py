@@ -25,10 +25,18 @@ def gym_experiment(
 ) -> str:
     """Returns the experiment file of the collection, or of a part of it."""
     chosen = [fault for fault in FAULTS if faults is None or fault.cause in faults]
-    arms = [_arm(fault.cause, faulty_settings(fault, healthy_settings(seed))) for seed in faulty_seeds for fault in chosen]
-    arms += [_arm(HEALTHY, healthy_settings(seed)) for seed in healthy_seeds]
+    faulty = [_arm(fault.cause, faulty_settings(fault, healthy_settings(seed))) for seed in faulty_seeds for fault in chosen]
+    arms = _mixed(faulty, [_arm(HEALTHY, healthy_settings(seed)) for seed in healthy_seeds])
     # An experiment needs a base model in [model], although every arm names its own.
     return tomli_w.dumps({"name": "gym", "model": {"base": "nano/qwen3"}} | COMMON | {"arm": arms})
+
+
+def _mixed(faulty: Sequence[Settings], healthy: Sequence[Settings]) -> list[Settings]:
+    """Spreads the healthy runs evenly, so that a part of the collection has some of all."""
+    places = [(n / len(faulty), arm) for n, arm in enumerate(faulty)] + [
+        (n / len(healthy), arm) for n, arm in enumerate(healthy)
+    ]
+    return [arm for _, arm in sorted(places, key=lambda place: place[0])]
 
 
 def _arm(cause: str, settings: Settings) -> Settings:

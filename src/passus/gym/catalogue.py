@@ -98,3 +98,7 @@ def faulty_settings(fault: GymFault, healthy: Settings) -> Settings:
     """Returns the settings of a healthy run with a fault."""
     draws = random.Random(f"gym/{fault.cause}/{healthy['seed']}")
     return healthy | fault.settings(healthy, draws)
+
+
+UNSEEN = tuple(fault.cause for fault in FAULTS if fault.is_unseen)
+"""Faults of which no run was looked at."""

@@ -125,6 +125,12 @@ def check_resumable(folder: RunFolder, config: Config) -> None:
     if not folder.exists():
         return
     recorded = folder.config()
+    if recorded.imported.tool:
+        raise UsageError(
+            f"{folder.path} is a run of another tool ({recorded.imported.tool}), which passus cannot resume",
+            expected="a run of passus, or a new folder",
+            write="--out with another folder",
+        )
     lines = resolve.differences(recorded, resolve.adopt_recorded(config, recorded))
     done = max((row["step"] for row in folder.metrics()), default=0)
     if config.train.steps < done:

@@ -5,7 +5,6 @@ from typing import Any
 
 import tomli_w
 
-from passus.config import resolve
 from passus.reports.document import Block, Details, Listing, Table
 from passus.reports.next_experiments import nested, varying_keys
 from passus.runs.run_folder import RunFolder
@@ -15,7 +14,7 @@ def appendix_blocks(runs: Sequence[RunFolder]) -> list[Block]:
     """Returns the settings that differ, all settings, and environment and time, each folded."""
     if not runs:
         return []
-    configs = [resolve.flatten(run.config()) for run in runs]
+    configs = [run.settings() for run in runs]
     varying = varying_keys(configs)
     shared = {key: value for key, value in configs[0].items() if key not in varying}
     blocks: list[Block] = []

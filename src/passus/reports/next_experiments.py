@@ -7,7 +7,6 @@ from typing import Any
 import tomli_w
 
 from passus.analysis.finding import Conclusion, Finding
-from passus.config import resolve
 from passus.runs.run_folder import RunFolder
 
 ENOUGH_SEEDS, MAX_SEEDS = 3, 20
@@ -51,7 +50,7 @@ def proposals(runs: list[RunFolder], findings: list[Finding], seeds: int | None 
 
 def _fewest_seeds(runs: list[RunFolder]) -> int:
     """Returns the seeds of the line that has fewest: runs that differ in nothing but the seed are one line."""
-    configs = [resolve.flatten(run.config()) for run in runs]
+    configs = [run.settings() for run in runs]
     varying = [key for key in varying_keys(configs) if key not in ("name", "seed")]
     seeds: dict[tuple[str, ...], set[int]] = {}
     for config in configs:
@@ -67,7 +66,7 @@ def varying_keys(configs: list[dict[str, Any]]) -> list[str]:
 
 def experiment_file(runs: list[RunFolder], proposal: Proposal) -> str:
     """Writes the same arms with one change: shared values as tables, the rest as [[arm]] tables, lists as a [sweep]."""
-    configs = [resolve.flatten(run.config()) for run in runs]
+    configs = [run.settings() for run in runs]
     swept = {key: value for key, value in proposal.changes.items() if isinstance(value, list)}
     replaced = {"name", *proposal.changes}
     varying = [key for key in varying_keys(configs) if key not in replaced]

@@ -19,7 +19,6 @@ from pathlib import Path
 from passus.analysis import analyse
 from passus.analysis.finding import Conclusion, Finding
 from passus.analysis.measured_curve import MeasuredCurve
-from passus.config.resolve import flatten
 from passus.errors import PassusError
 from passus.figures.labels import shared_parts, short_names
 from passus.figures.spec import Mark
@@ -194,7 +193,7 @@ def _faults(data: ReportData) -> str:
 
 def _varied(runs: Sequence[RunFolder]) -> str:
     """Names the settings in which the lines differ. What a method's preset sets is in the method's name."""
-    keys = [key for key in varying_keys([flatten(run.config()) for run in runs]) if key not in UNNAMED]
+    keys = [key for key in varying_keys([run.settings() for run in runs]) if key not in UNNAMED]
     if "method.name" in keys:
         keys = [key for key in keys if key == "method.name" or not key.startswith("method.")]
     more = f" and {len(keys) - MAX_VARIED} more" if len(keys) > MAX_VARIED else ""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from passus.config.resolve import flatten
 from passus.runs.run_folder import RunFolder
 
 NO_DIFFERENCE = ("seed", "model.lossy_prompts", "run.save_every", "run.keep_checkpoints", "figure")
@@ -41,17 +40,21 @@ class Origin:
     """Training steps of the whole run."""
     fault: str = ""
     """Its fault on purpose, in words."""
+    tool: str = ""
+    """Format that it was imported from; empty for a run of passus."""
+    seed_known: bool = True
+    """False where `seed` only numbers the runs of a line."""
 
 
 def origin_of(run: RunFolder) -> Origin:
     config, model = run.config(), run.meta()["model"] or {}
     fault = config.fault.describe()
-    settings = {key: str(value) for key, value in flatten(config).items() if key not in NO_DIFFERENCE}
+    settings = {key: str(value) for key, value in run.settings().items() if key not in NO_DIFFERENCE}
     settings = {key: value for key, value in settings.items() if not key.startswith("fault.")} | {"fault": fault or "none"}
     label, tuning = model.get("label", run.path.name), model.get("tuning", "live")
     return Origin(
         run.path, label, tuning, config.method.name, config.seed, tuple(settings.items()), model.get("family"),
-        model.get("parameters"), config.kind, config.train.steps, fault,
+        model.get("parameters"), config.kind, config.train.steps, fault, config.imported.tool, config.imported.seed_known,
     )  # fmt: skip
 
 
@@ -90,7 +93,8 @@ def seed_names(line: Sequence[Origin]) -> dict[Origin, str]:
     names = {}
     for origin in line:
         count[origin.seed] += 1
-        names[origin] = f"seed {origin.seed}" + (f", run {count[origin.seed]}" if count[origin.seed] > 1 else "")
+        word = "seed" if origin.seed_known else "run"
+        names[origin] = f"{word} {origin.seed}" + (f", run {count[origin.seed]}" if count[origin.seed] > 1 else "")
     return names
 
 

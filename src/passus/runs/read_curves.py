@@ -4,7 +4,7 @@ Panels are named here, over all runs that are shown together, so that a finding 
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from passus.config.tables import FROZEN
@@ -214,6 +214,12 @@ def metric_curves(runs: Sequence[RunFolder], metric: str) -> list[Curve]:
         Curve(names[origin], metric, [_metric_point(row["step"], row[metric]) for row in rows_by_run[run]], origin=origin)
         for run, origin in origins.items()
     ]
+
+
+def recorded_names(runs: Sequence[RunFolder]) -> Iterator[str]:
+    """Yields the names of all metrics that runs record, and `step`."""
+    for run in runs:
+        yield from dict.fromkeys(name for row in run.metrics() for name in row)
 
 
 def _metric_point(step: int, value: float | None) -> CurvePoint:

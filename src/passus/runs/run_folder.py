@@ -21,7 +21,14 @@ from passus.runs import provenance, row_checks, set_aside
 from passus.runs.eval_point import EvalPoint, ReaderPoint
 from passus.runs.row_files import ROWS, read_row_file, row_file, write_row_file
 
+SETTINGS = "settings.json"
+"""Settings of an imported run."""
 LINES = (*set_aside.STEP_LINES, *set_aside.EVAL_LINES)
+
+MAX_TREE_LEVELS, MAX_FOLDERS = 8, 20_000
+"""Levels of folders, and folders, that are searched for runs."""
+NO_RUNS = ("checkpoints", "items", "samples", "readings", "set-aside", "candidates")
+"""Folders inside a run."""
 
 Row = dict[str, Any]
 Parsed = TypeVar("Parsed")
@@ -53,6 +60,24 @@ class RunFolder:
             return resolve.from_toml(bounded_json.read_text(self.config_path), str(self.config_path))
         except UnicodeDecodeError as error:
             raise PassusError(f"{self.config_path} cannot be read: {error}", expected="the file as passus wrote it") from None
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether another tool trained the run."""
+        return bool(self.config().imported.tool)
+
+    def settings(self) -> dict[str, Any]:
+        """Returns the known settings by dotted key. Those of an imported run are the ones that its tool recorded."""
+        path = self.path / SETTINGS
+        if not path.exists():
+            return {key: value for key, value in resolve.flatten(self.config()).items() if not key.startswith("imported.")}
+        try:
+            settings = bounded_json.parse_json(bounded_json.read_text(path))
+        except ValueError as error:
+            raise PassusError(f"{path} cannot be read: {error}", expected="the file as passus wrote it") from None
+        if not isinstance(settings, dict):
+            raise PassusError(f"{path} is no object of settings", expected="the file as passus wrote it")
+        return settings
 
     def meta(self) -> dict[str, Any]:
         path = self.path / "meta.json"
@@ -220,10 +245,21 @@ def _writer() -> ThreadPoolExecutor:
 
 
 def find_runs(path: Path, known_by: str = "config.toml") -> list[Path]:
-    """Returns the run folders at a path, or one or two levels below it."""
-    if (path / known_by).exists():
-        return [path]
-    return [p.parent for pattern in (f"*/{known_by}", f"*/*/{known_by}") for p in sorted(path.glob(pattern))]
+    """Returns the run folders at a path or below it, in order. The folders of a run are not searched."""
+    runs: list[Path] = []
+    level, seen = [path], 0
+    for _ in range(MAX_TREE_LEVELS):
+        below: list[Path] = []
+        for folder in level:
+            if (folder / known_by).exists():
+                runs.append(folder)
+            else:
+                below += [child for child in folder.glob("*/") if child.name not in NO_RUNS and not child.is_symlink()]
+            seen += 1
+            if seen > MAX_FOLDERS:
+                raise UsageError(f"{path} has more than {MAX_FOLDERS:,} folders", expected="a folder of runs")
+        level = below
+    return sorted(runs)
 
 
 def saved_checkpoints(checkpoints: Path) -> dict[int, Path]:
