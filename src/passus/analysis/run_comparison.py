@@ -9,20 +9,20 @@ Shapes: S runs of a side, Q items, or their clusters where the benchmark has som
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
+from passus.analysis.benchmark_comparison import BenchmarkComparison
+from passus.analysis.count_comparison import compare_counts
 from passus.analysis.end_difference import spread_of
 from passus.analysis.finding import OVERALL, Scope
-from passus.analysis.growing_comparison import GrowingComparison, growing_comparison, planned_looks
+from passus.analysis.growing_comparison import growing_comparison, planned_looks
 from passus.analysis.measured_curve import MeasuredCurve, measure_curve
 from passus.analysis.run_groups import ComparedRuns
 from passus.analysis.units import unit_means
-from passus.analysis.wording import ci
 from passus.errors import UsageError, nearest
-from passus.formatting import p_value, points
 from passus.runs.curve import final_points
 from passus.runs.read_curves import run_curves
 from passus.runs.run_folder import RunFolder
@@ -32,53 +32,6 @@ from passus.stats.run_spread import MIN_RUNS, macro_run_difference
 
 EXAMPLES = 3
 Summary = Literal["last", "area"]
-
-
-@dataclass
-class BenchmarkComparison:
-    """A minus B on one benchmark, or on the mean of all."""
-
-    benchmark: str
-    difference: float
-    low: float
-    high: float
-    p: float
-    items: int
-    samples: str
-    """Samples per item, of A and of B where they differ."""
-    steps: list[float]
-    detectable: float
-    """The smallest difference that is detected in four of five cases."""
-    gained: list[int] = field(default_factory=list)
-    """Items that A solves in most samples and B does not, at the last eval point."""
-    lost: list[int] = field(default_factory=list)
-    extract: str = ""
-    """Answers that counted, `any` or `boxed`, the same in all runs."""
-    scope: Scope = Scope.CHECKPOINT
-    seeds: tuple[int, int] = (1, 1)
-    """Runs of A and of B."""
-    growing: GrowingComparison | None = None
-    """Set where a run has not reached its last step. Difference, interval and p-value are then those of the mean so far."""
-    clusters: int | None = None
-    """Clusters of the items, where there are fewer than items. They take the place of items as the unit."""
-
-    @property
-    def sentence(self) -> str:
-        clusters = f" in {self.clusters} cluster{'s' * (self.clusters > 1)}" if self.clusters else ""
-        size = f"{self.items} items{clusters} x {self.samples} samples"
-        unit = f"{self.seeds[0]} and {self.seeds[1]} runs, {size}"
-        if self.scope is Scope.CHECKPOINT:
-            unit = f"paired over {size}"
-        evidence = f"{ci(self.low, self.high)}, {p_value(self.p)}, {unit}" if self.p == self.p else f"no test, {unit}"
-        evidence += f", extraction {self.extract}" if self.extract else ""
-        return f"A minus B is {points(self.difference)} ({evidence})." + (f" {self.growing.sentence}" if self.growing else "")
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the comparison without values that are not finite."""
-        fields = {"smallest" if name == "detectable" else name: value for name, value in vars(self).items()}
-        fields |= {"scope": str(self.scope), "seeds": list(self.seeds), "text": self.sentence}
-        fields["growing"] = self.growing.to_json() if self.growing else None
-        return {key: v for key, v in fields.items() if v is not None and not (isinstance(v, float) and not np.isfinite(v))}
 
 
 def has_regressed(comparisons: Sequence[BenchmarkComparison]) -> bool:
@@ -103,10 +56,11 @@ def compare(runs: ComparedRuns, benchmark: str | None = None, summary: Summary =
         )
     if benchmark is not None and benchmark not in shared:
         raise UsageError(f"--benchmark {benchmark}", expected=", ".join(shared), write=nearest(benchmark, shared))
-    sides = {
-        name: _Sides.of([by[name] for by in curves[0]], [by[name] for by in curves[1]], summary, runs)
-        for name in ([benchmark] if benchmark else shared)
-    }
+    chosen = [benchmark] if benchmark else shared
+    if any(m.items is None for by_benchmark in every for name in chosen for m in [by_benchmark[name]]):
+        a, b = curves
+        return [_by_counts(name, [by[name] for by in a], [by[name] for by in b], runs) for name in chosen]
+    sides = {name: _Sides.of([by[name] for by in curves[0]], [by[name] for by in curves[1]], summary, runs) for name in chosen}
     comparisons = [_while_growing(_compare_benchmark(name, side), [side]) for name, side in sides.items()]
     for comparison, side in zip(comparisons, sides.values(), strict=True):
         comparison.clusters = side.units if side.units < len(side.items) else None
@@ -122,6 +76,14 @@ def compare(runs: ComparedRuns, benchmark: str | None = None, summary: Summary =
             if any(c.clusters for c in single):
                 comparisons[-1].clusters = sum(c.clusters or c.items for c in single)
     return comparisons
+
+
+def _by_counts(name: str, a: list[MeasuredCurve], b: list[MeasuredCurve], runs: ComparedRuns) -> BenchmarkComparison:
+    """Compares runs of which some have no items."""
+    common = [x for x in a[0].x_T.tolist() if all(x in m.x_T for m in (*a, *b))]
+    if not common:
+        raise UsageError(f"{name}: {runs} have no eval point in common", expected="the same eval.every")
+    return compare_counts(name, a, b, common, lambda ends: spread_of(ends, (a, b)))
 
 
 def _while_growing(comparison: BenchmarkComparison, sides: Sequence["_Sides"]) -> BenchmarkComparison:

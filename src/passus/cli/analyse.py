@@ -41,11 +41,11 @@ def analyse(*sources: Path, json_: Json = False) -> int:
 
 def repeated_seeds(curves: "Curves") -> list[str]:
     """Returns a remark on every line in which a seed was run more than once."""
-    runs = {(curve.name, curve.origin.seed, curve.origin.path) for curve in curves.series if curve.origin}
+    known = [curve for curve in curves.series if curve.origin and curve.origin.seed_known]
+    runs = {(curve.name, curve.origin.seed, curve.origin.path) for curve in known if curve.origin}
     count = Counter((name, seed) for name, seed, _ in runs)
     return [
-        f"{name}: seed {seed} was run {times} times. These runs share prompts and random numbers, so they are less independent "
-        "than runs with different seeds."
+        f"{name}: seed {seed} was run {times} times. Such runs are less independent than runs with different seeds."
         for (name, seed), times in sorted(count.items())
         if times > 1
     ]

@@ -22,6 +22,7 @@ from passus.cli.eval import eval
 from passus.cli.explain import explain
 from passus.cli.export import export
 from passus.cli.grade import grade
+from passus.cli.import_runs import import_
 from passus.cli.ls import ls
 from passus.cli.plot import plot
 from passus.cli.power import power
@@ -43,7 +44,7 @@ app = App(
 )
 COMMANDS = {
     "Train and evaluate": (demo, run, eval, export, pretrain),
-    "Look at runs": (ls, show, plot, analyse, compare, diagnose, report),
+    "Look at runs": (import_, ls, show, plot, analyse, compare, diagnose, report),
     "Plan and look up": (power, explain, benchmarks, bench),
     "Texts and files": (read, check, describe, grade),
 }
@@ -55,7 +56,7 @@ for number, (title, commands) in enumerate(COMMANDS.items()):
             command.group = group
             app.command(command)
         else:
-            app.command(command, group=group)
+            app.command(command, name=command.__name__.rstrip("_"), group=group)
 app["--help"].group = app["--version"].group = Group("Other", sort_key=len(COMMANDS))
 
 

@@ -328,6 +328,8 @@ class RunTable(Section):
 class ImportedTable(Section):
     tool: str = ""
     """Format that `passus import` read the run from; empty for runs of passus. Experiment files do not have it."""
+    method: str = ""
+    """Method of the run as its settings name it; empty where they do not."""
     seed_known: bool = True
     """Whether the source recorded a seed. Without it, runs of equal settings are numbered in place of a seed."""
 

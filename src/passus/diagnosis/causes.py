@@ -114,12 +114,12 @@ CAUSES = {
         Cause(
             "stale-sampler", "the sampler does not get the new weights",
             "check that weights reach the sampler after every update, and that their version is recorded",
-            ("sampler drifts from trainer", "sampler and trainer differ", "nothing changes", "accuracy stops rising"),
+            ("sampler drifts from trainer", "nothing changes", "accuracy stops rising"),
         ),
         Cause(
             "low-precision-sampler", "the sampler computes in a lower precision than the trainer",
             "sample in the trainer's precision, or correct for the difference (method.tis_cap = 2)",
-            ("sampler and trainer differ",),
+            ("sampler a little off",),
         ),
         Cause(
             "lost-optimizer-state", "one update was far too large, as after a loss of the optimizer's state",
@@ -138,7 +138,7 @@ CAUSES = {
         Cause(
             "corrupted-batch", "completions are trained after the prompts of other completions",
             "check the order in which prompts and completions are packed",
-            ("trainer sees other text", "sampler and trainer differ", "accuracy falls"),
+            ("trainer sees other text", "accuracy falls"),
         ),
     )
 }  # fmt: skip

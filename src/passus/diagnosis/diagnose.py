@@ -14,7 +14,7 @@ from passus.diagnosis.sign import Sign
 from passus.diagnosis.signs import read_signs
 from passus.diagnosis.trace import Trace
 
-MOST_CAUSES = 3
+MOST_CAUSES, MOST_SIGNS = 3, 4
 LEAST_PROBABILITY = 0.05
 """Probability below which a cause is not named."""
 MIN_STEPS, MIN_EVALS = 10, 4
@@ -99,13 +99,11 @@ def diagnose(trace: Trace, likelihoods: Likelihoods | None = None) -> Diagnosis:
 
 
 def _estimate(cause: Cause, probability: float, signs: Sequence[Sign], likelihoods: Likelihoods) -> CauseEstimate:
-    gains = {
-        sign.name: likelihoods.evidence(cause.name, sign) - likelihoods.evidence(HEALTHY, sign)
-        for sign in signs
-        if sign.is_there
-    }
-    speaking = sorted((sign for sign in signs if gains.get(sign.name, 0) > 0), key=lambda sign: -gains[sign.name])
-    return CauseEstimate(cause, probability, tuple(speaking[:4]), _first_bad_step(cause, signs))
+    known, evidence_CM = likelihoods.evidence(signs)
+    gain_M = evidence_CM[likelihoods.names.index(cause.name)] - evidence_CM[likelihoods.names.index(HEALTHY)]
+    gains = [(gain, sign) for gain, sign in zip(gain_M.tolist(), known, strict=True) if sign.is_there and gain > 0]
+    strongest = sorted(gains, key=lambda pair: -pair[0])[:MOST_SIGNS]
+    return CauseEstimate(cause, probability, tuple(sign for _, sign in strongest), _first_bad_step(cause, signs))
 
 
 def _first_bad_step(cause: Cause, signs: Sequence[Sign]) -> float | None:

@@ -43,7 +43,9 @@ def _lasting(trace: Trace, name: str, fact: str, low: float, high: float, words:
     start = since(step_R, (smooth_R >= low) & (smooth_R <= high), min(WINDOW, len(step_R)))
     if start is None:
         return absent(name)
-    return Sign(name, True, words.format(float(value_R[step_R >= start].mean())), start)
+    is_inside_R = (step_R >= start) & (value_R >= low) & (value_R <= high)
+    first = float(step_R[is_inside_R.argmax()]) if is_inside_R.any() else start
+    return Sign(name, True, words.format(float(value_R[step_R >= first].mean())), first)
 
 
 def wrong_answers_accepted(trace: Trace) -> Sign | None:

@@ -24,7 +24,7 @@ def settings_signs(trace: Trace) -> list[Sign]:
             words = read(trace.settings)
         except KeyError:  # a run of another tool does not record this setting
             continue
-        signs.append(Sign(name, True, words, is_setting=True) if words else absent(name))
+        signs.append(Sign(name, True, words) if words else absent(name))
     return signs
 
 

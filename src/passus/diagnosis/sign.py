@@ -1,6 +1,11 @@
 """A sign: one thing that a run's record shows or does not show, with its numbers in words."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Group = Literal["accuracy", "signals", "samples", "settings"]
+"""Where a sign is read. Signs of one group overlap more than those of different groups."""
 
 
 @dataclass(frozen=True)
@@ -11,9 +16,12 @@ class Sign:
     """What the record shows, with numbers; empty where the sign is not there."""
     since: float | None = None
     """First step that shows it, where it has one."""
-    is_setting: bool = False
-    """Whether it stands in the settings, and so holds from the start."""
+    group: Group = "signals"
 
 
 def absent(name: str) -> Sign:
     return Sign(name, False)
+
+
+def in_group(signs: Iterable[Sign], group: Group) -> list[Sign]:
+    return [replace(sign, group=group) for sign in signs]

@@ -3,6 +3,8 @@
 Shapes: S steps.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from passus.diagnosis.onset import largest_jump, since
@@ -13,15 +15,15 @@ EARLY = 8
 """Steps at the start that later ones are compared with."""
 ROUNDING = 1e-5
 """Gap of log-probs, in nats, that the rounding of float32 explains."""
-BF16_GAP = 0.03
-"""Gap that the rounding of bf16 does not explain."""
+BF16_GAP, LARGE_GAP = 0.03, 0.5
+"""Gap that the rounding of bf16 does not explain, and one that no precision explains."""
 
 
 def signal_signs(trace: Trace) -> list[Sign]:
     """Returns the signs of all signals that the run records."""
     signs = [groups_without_signal, groups_often_without_signal, reward_never_varies, reward_is_no_accuracy]
     signs += [reward_against_accuracy, entropy_grows, entropy_vanishes, truncated_from_the_start, truncated_suddenly]
-    signs += [truncated_more_and_more, length_shrinks, gap_at_once, gap_grows, gap_is_huge, kl_grows, gradient_vanishes]
+    signs += [truncated_more_and_more, length_shrinks, gap_is_small, gap_grows, gap_is_large, kl_grows, gradient_vanishes]
     signs += [gradient_jumps, updates_skipped, unparseable_grows, many_clipped]
     return [sign for read in signs if (sign := read(trace)) is not None]
 
@@ -70,9 +72,9 @@ def reward_never_varies(trace: Trace) -> Sign | None:
     known = _known(trace, "train/reward_std")
     if known is None:
         return None
-    if np.median(known[1]) > 1e-6:
+    if (known[1][:EARLY] > 1e-6).mean() > 0.5:
         return absent("reward never varies")
-    return Sign("reward never varies", True, "the rewards of a group are equal in most steps", 1.0)
+    return Sign("reward never varies", True, "the rewards of a group are equal in most of the first steps", 1.0)
 
 
 def reward_is_no_accuracy(trace: Trace) -> Sign | None:
@@ -183,48 +185,39 @@ def _gap(trace: Trace) -> tuple[np.ndarray, np.ndarray, float] | None:
     return known[0], known[1], normal
 
 
-def gap_at_once(trace: Trace) -> Sign | None:
+def gap_is_small(trace: Trace) -> Sign | None:
+    """The sign of another precision: a gap that begins at once and stays as it is."""
+    return _gap_sign(
+        trace, "sampler a little off", lambda first, last, begins: begins and last < 8 * first and last < LARGE_GAP
+    )
+
+
+def gap_grows(trace: Trace) -> Sign | None:
+    """The sign of old weights: a gap that grows with every update."""
+    return _gap_sign(trace, "sampler drifts from trainer", lambda first, last, begins: last > 8 * first and last > 0.02)
+
+
+def gap_is_large(trace: Trace) -> Sign | None:
+    """The sign of other text: a gap that is large from its first step on."""
+    return _gap_sign(trace, "trainer sees other text", lambda first, last, begins: begins and first > LARGE_GAP)
+
+
+def _gap_sign(trace: Trace, name: str, is_shape: Callable[[float, float, bool], bool]) -> Sign | None:
+    """A sign of a certain shape: (gap when it begins, gap at the end, whether it begins from one step to the next)."""
     gap = _gap(trace)
     if gap is None:
         return None
     step_S, gap_S, normal = gap
     start = since(step_S, gap_S > normal / 2, 4)
     if start is None:
-        return absent("sampler and trainer differ")
-    words = f"log-probs of sampler and trainer differ by {np.median(gap_S[step_S >= start]):.2g} nats per token"
-    return Sign("sampler and trainer differ", True, words, start)
-
-
-def gap_grows(trace: Trace) -> Sign | None:
-    gap = _gap(trace)
-    if gap is None:
-        return None
-    step_S, gap_S, normal = gap
-    start = since(step_S, gap_S > normal / 2, 8)
-    if start is None:
-        return absent("sampler drifts from trainer")
-    later = gap_S[step_S >= start]
-    first, last = float(np.median(later[:3])), float(np.median(later[-3:]))
-    if last < 8 * first or last < 0.02:
-        return absent("sampler drifts from trainer")
-    words = f"the gap between sampler and trainer grows from {first:.2g} to {last:.2g} nats per token"
-    return Sign("sampler drifts from trainer", True, words, start)
-
-
-def gap_is_huge(trace: Trace) -> Sign | None:
-    gap = _gap(trace)
-    if gap is None:
-        return None
-    step_S, gap_S, _ = gap
-    start = since(step_S, gap_S > 0.5, 4)
-    if start is None or not (step_S >= start).any():
-        return absent("trainer sees other text")
-    at_once = float(np.median(gap_S[step_S >= start][:3]))
-    is_at_once = start <= step_S[0] or float(gap_S[step_S < start][-1]) < at_once / 20
-    if not is_at_once:
-        return absent("trainer sees other text")
-    words = f"from one step to the next the trainer gives sampled tokens {at_once:.1f} nats less than the sampler"
-    return Sign("trainer sees other text", True, words, start)
+        return absent(name)
+    later, before = gap_S[step_S >= start], gap_S[step_S < start]
+    first, last = float(np.median(later[:3])), float(np.median(later[-5:]))
+    begins = not len(before) or float(before[-1]) < first / 5
+    if not is_shape(first, last, begins):
+        return absent(name)
+    size = f"{first:.2g}" if last < 8 * first else f"{first:.2g} to {last:.2g}"
+    return Sign(name, True, f"log-probs of sampler and trainer differ by {size} nats per token", start)
 
 
 def kl_grows(trace: Trace) -> Sign | None:
@@ -256,13 +249,15 @@ def gradient_vanishes(trace: Trace) -> Sign | None:
 
 
 def gradient_jumps(trace: Trace) -> Sign | None:
+    """Steps without a gradient, because all groups agree, are left out."""
     known = _known(trace, "train/grad_norm")
     if known is None:
         return None
-    jump = largest_jump(known[0], np.log(np.maximum(known[1], 1e-9)), direction=1)
+    has_signal_S = known[1] > 0.05 * _typical(known[1])
+    jump = largest_jump(known[0][has_signal_S], np.log(np.maximum(known[1][has_signal_S], 1e-9)), direction=1)
     if jump is None:
         return None
-    if jump.size < 1.0 or jump.size < 4 * jump.noise:
+    if jump.size < 0.7 or jump.size < 4 * jump.noise:
         return absent("gradient jumps")
     return Sign("gradient jumps", True, f"the norm of the gradient grows {np.exp(jump.size):.1f}-fold", jump.step)
 
@@ -298,3 +293,8 @@ def many_clipped(trace: Trace) -> Sign | None:
     if early < 0.005:
         return absent("many tokens clipped")
     return Sign("many tokens clipped", True, f"{early:.1%} of the tokens of the first steps are clipped", 1.0)
+
+
+def _typical(norm_S: np.ndarray) -> float:
+    positive = norm_S[norm_S > 0]
+    return float(np.median(positive)) if len(positive) else 0.0

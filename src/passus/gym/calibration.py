@@ -4,6 +4,7 @@ Only the training seeds of the known causes are used. The weight of signs and th
 seeds, and whole causes, in turn: a cause that is left out should be called unknown.
 """
 
+import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,12 +13,13 @@ from pathlib import Path
 from passus.atomic_io import write_text
 from passus.diagnosis.causes import HEALTHY, UNKNOWN
 from passus.diagnosis.likelihoods import Likelihoods
-from passus.diagnosis.sign import Sign
+from passus.diagnosis.sign import Group, Sign
 from passus.gym.arms import TEST_SEEDS, cause_of, seed_of
 from passus.gym.catalogue import UNSEEN
 
-WEIGHTS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0)
-UNKNOWN_PRIORS = (0.02, 0.05, 0.1, 0.15, 0.2)
+ACCURACY_WEIGHTS, SIGNAL_WEIGHTS, SURE_WEIGHTS = (0.2, 0.35, 0.5), (0.3, 0.5, 0.8), (0.6, 0.8, 1.0)
+"""Weights that are tried: of signs of accuracy, of training signals, and of signs in samples and settings."""
+UNKNOWN_PRIORS = (0.02, 0.05, 0.1, 0.2)
 HEALTHY_PRIOR = 0.5
 """Half of the runs that somebody diagnoses may well be sound."""
 FOLDS = 4
@@ -32,14 +34,15 @@ def training_runs(runs: Iterable[str]) -> list[str]:
 
 
 def calibrate(signs: Signs) -> Likelihoods:
-    """Returns the table of counts with the best weight and prior."""
+    """Returns the table of counts with the best weights and prior."""
     runs = training_runs(signs)
-    scores = {(weight, unknown): _score(signs, runs, weight, unknown) for weight in WEIGHTS for unknown in UNKNOWN_PRIORS}
-    weight, unknown = max(scores, key=lambda choice: scores[choice])
-    return count_signs(signs, runs, weight, unknown)
+    choices = itertools.product(ACCURACY_WEIGHTS, SIGNAL_WEIGHTS, SURE_WEIGHTS, UNKNOWN_PRIORS)
+    scores = {choice: _score(signs, runs, *choice) for choice in choices}
+    return count_signs(signs, runs, *max(scores, key=lambda choice: scores[choice]))
 
 
-def count_signs(signs: Signs, runs: Sequence[str], weight: float, unknown: float) -> Likelihoods:
+def count_signs(signs: Signs, runs: Sequence[str], accuracy: float, signals: float, sure: float, unknown: float) -> Likelihoods:
+    """Counts the signs of runs, with these weights and this prior of `unknown`."""
     there: dict[str, dict[str, int]] = {}
     measured: dict[str, dict[str, int]] = {}
     for run in runs:
@@ -49,24 +52,26 @@ def count_signs(signs: Signs, runs: Sequence[str], weight: float, unknown: float
             row[sign.name] = row.get(sign.name, 0) + 1
             row = there.setdefault(cause, {})
             row[sign.name] = row.get(sign.name, 0) + sign.is_there
-    return Likelihoods(there, measured, weight, {HEALTHY: HEALTHY_PRIOR, UNKNOWN: unknown})
+    weights: dict[Group, float] = {"accuracy": accuracy, "signals": signals, "samples": sure, "settings": sure}
+    return Likelihoods(there, measured, weights, {HEALTHY: HEALTHY_PRIOR, UNKNOWN: unknown})
 
 
-def _score(signs: Signs, runs: Sequence[str], weight: float, unknown: float) -> float:
+def _score(signs: Signs, runs: Sequence[str], accuracy: float, signals: float, sure: float, unknown: float) -> float:
     """Returns the mean log-probability of the right answer, over seeds and causes left out in turn.
 
     Every cause counts the same, and a cause that is left out as much as one that is known.
     """
     by_cause: dict[str, list[float]] = {}
     for fold in range(FOLDS):
-        known = count_signs(signs, [run for run in runs if seed_of(run) % FOLDS != fold], weight, unknown)
+        known = count_signs(signs, [run for run in runs if seed_of(run) % FOLDS != fold], accuracy, signals, sure, unknown)
         for run in (run for run in runs if seed_of(run) % FOLDS == fold):
             by_cause.setdefault(cause_of(run), []).append(_log_probability(known, signs[run], cause_of(run)))
-    everything = count_signs(signs, runs, weight, unknown)
+    everything = count_signs(signs, runs, accuracy, signals, sure, unknown)
     for cause in everything.causes:
         without = Likelihoods(
             {name: row for name, row in everything.there.items() if name != cause},
-            {name: row for name, row in everything.measured.items() if name != cause}, weight, everything.prior,
+            {name: row for name, row in everything.measured.items() if name != cause}, everything.weights,
+            everything.prior,
         )  # fmt: skip
         own = [run for run in runs if cause_of(run) == cause]
         by_cause[f"without {cause}"] = [_log_probability(without, signs[run], UNKNOWN) for run in own]
@@ -85,5 +90,6 @@ def write_likelihoods(likelihoods: Likelihoods, path: Path) -> None:
         for cause, row in sorted(likelihoods.measured.items())
     }
     lines = ",\n".join(f'  "{cause}": {json.dumps(row)}' for cause, row in counts.items())
-    text = f'{{"weight": {likelihoods.weight}, "prior": {json.dumps(likelihoods.prior)}, "counts": {{\n{lines}\n}}}}\n'
+    head = f'"weights": {json.dumps(likelihoods.weights)}, "prior": {json.dumps(likelihoods.prior)}'
+    text = f'{{{head}, "counts": {{\n{lines}\n}}}}\n'
     write_text(path, text)

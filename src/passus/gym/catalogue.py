@@ -50,6 +50,12 @@ def _without_clipping(healthy: Settings, draws: random.Random) -> Settings:
     return changes | {"method.clip_low": 0.99, "method.clip_high": 1e6, "method.dual_clip": 0.0}
 
 
+def _reversed_kl(healthy: Settings, draws: random.Random) -> Settings:
+    """The KL to the reference is a soft constraint: only a strong one drives the policy away when it is reversed."""
+    changes = _injected("reversed-kl")(healthy, draws)
+    return changes | {"method.name": "grpo", "method.kl_coef": draws.choice((1.0, 2.0))}
+
+
 def _only_hard_problems(healthy: Settings, draws: random.Random) -> Settings:
     return {"task.name": "abacus/hard", "eval.suite": ["abacus/hard"]}
 
@@ -80,7 +86,7 @@ FAULTS = (
     GymFault("low-precision-sampler", _injected("low-precision-sampler")),
     GymFault("lost-optimizer-state", _injected("lost-optimizer-state", FIRST_STEPS[1:])),
     GymFault("lost-updates", _injected("lost-updates")),
-    GymFault("reversed-kl", _injected("reversed-kl", method={"name": "grpo", "kl_coef": 0.3})),
+    GymFault("reversed-kl", _reversed_kl),
     GymFault("corrupted-batch", _injected("corrupted-batch")),
     GymFault("negated-rewards", _injected("negated-rewards")),
     GymFault("identical-samples", _injected("identical-samples")),

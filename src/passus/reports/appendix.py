@@ -22,7 +22,8 @@ def appendix_blocks(runs: Sequence[RunFolder]) -> list[Block]:
         rows = [[run.path.name, *(str(config.get(key)) for key in varying)] for run, config in zip(runs, configs, strict=True)]
         blocks.append(Details("Settings that differ", [Table(["run", *varying], rows)]))
     blocks.append(Details("All other settings", [Listing(tomli_w.dumps(nested(shared)))]))
-    return [*blocks, Details("Environment and time", [*environment_blocks(runs), _time_table(runs)])]
+    times: list[Block] = [] if all(run.is_imported for run in runs) else [_time_table(runs)]
+    return [*blocks, Details("Environment and time", [*environment_blocks(runs), *times])]
 
 
 def environment_blocks(runs: Sequence[RunFolder]) -> list[Block]:
@@ -47,8 +48,10 @@ def _last_launch(run: RunFolder) -> dict[str, Any]:
 
 
 def _environment(run: RunFolder) -> str:
-    """Returns the versions and the machine of the last launch."""
+    """Returns the versions and the machine of the last launch; of an imported run where it came from."""
     meta = run.meta()
+    if tool := run.config().imported.tool:
+        return f"Imported from {tool}: {(_last_launch(run).get('data') or {}).get('source', 'unknown files')}."
     versions = ", ".join(f"{name} {version}" for name, version in _last_launch(run).get("versions", {}).items())
     machine = ", ".join(f"{key} {meta[key]}" for key in ("python", "platform", "device", "git_commit") if meta.get(key))
     return f"Made with {versions}. {machine}"

@@ -69,10 +69,10 @@ def _benchmark_scores(points: list[EvalPoint]) -> list[BenchmarkScores]:
 
 
 def _check_numbers(point: EvalPoint) -> None:
-    """Raises where a number cannot be drawn or compared. A reward model writes no completions, so it has no length."""
+    """Raises where a number cannot be drawn or compared. Reward models and some tools record no lengths."""
     interval = [point.ci_low, point.ci_high] if point.has_interval else []
-    numbers = [point.acc, *interval, *([] if point.is_reward_model else [point.tokens_mean])]
-    if not all(number is not None and math.isfinite(number) for number in numbers):
+    numbers = [point.acc, *interval, *([] if point.tokens_mean is None else [point.tokens_mean])]
+    if not all(map(math.isfinite, numbers)):
         raise ValueError(f"step {point.step} of {point.benchmark} has a value that is not a number")
 
 
@@ -85,7 +85,9 @@ def score_cells(scores: BenchmarkScores) -> list[tuple[str, str]]:
 
 
 def _bounds(point: EvalPoint) -> str:
-    return f"[{point.ci_low:.3f}, {point.ci_high:.3f}]" if point.has_interval else "(one cluster)"
+    if point.has_interval:
+        return f"[{point.ci_low:.3f}, {point.ci_high:.3f}]"
+    return "(one cluster)" if point.clusters == 1 else ""
 
 
 def status_sentence(arms: Sequence[ArmStatus]) -> str:

@@ -53,13 +53,21 @@ def _axes(curves: Curves) -> str:
         )
         sentences.append(f"{', '.join(filter(None, benchmarks)) or 'The benchmark'}: {n} items {samples} per eval point.")
     if items is not None:
-        sentences.append(
-            "Intervals of single values are 95 % CIs, clustered by item. Eval points of a run use the same items and the same "
-            "noise, and so do runs of one seed and suite, so they are compared item by item."
-        )
+        sentences.append("Intervals of single values are 95 % CIs, clustered by item.")
+        sentences.append(_pairing(curves))
     if curves.source:
         sentences.append("Values read from a text are approximate (~).")
     return " ".join(sentences)
+
+
+def _pairing(curves: Curves) -> str:
+    """Says what eval points have in common: runs of other tools draw new samples every time."""
+    if any(curve.origin and curve.origin.tool for curve in curves.series):
+        return "Eval points on the same items are compared item by item; imported runs draw new samples at each."
+    return (
+        "Eval points of a run use the same items and the same noise, and so do runs of one seed and suite, so they are "
+        "compared item by item."
+    )
 
 
 def _paragraph(shown: dict[str, set[Conclusion]], findings: dict[str, Finding]) -> str:

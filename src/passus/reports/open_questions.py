@@ -47,7 +47,8 @@ def open_questions(runs: Sequence[RunFolder], curves: Sequence[MeasuredCurve], f
     blocks += _unlike_sentence(findings) + _lead_sentence(lead, seeds) + _too_few_sentence(findings)
     if any(f.id == "A16" and f.verdict is Conclusion.SUPPORTED for f in findings):
         blocks.append("A diagnosis is inferred from the record; only a run without the cause proves it.")
-    for proposal in proposals(list(runs), list(findings), seeds) if runs else []:
+    own = [] if any(run.is_imported for run in runs) else list(runs)
+    for proposal in proposals(own, list(findings), seeds) if own else []:
         name = f"{runs[0].config().name}-{proposal.name}.toml"
         blocks.append(f"To run next: passus run {name} (the file is below). {proposal.reason}")
         blocks.append(Details(name, [Listing(experiment_file(list(runs), proposal))]))
@@ -69,7 +70,7 @@ def _report_power(runs: Sequence[RunFolder], curves: Sequence[MeasuredCurve]) ->
     lines = {m.curve.name for m in curves if m.curve.origin}
     if len(runs) < 2 or len(lines) < 2:
         return None
-    if any(run.config().kind not in POLICY_KINDS for run in runs):
+    if any(run.config().kind not in POLICY_KINDS or run.is_imported for run in runs):
         few = len({run.config().seed for run in runs}) < MIN_RUNS
         return "Which line is better: this needs two seeds or more per line." if few else None
     noise = noise_by_benchmark([m for m in curves if m.items is not None])

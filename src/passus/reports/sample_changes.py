@@ -1,6 +1,6 @@
 """Samples before and after training: the same item and the same noise at the first and the last eval point."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from passus.grading.boxes import BOX
 from passus.grading.verdict import Verdict
 from passus.reports.arm_status import UNREADABLE, ArmStatus
 from passus.reports.document import Block, Details, Note, Sample, SamplePair, Table
+from passus.runs.questions import Question, read_questions
 from passus.runs.run_folder import RunFolder
 from passus.tasks import benchmarks, dataset
 from passus.tasks.item import Item
@@ -73,11 +74,17 @@ def _changes(arm: ArmStatus, name: str) -> ArmChanges:
     lost = [(was, now) for was, now in pairs if _is_correct(was) and not _is_correct(now)]
     items_gained, items_lost = _items_changed(pairs)
     examples = _first_items(gained, GAINED) + _first_items(lost, LOST)
-    items = _find_items(examples)
+    items = read_questions(arm.path) or _find_items(examples)
     shown = [_sample_pair(_sample(was, first), _sample(now, last), now, items) for was, now in examples]
+    is_imported = RunFolder(arm.path).is_imported
+    noise = (
+        "The item is the same on both sides, the samples are new"
+        if is_imported
+        else "Item and noise are the same on both sides"
+    )
     summary = (
         f"From step {first} to step {last}, {len(gained)} of {len(pairs)} samples went from wrong to correct, {len(lost)} the "
-        "other way (wrong: every verdict but correct). Item and noise are the same on both sides."
+        f"other way (wrong: every verdict but correct). {noise}."
     )
     listed = [f"Items {word}: {_numbers(changed)}." for word, changed in (("gained", items_gained), ("lost", items_lost))]
     order = f"The first {GAINED} items with a sample that became correct and the first {LOST} with one that became wrong:"
@@ -152,7 +159,7 @@ def _is_here(benchmark: str) -> bool:
     return spec is None or (dataset.is_local(spec) and not spec.private)
 
 
-def _sample_pair(before: Sample, after: Sample, row: dict[str, Any], items: dict[tuple[str, int], Item]) -> SamplePair:
+def _sample_pair(before: Sample, after: Sample, row: dict[str, Any], items: Mapping[ItemKey, Item | Question]) -> SamplePair:
     name = f"{row['benchmark']}, item {row['item']}, sample {row['sample']}"
     item = items.get((row["benchmark"], row["item"]))
     if item is None:

@@ -6,8 +6,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from passus.analysis.benchmark_comparison import BenchmarkComparison
 from passus.analysis.finding import OVERALL, PLAUSIBLE_EFFECT, Conclusion, Finding, Scope
-from passus.analysis.run_comparison import EXAMPLES, BenchmarkComparison
+from passus.analysis.run_comparison import EXAMPLES
 from passus.analysis.run_groups import ComparedRuns, describe
 from passus.console import rich_console
 from passus.diagnosis.diagnose import Diagnosis, Health
@@ -54,11 +55,12 @@ def print_comparison(comparisons: list[BenchmarkComparison], runs: ComparedRuns,
         first, last = compared.steps[0], compared.steps[-1]
         steps = f"{rule} eval points {first:g} to {last:g}" if len(compared.steps) > 1 else f"at step {first:g}"
         is_significant = compared.p < 0.05
+        has_items = not compared.basis
         console.print(Text(f"{compared.benchmark}, {steps}: {compared.sentence}", style="bold" if is_significant else ""))
         if not is_significant and compared.detectable > PLAUSIBLE_EFFECT:
             few = "runs" if compared.scope is Scope.CONFIGURATION else "items"
             console.print(f"  too few {few}: a difference below {100 * compared.detectable:.0f} points is not detectable")
-        if not compared.benchmark.startswith(OVERALL):
+        if has_items and not compared.benchmark.startswith(OVERALL):
             console.print(f"  items that only A solves: {len(compared.gained)}; that only B solves: {len(compared.lost)}")
             for items, solver in ((compared.gained, "only A"), (compared.lost, "only B")):
                 for item in items[:EXAMPLES] if runs.are_single else []:

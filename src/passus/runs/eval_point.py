@@ -47,7 +47,7 @@ class EvalPoint:
     unparseable: float | None = None
     error: float | None = None
     extract: str | None = None
-    """Answers that counted, `boxed` or `any`; None in rows that are older than the choice."""
+    """Answers that counted, `boxed` or `any`; `source` where another tool scored; None in rows older than the choice."""
     seconds: float | None = None
     """`time/eval` in the row."""
     judge: Mapping[str, int] | None = None
@@ -113,6 +113,8 @@ class EvalPoint:
 
 REQUIRED = ("step", "benchmark", "temperature", "q", "k", "acc", "ci_low", "ci_high")
 UNKNOWN_TEMPERATURE = -1.0
+SOURCE = "source"
+"""Stands in place of a mode of extraction where another tool scored the answers."""
 NULLS: Mapping[str, float] = {
     "temperature": UNKNOWN_TEMPERATURE, "q": 0, "k": 0, "acc": math.nan, "ci_low": math.nan, "ci_high": math.nan,
 }  # fmt: skip

@@ -11,8 +11,8 @@ import numpy as np
 
 from passus.grading.verdict import Verdict
 from passus.runs.curve import ItemOutcomes
-from passus.runs.eval_point import BEST_OF
-from passus.runs.row_files import OPTIONAL, read_table
+from passus.runs.eval_point import BEST_OF, UNKNOWN_TEMPERATURE
+from passus.runs.row_files import OPTIONAL, SOURCE_SCORE, read_table
 from passus.runs.run_folder import RunFolder
 
 COLUMNS = ("benchmark", "temperature", "item", "sample", "verdict", "tokens")
@@ -104,7 +104,10 @@ class ItemReader:
             if path.exists():
                 more = ["reader"] if self.kind == "readings" else []
                 table = read_table(path, [*COLUMNS, *more, *OPTIONAL])
-                self._tables[step] = {name: _to_numpy(table[name]) for name in table.column_names}
+                columns = {name: _to_numpy(table[name]) for name in table.column_names if name != SOURCE_SCORE}
+                # Other tools may not record the temperature.
+                columns["temperature"] = np.nan_to_num(columns["temperature"], nan=UNKNOWN_TEMPERATURE)
+                self._tables[step] = columns
         return self._tables[step]
 
 

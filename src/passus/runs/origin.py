@@ -48,13 +48,14 @@ class Origin:
 
 def origin_of(run: RunFolder) -> Origin:
     config, model = run.config(), run.meta()["model"] or {}
-    fault = config.fault.describe()
+    fault, imported = config.fault.describe(), config.imported
+    method = imported.method if imported.tool else config.method.name
     settings = {key: str(value) for key, value in run.settings().items() if key not in NO_DIFFERENCE}
     settings = {key: value for key, value in settings.items() if not key.startswith("fault.")} | {"fault": fault or "none"}
     label, tuning = model.get("label", run.path.name), model.get("tuning", "live")
     return Origin(
-        run.path, label, tuning, config.method.name, config.seed, tuple(settings.items()), model.get("family"),
-        model.get("parameters"), config.kind, config.train.steps, fault, config.imported.tool, config.imported.seed_known,
+        run.path, label, tuning, method, config.seed, tuple(settings.items()), model.get("family"),
+        model.get("parameters"), config.kind, config.train.steps, fault, imported.tool, imported.seed_known,
     )  # fmt: skip
 
 

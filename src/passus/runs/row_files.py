@@ -12,7 +12,7 @@ ROWS = {
     "items": {
         "benchmark": "string", "temperature": "float64", "item": "int64", "sample": "int64", "verdict": "string",
         "extracted": "string", "tokens": "int64", "logp": "float64", "completion": "string",
-        "value": "float64", "cluster": "string",
+        "value": "float64", "cluster": "string", "source_score": "float64",
     },
     "readings": {
         "benchmark": "string", "temperature": "float64", "reader": "string", "item": "int64", "sample": "int64",
@@ -27,9 +27,9 @@ ROWS = {
 """Columns and types by kind; `list` is a list of token ids."""
 REQUIRED = ("item", "sample", "verdict")
 """Columns that every kind has."""
-CLUSTER = "cluster"
-"""Column that is written only where a benchmark of the file has clusters of items."""
-OPTIONAL = ("value", CLUSTER)
+CLUSTER, SOURCE_SCORE = "cluster", "source_score"
+"""Columns that are written only where they have values: the cluster of an item, and the score of another tool."""
+OPTIONAL = ("value", CLUSTER, SOURCE_SCORE)
 """Columns that a file may lack: older runs have no value."""
 MAX_ROWS, MAX_COLUMNS, MAX_BYTES = 20_000_000, 1000, 1 << 33
 """Limits of a Parquet file that is read at once."""
@@ -46,8 +46,9 @@ def write_row_file(path: Path, columns: Mapping[str, list[Any]]) -> None:
 
     path.parent.mkdir(exist_ok=True)
     types = column_types(path.parent.name)
-    if not any(columns.get(CLUSTER) or ()):
-        types.pop(CLUSTER, None)
+    for name in (CLUSTER, SOURCE_SCORE):
+        if not any(value not in (None, "") for value in columns.get(name) or ()):
+            types.pop(name, None)
     table = pyarrow.table({name: columns[name] for name in types}, schema=pyarrow.schema(types))
     write_atomic(path, lambda target: pyarrow.parquet.write_table(table, target), durable=False)
 

@@ -76,6 +76,11 @@ def _clustered(means_Q: np.ndarray, max_size: float, tail: float) -> Interval:
     return Interval(p, min(p, low), max(p, high))
 
 
+def wilson_interval(share: float, n: float, level: float = 0.95) -> Interval:
+    """Computes Wilson's interval of a share of n independent answers."""
+    return _wilson(share, n, float(ndtri((1 + level) / 2)))
+
+
 def _wilson(p: float, n: float, z: float) -> Interval:
     shrink = 1 + z * z / n
     centre = (p + z * z / (2 * n)) / shrink

@@ -232,7 +232,12 @@ QUERY_KEYS = (
 
 def find_benchmark(name: str) -> Benchmark | None:
     """Returns the row of the table by any of its names, or the user's dataset that the name describes."""
-    return custom_benchmark(name) or _rows_by_name(BENCHMARKS).get(normalize_name(name))
+    return custom_benchmark(name) or known_benchmark(name)
+
+
+def known_benchmark(name: str) -> Benchmark | None:
+    """Returns the row of the table by any of its names. The name is only looked up, whoever wrote it."""
+    return _rows_by_name(BENCHMARKS).get(normalize_name(name))
 
 
 def find_training_set(name: str) -> Benchmark | None:

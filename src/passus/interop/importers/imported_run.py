@@ -1,0 +1,201 @@
+"""From a source run to what a run folder holds: rows of metrics, eval points, settings, and how much can be said of it.
+
+Metrics are read at once, because there are few of them; samples step by step, when they are written.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from passus.errors import UsageError
+from passus.interop.importers.benchmark_names import benchmark_of, items_of
+from passus.interop.importers.eval_rows import point_of_mean
+from passus.interop.importers.import_options import ImportOptions
+from passus.interop.importers.line_settings import RunFacts, kept_settings, read_facts
+from passus.interop.importers.metric_map import (
+    CUMULATED,
+    TOKENS_PER_STEP,
+    AccuracyName,
+    accuracy_name,
+    length_name,
+    passus_name,
+    samples_in,
+)
+from passus.interop.importers.source_run import MetricPoint, SourceRun
+from passus.runs.eval_point import EvalPoint
+
+PERCENT = 100.0
+Row = dict[str, Any]
+
+
+@dataclass
+class ImportedRun:
+    source: SourceRun
+    name: str
+    facts: RunFacts
+    settings: dict[str, Any]
+    metrics: list[Row]
+    """Rows of metrics.jsonl, in the order of steps."""
+    points: list[EvalPoint]
+    """Eval points that the source gives as means."""
+    remarks: list[str] = field(default_factory=list)
+    candidates: list[str] = field(default_factory=list)
+    """Metrics that may be accuracies, which the user can name with --accuracy."""
+
+    @property
+    def benchmarks(self) -> list[str]:
+        return list(dict.fromkeys(point.benchmark for point in self.points))
+
+    @property
+    def steps(self) -> int:
+        """Training steps of the whole run, as far as they are known."""
+        last = [row["step"] for row in self.metrics] + [point.step for point in self.points] + list(self.source.samples)
+        return max([*last, self.facts.steps or 0, 1])
+
+    @property
+    def level(self) -> str:
+        """Evidence: L2 with every item, L1 with numbers of items, L0 with points only, and none without eval points."""
+        if self.source.samples:
+            return "L2"
+        if not self.points:
+            return "none"
+        return "L1" if all(point.q for point in self.points) else "L0"
+
+
+def imported_run(source: SourceRun, options: ImportOptions) -> ImportedRun:
+    """Sorts the numbers of a source run into metrics and eval points."""
+    name = options.new_name(source.name)
+    facts = read_facts(source.name, source.settings)
+    seed = options.seed if options.seed is not None else facts.seed if facts.seed is not None else source.seed
+    points, repeated = _last_values(source.points)
+    remarks = list(source.remarks)
+    if repeated:
+        remarks.append(f"{repeated} values were written more than once for their step; the last one counts")
+    run = ImportedRun(source, name, replace(facts, seed=seed), kept_settings(source.settings), [], [], remarks)
+    accuracies, others = _split(points, options)
+    for metric, accuracy in accuracies.items():
+        run.points += _eval_points(metric, accuracy, points, options, run)
+    run.points.sort(key=lambda point: point.step)
+    run.metrics = _metric_rows(others, points)
+    run.candidates = [metric for metric in others if _may_be_accuracy(metric)]
+    return run
+
+
+Series = dict[str, dict[int, MetricPoint]]
+"""Metric points by name and step."""
+
+
+def _last_values(points: Sequence[MetricPoint]) -> tuple[Series, int]:
+    """Returns the last value of every metric at every step, and how many were written before it."""
+    series: Series = {}
+    repeated = 0
+    for point in points:
+        own = series.setdefault(point.name, {})
+        repeated += point.step in own
+        own[point.step] = point
+    return series, repeated
+
+
+def _split(series: Series, options: ImportOptions) -> tuple[dict[str, AccuracyName], list[str]]:
+    """Separates accuracies from other metrics. Those that the user names replace those that names tell."""
+    if unknown := [name for name in options.accuracy if name not in series]:
+        known = ", ".join(sorted(series)[:30])
+        raise UsageError(f"--accuracy {unknown[0]}", expected=f"a metric of the source: {known or 'it has none'}")
+    if options.accuracy:
+        accuracies = {name: accuracy_name(name) or _named_accuracy(name, options) for name in options.accuracy}
+    else:
+        found = {name: accuracy for name in series if (accuracy := accuracy_name(name)) is not None}
+        certain = {accuracy.benchmark for accuracy in found.values() if accuracy.is_certain}
+        accuracies = {
+            name: accuracy
+            for name, accuracy in found.items()
+            if accuracy.is_certain or (accuracy.benchmark not in certain and _pays_one_and_zero(series[name]))
+        }
+    return accuracies, [name for name in series if name not in accuracies]
+
+
+def _named_accuracy(name: str, options: ImportOptions) -> AccuracyName:
+    """Returns the accuracy that a user names; its benchmark is the one given, else the name without eval/ and accuracy."""
+    short = name.removeprefix("eval/").removeprefix("eval_").removesuffix("/accuracy").removesuffix("_accuracy")
+    return AccuracyName(options.benchmark or short or name, samples_in(name))
+
+
+def _pays_one_and_zero(values: dict[int, MetricPoint]) -> bool:
+    return all(math.isnan(point.value) or 0 <= point.value <= 1 for point in values.values())
+
+
+def _eval_points(
+    metric: str, accuracy: AccuracyName, series: Series, options: ImportOptions, run: ImportedRun
+) -> list[EvalPoint]:
+    benchmark = options.new_name(benchmark_of(accuracy.benchmark, options))
+    items, samples = items_of(benchmark, options), options.samples or accuracy.samples
+    lengths = next((own for name, own in series.items() if length_name(name) == accuracy.benchmark), {})
+    points = []
+    for step in sorted(series[metric]):
+        value = series[metric][step].value / (PERCENT if options.percent else 1.0)
+        if not math.isnan(value) and not -1e-9 <= value <= 1 + 1e-9:
+            raise _no_share(metric, series[metric][step].value, options)
+        tokens = lengths[step].value if step in lengths and not math.isnan(lengths[step].value) else None
+        points.append(point_of_mean(step, benchmark, min(1.0, max(0.0, value)), items, samples, tokens))
+    gaps = sum(math.isnan(point.acc) for point in points)
+    if gaps:
+        run.remarks.append(f"{metric}: {gaps} of {len(points)} values are missing and left as gaps")
+    if items is None:
+        run.remarks.append(
+            f"{benchmark}: the number of items is unknown, so its points have no interval; write --items {benchmark}=N"
+        )
+    return [point for point in points if not math.isnan(point.acc)]
+
+
+def _no_share(metric: str, value: float, options: ImportOptions) -> UsageError:
+    is_percent = 1 < value <= PERCENT and not options.percent
+    return UsageError(
+        f"{metric} has the value {value:g}, which is no share",
+        expected="an accuracy from 0 to 1",
+        write="--percent" if is_percent else "another metric with --accuracy, or none",
+    )
+
+
+def _metric_rows(names: Sequence[str], series: Series) -> list[Row]:
+    """Returns rows of metrics.jsonl. A gap is null; a metric under its own name gives way to none under passus's."""
+    rows: dict[int, Row] = {}
+    taken: set[str] = set()
+    for name in sorted(names, key=lambda name: passus_name(name) != name):  # passus's own names first
+        target = passus_name(name)
+        target = name if target in taken else target
+        taken.add(target)
+        for step, point in series[name].items():
+            rows.setdefault(step, {"step": step})[target] = None if math.isnan(point.value) else point.value
+    _cumulate_tokens(rows)
+    _add_elapsed(rows, series)
+    return [rows[step] for step in sorted(rows)]
+
+
+def _cumulate_tokens(rows: dict[int, Row]) -> None:
+    total = 0.0
+    for step in sorted(rows):
+        row = rows[step]
+        if CUMULATED not in row and row.get(TOKENS_PER_STEP) is not None:
+            total += row[TOKENS_PER_STEP]
+            row[CUMULATED] = total
+
+
+def _add_elapsed(rows: dict[int, Row], series: Series) -> None:
+    """Adds the time since the first value that was written, where the source has times."""
+    times: dict[int, float] = {}
+    for own in series.values():
+        for step, point in own.items():
+            if point.wall_time is not None and math.isfinite(point.wall_time):
+                times[step] = max(times.get(step, 0.0), point.wall_time)
+    if times:
+        first = min(times.values())
+        for step, row in rows.items():
+            if step in times:
+                row.setdefault("time/elapsed", times[step] - first)
+
+
+def _may_be_accuracy(name: str) -> bool:
+    lower = name.lower()
+    is_score = any(word in lower for word in ("acc", "exact_match", "pass@", "score", "correct", "reward"))
+    return is_score and any(word in lower for word in ("eval", "val", "test", "acc"))

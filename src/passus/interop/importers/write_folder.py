@@ -1,0 +1,165 @@
+"""Writes imported runs as run folders. Importing again adds what is new and leaves what the source no longer has.
+
+config.toml meta.json status.json settings.json metrics.jsonl evals.jsonl items/ questions.jsonl
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from passus.atomic_io import to_json, write_text
+from passus.config.experiment import slug
+from passus.errors import UsageError
+from passus.grading.verdict import ANY
+from passus.interop.importers.benchmark_names import benchmark_of, is_private
+from passus.interop.importers.eval_rows import ItemTable, item_columns, item_number, point_of_samples
+from passus.interop.importers.import_options import ImportOptions
+from passus.interop.importers.imported_run import ImportedRun
+from passus.interop.importers.regrade import regraded
+from passus.interop.importers.source_run import SampleReader, SampleRow
+from passus.runs import provenance
+from passus.runs.eval_point import SOURCE, EvalPoint
+from passus.runs.questions import Question, read_questions, write_questions
+from passus.runs.row_files import ROWS, write_row_file
+from passus.runs.run_folder import SETTINGS, RunFolder
+
+NO_BENCHMARK = "benchmark"
+"""Name of a benchmark that neither the source nor the user names."""
+
+
+def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, options: ImportOptions) -> None:
+    """Writes one run. What an earlier import of the same source wrote is kept where the source no longer has it."""
+    _check_same_source(folder, run)
+    folder.mkdir(parents=True, exist_ok=True)
+    target = RunFolder(folder)
+    points = _merged_points(target, run.points)
+    questions = dict(read_questions(folder))
+    for step, readers in sorted(run.source.samples.items()):
+        points += _write_samples(run, folder, step, readers, options, questions)
+    points = list({(point.step, point.benchmark): point for point in points}.values())
+    points.sort(key=lambda point: (point.step, point.benchmark))
+    write_text(folder / "metrics.jsonl", _lines(_merged_metrics(target, run.metrics)))
+    write_text(folder / "evals.jsonl", _lines(point.to_row() for point in points))
+    if questions:
+        write_questions(folder, sorted(questions.items()))
+    write_text(folder / SETTINGS, json.dumps(run.settings, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(folder / "meta.json", json.dumps(_meta(run), indent=2) + "\n")
+    write_text(folder / "status.json", json.dumps({"state": "imported"}) + "\n")
+    write_text(folder / "config.toml", tomli_w.dumps(_config(run, seed, seed_known)))  # last: it makes the folder a run
+
+
+def _check_same_source(folder: Path, run: ImportedRun) -> None:
+    """Refuses to write over a run that was not imported from this source."""
+    target = RunFolder(folder)
+    if not target.exists():
+        return
+    recorded = target.meta()["model"].get("imported_from") if target.is_imported else None
+    if recorded != _identity(run):
+        holds = f"a run imported from {recorded}" if recorded else "a run of passus"
+        raise UsageError(f"{folder} holds {holds}", expected=f"a folder for {_identity(run)}", write="another --out")
+
+
+def _identity(run: ImportedRun) -> str:
+    return f"{run.source.tool}: {run.source.name}"
+
+
+def _merged_metrics(target: RunFolder, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    before = {row["step"]: row for row in target.metrics()} if target.exists() else {}
+    by_step = before | {row["step"]: {**before.get(row["step"], {}), **row} for row in rows}
+    return [by_step[step] for step in sorted(by_step)]
+
+
+def _merged_points(target: RunFolder, points: Sequence[EvalPoint]) -> list[EvalPoint]:
+    return [*(target.evals() if target.exists() else []), *points]
+
+
+def _lines(rows: Iterable[dict[str, Any]]) -> str:
+    return "".join(to_json(row) + "\n" for row in rows)
+
+
+def _write_samples(
+    run: ImportedRun, folder: Path, step: int, readers: Sequence[SampleReader], options: ImportOptions,
+    questions: dict[tuple[str, int], Question],
+) -> list[EvalPoint]:  # fmt: skip
+    """Writes the items of one step and returns its eval points."""
+    tables, scores = _item_tables(run, readers, options)
+    columns: dict[str, list[Any]] = {name: [] for name in ROWS["items"]}
+    points = []
+    for benchmark, table in tables.items():
+        if not table.rows_by_item:
+            continue
+        if table.is_ragged:
+            run.remarks.append(
+                f"step {step}, {benchmark}: items have different numbers of samples; the first {table.samples} of each are kept"
+            )
+        rows = list(table.rows())
+        points.append(point_of_samples(step, benchmark, table, extract=ANY if options.regrade else SOURCE))
+        for name, values in item_columns(benchmark, rows, scores).items():
+            columns[name] += values
+        _add_questions(benchmark, rows, questions)
+    if points:
+        length = max(map(len, columns.values()))
+        filled = {name: values or [None] * length for name, values in columns.items()}
+        write_row_file(folder / "items" / f"step-{step:06d}.parquet", filled)
+    return points
+
+
+def _item_tables(
+    run: ImportedRun, readers: Sequence[SampleReader], options: ImportOptions
+) -> tuple[dict[str, ItemTable], dict[int, float]]:
+    """Reads all samples of a step by benchmark and item, graded again where the user wants it."""
+    tables: dict[str, ItemTable] = {}
+    scores: dict[int, float] = {}
+    for reader in readers:
+        rows: Iterable[SampleRow] = reader()
+        if options.regrade:
+            rows, scores_of_source = regraded(rows)
+            scores |= scores_of_source
+        for row in rows:
+            benchmark = options.new_name(benchmark_of(options.benchmark or row.benchmark or NO_BENCHMARK, options))
+            table = tables.setdefault(benchmark, ItemTable())
+            if row.value is None and row.error is None and row.verdict is None:
+                table.left_out += 1
+            else:
+                table.add(row)
+    for benchmark, table in tables.items():
+        if table.left_out:
+            remark = f"{benchmark}: {table.left_out} samples have no score and are left out; --regrade lets passus grade them"
+            if remark not in run.remarks:
+                run.remarks.append(remark)
+    return tables, scores
+
+
+def _add_questions(benchmark: str, rows: Iterable[SampleRow], questions: dict[tuple[str, int], Question]) -> None:
+    """Keeps the question and gold of every item, unless the authors of the benchmark ask that they not be written."""
+    if is_private(benchmark):
+        return
+    for row in rows:
+        key = (benchmark, item_number(row.item))
+        if key not in questions and row.prompt is not None:
+            questions[key] = Question(row.prompt, row.gold or "")
+
+
+def _config(run: ImportedRun, seed: int, seed_known: bool) -> dict[str, Any]:
+    """Returns config.toml: only what is known, and that the run was imported."""
+    return {
+        "name": slug(run.name) if any(map(str.isalnum, run.name)) else "imported",
+        "seed": seed,
+        "model": {"base": run.facts.model or "unknown", "tuning": "frozen" if run.facts.is_adapter else "live"},
+        "train": {"steps": run.steps},
+        "imported": {"tool": run.source.tool, "seed_known": seed_known, "method": run.facts.method},
+    }
+
+
+def _meta(run: ImportedRun) -> dict[str, Any]:
+    files = [{"path": str(path), "bytes": path.stat().st_size} for path in run.source.files if path.exists()]
+    data = {"source": f"{_identity(run)} ({len(files)} files)", "files": files[:1000], "remarks": run.remarks}
+    launch = provenance.launch_record(None, data, None)
+    model = {
+        "label": run.facts.model or run.name, "family": run.facts.family, "parameters": run.facts.parameters,
+        "tuning": "frozen" if run.facts.is_adapter else "live", "imported_from": _identity(run),
+    }  # fmt: skip
+    return {**provenance.first_meta(launch, model), "git_commit": None}
