@@ -16,6 +16,8 @@ from passus.grading.verdict import Verdict
 from passus.runs.row_files import read_table
 
 COLUMNS = ["task", "item", "sample", "prompt", "completion", "gold", "verdict", "extracted", "reward"]
+ENDING = 3
+"""Characters of a prompt's end that are compared: where a template opens the model's turn, all prompts end alike."""
 MIN_GOLD = 2
 """Characters of a gold that is looked for in prompts: a single digit is in many of them by chance."""
 
@@ -26,6 +28,8 @@ FACTS = {
     "equal_rewards": "share of the groups whose rewards are all equal",
     "equal_completions": "share of the groups whose completions are all equal",
     "reward_per_length": "correlation of reward and length within groups",
+    "usual_ending": "share of the prompts that end with the same characters as most prompts of the first step that is read",
+    "common_ending": "share of the prompts that end with the same characters as most prompts of this step",
     "draws_per_item": "how often an item has been drawn so far, over the items of this step",
 }
 """What each fact is."""
@@ -36,6 +40,7 @@ class SampleFacts:
 
     def __init__(self) -> None:
         self._draws: Counter[tuple[str, int]] = Counter()
+        self._usual_ending: str | None = None
 
     def read(self, path: Path) -> dict[str, float]:
         table = read_table(path, COLUMNS)
@@ -45,6 +50,9 @@ class SampleFacts:
         reward_N = np.array([np.nan if value is None else value for value in rows["reward"]], dtype=float)
         correct_N = np.array([verdict == Verdict.CORRECT for verdict in rows["verdict"]])
         length_N = np.array([len(text or "") for text in rows["completion"]], dtype=float)
+        endings = Counter((rows["prompt"][i[0]] or "")[-ENDING:] for _, i in groups)
+        ending, count = endings.most_common(1)[0] if endings else ("", 0)
+        self._usual_ending = ending if self._usual_ending is None else self._usual_ending
         several = [indices for _, indices in groups if len(indices) > 1]
         return {
             "wrong_accepted": _share_accepted_wrongly(rows),
@@ -53,6 +61,8 @@ class SampleFacts:
             "equal_rewards": _mean([float(np.ptp(reward_N[i]) == 0) for i in several]),
             "equal_completions": _mean([float(len({rows["completion"][n] for n in i}) == 1) for i in several]),
             "reward_per_length": _correlation_in_groups(reward_N, length_N, several),
+            "usual_ending": endings[self._usual_ending] / max(1, len(groups)),
+            "common_ending": count / max(1, len(groups)),
             "draws_per_item": _mean([float(self._draws[key]) for key, _ in groups]),
         }
 

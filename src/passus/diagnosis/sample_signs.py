@@ -13,7 +13,7 @@ WINDOW = 5
 def sample_signs(trace: Trace) -> list[Sign]:
     """Returns the signs in samples and in items; those that the run has no data for are left out."""
     signs = [wrong_answers_accepted, answers_in_prompts, rewards_partly_wrong, rewards_at_random, rewards_reversed]
-    signs += [copies_in_groups, items_repeat, reward_is_length, nothing_changes, little_changes]
+    signs += [copies_in_groups, prompts_end_otherwise, items_repeat, reward_is_length, nothing_changes, little_changes]
     return [sign for read in signs if (sign := read(trace)) is not None]
 
 
@@ -83,6 +83,24 @@ def rewards_reversed(trace: Trace) -> Sign | None:
 
 def copies_in_groups(trace: Trace) -> Sign | None:
     return _lasting(trace, "copies in groups", "equal_completions", 0.5, 1.0, "all completions are equal in {:.0%} of groups")
+
+
+def prompts_end_otherwise(trace: Trace) -> Sign | None:
+    """Prompts that all ended alike end otherwise from some step on, or never end alike where evaluation goes better."""
+    name, usual, common = "prompts end in another way", _fact(trace, "usual_ending"), _fact(trace, "common_ending")
+    if usual is None or common is None:
+        return None
+    step_R, value_R = usual
+    start = since(step_R, value_R < 0.5, min(WINDOW, len(step_R)))
+    if start is not None and start > step_R[0]:
+        return Sign(name, True, f"training prompts end otherwise from step {start:.0f} on", start)
+    accuracy_S = trace.metric("train/accuracy")
+    better = float(np.nanmean(trace.evals["accuracy"]) - np.nanmean(accuracy_S)) if np.isfinite(accuracy_S).any() else 0.0
+    if np.median(common[1]) > 0.7 or better < 0.15:
+        return absent(name)
+    return Sign(
+        name, True, "training prompts have no common ending, and evaluation goes better than training", float(step_R[0])
+    )
 
 
 def items_repeat(trace: Trace) -> Sign | None:

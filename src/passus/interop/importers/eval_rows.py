@@ -6,6 +6,7 @@ Shapes: Q items, K samples per item, N rows.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,9 @@ def verdict_of(row: SampleRow) -> Verdict:
     return Verdict.TRUNCATED if row.truncated else Verdict.WRONG
 
 
-def point_of_samples(step: int, benchmark: str, table: ItemTable, extract: str | None) -> EvalPoint:
+def point_of_samples(
+    step: int, benchmark: str, table: ItemTable, extract: str | None, temperature: float | None = None
+) -> EvalPoint:
     """Computes the eval point of samples, each item with the same number of them."""
     rows = list(table.rows())
     values_QK = np.array([row.value or 0.0 for row in rows]).reshape(-1, table.samples)
@@ -80,7 +83,8 @@ def point_of_samples(step: int, benchmark: str, table: ItemTable, extract: str |
     answers_QK = [answers_N[n : n + table.samples] for n in range(0, len(rows), table.samples)]
     ks = at_k.powers_of_two(table.samples)
     return EvalPoint(
-        step=step, benchmark=benchmark, temperature=UNKNOWN_TEMPERATURE, q=len(values_QK), k=table.samples,
+        step=step, benchmark=benchmark, temperature=UNKNOWN_TEMPERATURE if temperature is None else temperature,
+        q=len(values_QK), k=table.samples,
         acc=accuracy.mean, ci_low=accuracy.low, ci_high=accuracy.high,
         se=max(intervals.fixed_set_se(values_QK), 1 / values_QK.size),
         pass_at_k={str(k): float(at_k.pass_at_k(values_QK, k).mean()) for k in ks} if is_binary else None,
@@ -115,15 +119,17 @@ def point_of_mean(
     )  # fmt: skip
 
 
-def item_columns(benchmark: str, rows: Iterable[SampleRow], source_scores: Mapping[int, float]) -> dict[str, list]:
+def item_columns(
+    benchmark: str, rows: Iterable[SampleRow], source_scores: Mapping[int, float], temperature: float | None = None
+) -> dict[str, list[Any]]:
     """Returns the rows of one benchmark as columns of items/. `source_scores` has the source's scores of regraded rows."""
-    columns: dict[str, list] = {}
+    columns: dict[str, list[Any]] = {}
     previous, sample = None, 0
     for row in rows:
         sample = sample + 1 if row.item == previous else 0
         previous = row.item
         values = {
-            "benchmark": benchmark, "temperature": None, "item": item_number(row.item), "sample": sample,
+            "benchmark": benchmark, "temperature": temperature, "item": item_number(row.item), "sample": sample,
             "verdict": str(verdict_of(row)), "extracted": row.extracted, "tokens": row.tokens, "logp": None,
             "completion": row.output, "value": row.value, "source_score": source_scores.get(id(row)),
         }  # fmt: skip
