@@ -57,6 +57,14 @@ def compared_runs(paths: Sequence[Path], by: str | None = None) -> ComparedRuns:
     return _grouped(*_split(runs, {run.path: str(_settings(run)) for run in runs}, "the settings"))
 
 
+def compared_sides(a: Sequence[RunFolder], b: Sequence[RunFolder]) -> ComparedRuns:
+    """Makes a comparison of two groups of runs, each of one configuration."""
+    _check_shared(a, b)
+    for side in (a, b):
+        _check_one_configuration(side)
+    return _grouped(list(a), list(b))
+
+
 def _grouped(a: list[RunFolder], b: list[RunFolder]) -> ComparedRuns:
     for side in (a, b):
         _check_copies(side)
