@@ -325,6 +325,11 @@ class RunTable(Section):
     """Newest checkpoints to keep; 0 keeps all."""
 
 
+class LogTable(Section):
+    to: list[Literal["tensorboard", "wandb", "trackio"]] = Field([])
+    """Other tools that get a copy of metrics and eval points while the run trains. The run folder stays the record."""
+
+
 class ImportedTable(Section):
     tool: str = ""
     """Format that `passus import` read the run from; empty for runs of passus. Experiment files do not have it."""
@@ -352,6 +357,7 @@ class Config(Section):
     judge: JudgeTable = JudgeTable()
     candidates: CandidatesTable = CandidatesTable()
     run: RunTable = RunTable()
+    log: LogTable = LogTable()
     fault: FaultTable = FaultTable()
     imported: ImportedTable = ImportedTable()
 

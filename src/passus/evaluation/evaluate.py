@@ -22,7 +22,7 @@ from passus.grading.canonical import canonical
 from passus.grading.verdict import BOXED, Extract, Verdict
 from passus.models.policy import Policy
 from passus.runs.eval_point import EvalPoint
-from passus.runs.row_files import ROWS
+from passus.runs.row_files import OWN_ITEMS
 from passus.stats import at_k, intervals
 from passus.stats.clusters import count_units
 from passus.tasks.item import Item
@@ -36,7 +36,7 @@ def evaluate(
     """Evaluates a policy on a suite. Returns its eval points, and the item rows as columns."""
     suite = suite or load_suite(table, judged=judge is not None)
     points: list[EvalPoint] = []
-    columns: Columns = {name: [] for name in ROWS["items"]}
+    columns: Columns = {name: [] for name in OWN_ITEMS}
     for temperature in table.temperatures:
         for benchmark, items in suite.items.items():
             started = time.monotonic()

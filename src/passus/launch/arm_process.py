@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import hashlib
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from passus.evaluation.candidate_generation import has_all_candidates
 from passus.runs import provenance
 from passus.runs.lock import ArmLock
 from passus.runs.run_folder import RunFolder, saved_checkpoints
+from passus.runs.sinks.tools import check_sinks, open_sinks
 
 PARENT = "PASSUS_PARENT"
 THREADS = "PASSUS_THREADS"
@@ -67,9 +69,6 @@ def run_arm(arm: Arm, path: Path, print_line: Callable[[str], None]) -> int:
 def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Callable[[str], None]) -> None:
     """Trains the arm in this process, as its kind asks. Imports torch."""
     from passus.engine.device import choose_device, choose_dtype
-    from passus.evaluation import candidate_generation
-    from passus.training import loop
-    from passus.training.reward_model import train as train_reward
 
     stop.check()
     config = adopt_recorded(arm.config, folder)
@@ -84,6 +83,21 @@ def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Call
 
     def say(text: str) -> None:
         print_line(f"{arm.name}: {text}")
+
+    check_sinks(config.log.to)
+    run_id = hashlib.blake2b(str(folder.path.resolve()).encode(), digest_size=8).hexdigest()
+    folder.sinks = open_sinks(config.log.to, folder.path, run_id, resolve.flatten(config), say)
+    try:
+        _train_kind(arm, config, folder, stop, say)
+    finally:
+        for sink in folder.sinks:
+            sink.close()
+
+
+def _train_kind(arm: Arm, config: Config, folder: RunFolder, stop: "StopRequest", say: Callable[[str], None]) -> None:
+    from passus.evaluation import candidate_generation
+    from passus.training import loop
+    from passus.training.reward_model import train as train_reward
 
     if config.kind == "reward_model":
         train_reward.train(config, folder, arm.needs, stop.check, say)

@@ -29,6 +29,8 @@ REQUIRED = ("item", "sample", "verdict")
 """Columns that every kind has."""
 CLUSTER, SOURCE_SCORE = "cluster", "source_score"
 """Columns that are written only where they have values: the cluster of an item, and the score of another tool."""
+OWN_ITEMS = tuple(name for name in ROWS["items"] if name != SOURCE_SCORE)
+"""Columns of items/ in a run of passus."""
 OPTIONAL = ("value", CLUSTER, SOURCE_SCORE)
 """Columns that a file may lack: older runs have no value."""
 MAX_ROWS, MAX_COLUMNS, MAX_BYTES = 20_000_000, 1000, 1 << 33

@@ -6,6 +6,7 @@ Nothing is pickled and no row is deleted: rows that a resume will write again ar
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
@@ -20,6 +21,7 @@ from passus.errors import PassusError, UsageError
 from passus.runs import provenance, row_checks, set_aside
 from passus.runs.eval_point import EvalPoint, ReaderPoint
 from passus.runs.row_files import ROWS, read_row_file, row_file, write_row_file
+from passus.runs.sinks.queue import QueuedSink
 
 SETTINGS = "settings.json"
 """Settings of an imported run."""
@@ -41,6 +43,8 @@ class RunFolder:
         self.path = path
         self._not_durable: list[Path] = []
         self._pending_write: Future[None] | None = None
+        self.sinks: list[QueuedSink] = []
+        """Other tools that get a copy of the numbers."""
 
     @property
     def config_path(self) -> Path:
@@ -132,6 +136,8 @@ class RunFolder:
 
     def append_metrics(self, row: Row) -> None:
         append_lines(self.path / "metrics.jsonl", [row])
+        for sink in self.sinks:
+            sink.put(row["step"], _numbers(row))
 
     def evals(self) -> list[EvalPoint]:
         """Returns all eval points, in the order in which they were taken."""
@@ -142,7 +148,11 @@ class RunFolder:
         return self._parse(EvalPoint.from_row, last_step(self.path / "evals.jsonl"))
 
     def append_evals(self, points: Iterable[EvalPoint]) -> None:
-        append_lines(self.path / "evals.jsonl", [point.to_row() for point in points])
+        rows = [point.to_row() for point in points]
+        append_lines(self.path / "evals.jsonl", rows)
+        for sink in self.sinks:
+            for row in rows:
+                sink.put(row["step"], {f"eval/{row['benchmark']}/{key}": value for key, value in _numbers(row).items()})
 
     def readings(self) -> list[ReaderPoint]:
         """Returns the eval points of CoT readers, which answer from the policy's reasoning."""
@@ -233,6 +243,15 @@ class RunFolder:
     def set_aside_after(self, step: int, expected_evals: int) -> None:
         """Cuts the record back to the checkpoint of `step`; later rows are moved to set-aside/."""
         set_aside.set_aside_after(self.path, step, expected_evals)
+
+
+def _numbers(row: Row) -> dict[str, float]:
+    """Returns the finite numbers of a row but its step."""
+    return {
+        key: float(value)
+        for key, value in row.items()
+        if key != "step" and isinstance(value, (int, float)) and math.isfinite(value)
+    }
 
 
 def _is_plain(value: object) -> bool:

@@ -20,6 +20,7 @@ from passus.models import lossy_prompts, outline, reward_head
 from passus.models.lossy_prompts import LossyPrompts
 from passus.models.policy import Policy
 from passus.runs.run_folder import RunFolder
+from passus.runs.sinks.tools import check_sinks
 from passus.tasks.item import Item
 from passus.tasks.llm_judge import Judge, make_judge
 from passus.tasks.lookup import worked_solution
@@ -46,6 +47,7 @@ class CheckedInputs:
 
 def check_inputs(config: Config, policy: Policy) -> CheckedInputs:
     """Loads the data of a run, and refuses data that the policy cannot read. Only the shapes of its weights are used."""
+    check_sinks(config.log.to)
     judge = make_judge(config.judge.url, config.judge.model)
     suite = load_suite(config.eval, judged=judge is not None)
     check_prompt_lengths(policy, config, suite)

@@ -129,7 +129,8 @@ def _eval_points(
     metric: str, accuracy: AccuracyName, series: Series, options: ImportOptions, run: ImportedRun
 ) -> list[EvalPoint]:
     benchmark = options.new_name(benchmark_of(accuracy.benchmark, options))
-    items, samples = items_of(benchmark, options), options.samples or accuracy.samples
+    items = items_of(benchmark, options) or _recorded_size(series, accuracy.benchmark, "q")
+    samples = options.samples or accuracy.samples or _recorded_size(series, accuracy.benchmark, "k")
     lengths = next((own for name, own in series.items() if length_name(name) == accuracy.benchmark), {})
     points = []
     for step in sorted(series[metric]):
@@ -146,6 +147,13 @@ def _eval_points(
             f"{benchmark}: the number of items is unknown, so its points have no interval; write --items {benchmark}=N"
         )
     return [point for point in points if not math.isnan(point.acc)]
+
+
+def _recorded_size(series: Series, benchmark: str, key: str) -> int | None:
+    """Returns the number of items or samples that a record of passus has beside an accuracy."""
+    values = {point.value for point in series.get(f"eval/{benchmark}/{key}", {}).values()}
+    size = values.pop() if len(values) == 1 else 0.0
+    return int(size) if size == size and 1 <= size < 1e9 and size == int(size) else None
 
 
 def _no_share(metric: str, value: float, options: ImportOptions) -> UsageError:

@@ -18,7 +18,7 @@ from passus.formatting import score
 from passus.grading.verdict import BOXED
 from passus.models import reward_head
 from passus.runs.eval_point import EvalPoint
-from passus.runs.row_files import ROWS
+from passus.runs.row_files import OWN_ITEMS
 from passus.runs.run_folder import RunFolder
 from passus.training.loop import run_steps
 from passus.training.optimizer import learning_rate
@@ -108,7 +108,7 @@ def take_eval_point(run: RewardModelRun, say: Callable[[str], None]) -> None:
     if any(point.step == step for point in run.folder.evals()):
         return
     points = []
-    columns: dict[str, list] = {name: [] for name in ROWS["items"]}
+    columns: dict[str, list] = {name: [] for name in OWN_ITEMS}
     for pool, encoded, baselines in zip(run.pools, run.encoded_pools, run.baselines, strict=True):
         run.check_stop()
         began = time.monotonic()

@@ -1,0 +1,1 @@
+"""Copies of a run's numbers for other tools, while it trains. A run never waits for them."""
