@@ -21,6 +21,7 @@ from passus.cli.diagnose import diagnose
 from passus.cli.eval import eval
 from passus.cli.explain import explain
 from passus.cli.export import export
+from passus.cli.export_curves import export_curves
 from passus.cli.grade import grade
 from passus.cli.import_runs import import_
 from passus.cli.ls import ls
@@ -46,7 +47,7 @@ COMMANDS = {
     "Train and evaluate": (demo, run, eval, export, pretrain),
     "Look at runs": (import_, ls, show, plot, analyse, compare, diagnose, report),
     "Plan and look up": (power, explain, benchmarks, bench),
-    "Texts and files": (read, check, describe, grade),
+    "Texts and files": (read, check, describe, grade, export_curves),
 }
 """The commands in the order of the help, by what they are for."""
 for number, (title, commands) in enumerate(COMMANDS.items()):
@@ -56,7 +57,7 @@ for number, (title, commands) in enumerate(COMMANDS.items()):
             command.group = group
             app.command(command)
         else:
-            app.command(command, name=command.__name__.rstrip("_"), group=group)
+            app.command(command, name=command.__name__.rstrip("_").replace("_", "-"), group=group)
 app["--help"].group = app["--version"].group = Group("Other", sort_key=len(COMMANDS))
 
 
