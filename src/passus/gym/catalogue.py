@@ -108,3 +108,10 @@ def faulty_settings(fault: GymFault, healthy: Settings) -> Settings:
 
 UNSEEN = tuple(fault.cause for fault in FAULTS if fault.is_unseen)
 """Faults of which no run was looked at."""
+SAME_FIX = {
+    "warm-up-too-long": ("learning-rate-too-low",),
+    "misplaced-rewards": ("shuffled-rewards", "noisy-reward"),
+    "restarted-weights": ("lost-optimizer-state",),
+    "corrupted-weights": ("lost-optimizer-state",),
+}
+"""Known causes with the same fix as an unseen fault: raise the rate; check the way of the rewards; return to a checkpoint."""

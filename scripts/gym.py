@@ -1,0 +1,87 @@
+"""Makes the collection of runs with known faults, and calibrates and scores the diagnosis of runs (docs/diagnosis.md).
+
+python scripts/gym.py run --out runs/gym        # 504 runs of 60 steps: some hours on two cores; run it again to go on
+python scripts/gym.py reduce runs/gym           # the traces of all runs, as src/passus/gym/collection.parquet
+python scripts/gym.py calibrate                 # src/passus/diagnosis/likelihoods.json, from the training seeds
+python scripts/gym.py score                     # docs/diagnosis.json and its figures, from the runs set aside
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from passus.atomic_io import write_text
+from passus.config.experiment import load_experiment
+from passus.diagnosis.likelihoods import TABLE, load_likelihoods
+from passus.diagnosis.signs import read_signs
+from passus.gym.arms import gym_experiment
+from passus.gym.calibration import calibrate, training_runs, write_likelihoods
+from passus.gym.collection import first_bad_steps, read_collection, write_collection
+from passus.gym.drawing import draw_calibration, draw_confusion
+from passus.gym.evaluation import score_diagnoses
+from passus.launch.runner import Runner
+from passus.runs.run_folder import find_runs
+
+COLLECTION = Path("src/passus/gym/collection.parquet")
+SCORES, FIGURES = Path("docs/diagnosis.json"), Path("docs/figures")
+
+
+def run(out: Path, jobs: int) -> int:
+    out.mkdir(parents=True, exist_ok=True)
+    experiment = out / "gym.toml"
+    write_text(experiment, gym_experiment())
+    return Runner(load_experiment(str(experiment)), [], out, jobs).run()
+
+
+def reduce(out: Path) -> None:
+    runs = find_runs(out)
+    write_collection(runs, COLLECTION)
+    print(f"{COLLECTION}: {len(runs)} runs, {COLLECTION.stat().st_size / 1e6:.1f} MB")
+
+
+def calibrate_table() -> None:
+    traces = read_collection(COLLECTION)
+    table = calibrate({name: read_signs(traces[name]) for name in training_runs(traces)})
+    write_likelihoods(table, TABLE)
+    print(f"{TABLE}: weights {table.weights}, prior {table.prior}")
+
+
+def score() -> None:
+    traces, first_steps, table = read_collection(COLLECTION), first_bad_steps(COLLECTION), load_likelihoods()
+    whole = score_diagnoses(traces, first_steps, table)
+    means = score_diagnoses(traces, first_steps, table, lambda trace: trace.means_only())
+    write_text(SCORES, json.dumps({"whole": whole.to_json(), "means": means.to_json()}, indent=1) + "\n")
+    draw_confusion(whole, FIGURES / "diagnosis-confusion.png")
+    draw_calibration({"whole record": whole, "means only": means}, FIGURES / "diagnosis-calibration.png")
+    for name, scores in (("whole record", whole), ("means only", means)):
+        print(
+            f"{name}: right cause first {scores.first}/{scores.faulty}, among three {scores.among_three}/{scores.faulty}, "
+            f"dated {scores.dated}/{scores.first}, healthy called faulty {scores.called_faulty}/{scores.healthy}, "
+            f"unseen {scores.unseen_right}/{scores.unseen}"
+        )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    running = commands.add_parser("run")
+    running.add_argument("--out", type=Path, default=Path("runs/gym"))
+    running.add_argument("--jobs", type=int, default=2)
+    commands.add_parser("reduce").add_argument("out", type=Path)
+    commands.add_parser("calibrate")
+    commands.add_parser("score")
+    given = parser.parse_args()
+    match given.command:
+        case "run":
+            return run(given.out, given.jobs)
+        case "reduce":
+            reduce(given.out)
+        case "calibrate":
+            calibrate_table()
+        case _:
+            score()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
