@@ -25,7 +25,7 @@ BULKY = {"sample_ids"}
 
 
 @dataclass(frozen=True)
-class Log:
+class InspectLog:
     """The header of a log."""
 
     path: Path
@@ -46,18 +46,18 @@ class Log:
 
 def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     """Reads all logs of a tree. A run is the logs of the checkpoints of one model."""
-    evaluations = [_evaluation(Log(path, read_header(path))) for path in paths]
+    evaluations = [_evaluation(InspectLog(path, read_header(path))) for path in paths]
     return [_read_run(evaluated, options) for evaluated in by_run(evaluations, options)]
 
 
-def _evaluation(log: Log) -> Evaluation[Log]:
+def _evaluation(log: InspectLog) -> Evaluation[InspectLog]:
     run = log.metadata.get("run")
     model, created = to_name(log.about.get("model") or ""), to_name(log.about.get("created") or "")
     step = to_step(log.metadata.get("step"))
     return Evaluation(model, log.path, created, (log.task,), log, step, to_name(run) if isinstance(run, str) and run else None)
 
 
-def _read_run(evaluated: EvaluatedRun[Log], options: ReadOptions) -> SourceRun:
+def _read_run(evaluated: EvaluatedRun[InspectLog], options: ReadOptions) -> SourceRun:
     run = SourceRun(evaluated.name, KIND, [e.path for _, e in evaluated.members], remarks=evaluated.remarks, is_finished=True)
     recorder = PointRecorder(run.points)
     for step, evaluation in evaluated.members:
@@ -73,14 +73,14 @@ def _read_run(evaluated: EvaluatedRun[Log], options: ReadOptions) -> SourceRun:
     return run
 
 
-def settings_of(log: Log) -> dict[str, Any]:
+def settings_of(log: InspectLog) -> dict[str, Any]:
     """Returns the settings of the evaluation."""
     about = dict(log.about)
     about["dataset"] = {key: value for key, value in as_object(about.get("dataset")).items() if key not in BULKY}
     return flatten(about)
 
 
-def scores(log: Log) -> Iterator[tuple[str, Any]]:
+def scores(log: InspectLog) -> Iterator[tuple[str, Any]]:
     """Yields the metrics as `<task>/<scorer>/<metric>`."""
     for score in as_list(as_object(log.header.get("results")).get("scores")):
         for name, metric in as_object(as_object(score).get("metrics")).items():
@@ -104,7 +104,7 @@ def read_header(path: Path) -> Mapping[str, Any]:
     return header
 
 
-def read_samples(log: Log, options: ReadOptions, remarks: list[str]) -> Iterator[Any]:
+def read_samples(log: InspectLog, options: ReadOptions, remarks: list[str]) -> Iterator[Any]:
     """Yields the samples of one log."""
     if log.path.suffix == ".json":
         samples = [as_object(sample) for sample in as_list(read_object(log.path).get("samples"))]

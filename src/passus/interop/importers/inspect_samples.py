@@ -143,10 +143,8 @@ def _tokens(summary: Mapping[str, Any], header: Mapping[str, Any]) -> int | None
     """Returns the output tokens of the evaluated model: graders have entries of their own."""
     usage = as_object(summary.get("model_usage"))
     model = as_object(header.get("eval")).get("model")
-    if isinstance(model, str) and model in usage:
-        counted = [usage[model]]
-    else:
-        counted = list(usage.values()) if len(usage) == 1 else []
+    own = [usage[model]] if isinstance(model, str) and model in usage else []
+    counted = own or (list(usage.values()) if len(usage) == 1 else [])
     return to_step(as_object(counted[0]).get("output_tokens")) if counted else None
 
 

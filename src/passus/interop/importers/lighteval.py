@@ -34,7 +34,7 @@ MAX_SAMPLES = 100_000
 
 
 @dataclass(frozen=True)
-class Output:
+class LightevalOutput:
     """What one evaluation wrote."""
 
     results: Mapping[str, Any]
@@ -61,7 +61,7 @@ def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     return runs
 
 
-def _evaluations(paths: Sequence[Path]) -> Iterator[Evaluation[Output]]:
+def _evaluations(paths: Sequence[Path]) -> Iterator[Evaluation[LightevalOutput]]:
     """Yields one evaluation per date and model, from its results, its details, or both."""
     found: dict[tuple[str, str], tuple[list[Path], dict[str, Path]]] = {}
     for path in sorted(paths):
@@ -74,7 +74,9 @@ def _evaluations(paths: Sequence[Path]) -> Iterator[Evaluation[Output]]:
         named = as_object(content.get("config_general")).get("model_name")
         first = results[0] if results else next(iter(details.values()))
         tasks = tuple(sorted(details or as_object(content.get("results"))))
-        yield Evaluation(named if isinstance(named, str) and named else model, first, date, tasks, Output(content, details))
+        yield Evaluation(
+            named if isinstance(named, str) and named else model, first, date, tasks, LightevalOutput(content, details)
+        )
 
 
 def _model_folder(folder: Path) -> str:

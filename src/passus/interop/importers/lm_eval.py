@@ -24,7 +24,7 @@ MODEL_KEYS = ("pretrained", "model", "path", "base_model")
 
 
 @dataclass(frozen=True)
-class Output:
+class LmEvalOutput:
     """What one evaluation wrote."""
 
     results: Mapping[str, Any]
@@ -53,7 +53,7 @@ def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     return runs
 
 
-def _evaluations(paths: Sequence[Path]) -> Iterator[Evaluation[Output]]:
+def _evaluations(paths: Sequence[Path]) -> Iterator[Evaluation[LmEvalOutput]]:
     """Yields each results file with its samples, and samples that have no results."""
     samples: dict[tuple[Path, str], dict[str, Path]] = {}
     for path in sorted(paths):
@@ -66,11 +66,11 @@ def _evaluations(paths: Sequence[Path]) -> Iterator[Evaluation[Output]]:
                 raise PassusError(f"{path} has no results", expected="a file as lm-eval writes it")
             own = samples.pop((path.parent, match[1]), {})
             names = {re.sub(r"\W", "_", str(name)): to_name(name) for name in results["results"]}
-            output = Output(results, {names.get(re.sub(r"\W", "_", task), task): file for task, file in own.items()})
+            output = LmEvalOutput(results, {names.get(re.sub(r"\W", "_", task), task): file for task, file in own.items()})
             yield Evaluation(model_of(results, path), path, match[1], tuple(sorted(results["results"])), output)
     for (folder, date), own in samples.items():
         first = next(iter(own.values()))
-        yield Evaluation(folder.name, first, date, tuple(sorted(own)), Output({}, own))
+        yield Evaluation(folder.name, first, date, tuple(sorted(own)), LmEvalOutput({}, own))
 
 
 def model_of(results: Mapping[str, Any], path: Path) -> str:

@@ -36,7 +36,7 @@ OWN = "passus"
 
 
 @dataclass
-class Survey:
+class SampleSurvey:
     """What must be known of a whole file before its first sample can be read."""
 
     totals: dict[str, Counter[str]] = field(default_factory=dict)
@@ -72,9 +72,9 @@ def read_samples(path: Path, benchmark: str, options: ReadOptions, remarks: list
         tell(remarks, f"{path.name}: {outside:,} values of {survey.metric} are not from 0 to 1, and have no verdict")
 
 
-def survey_file(path: Path, options: ReadOptions, remarks: list[str]) -> Survey:
+def survey_file(path: Path, options: ReadOptions, remarks: list[str]) -> SampleSurvey:
     """Chooses the filter and the metric whose scores count."""
-    survey, metrics = Survey(), dict[str, str | None]()
+    survey, metrics = SampleSurvey(), dict[str, str | None]()
     with_verdicts = lines = 0
     for line in read_rows(path, remarks):
         name = to_name(line.get("filter", "none"))
@@ -137,7 +137,7 @@ def _row(line: dict[str, Any], output: str | None) -> SampleRow:
     return SampleRow("", "", 0, None, output=output, prompt=_prompt(line) or None, gold=to_text(line.get("target")))
 
 
-def _scored(lines: Sequence[dict[str, Any]], survey: Survey) -> Iterator[list[SampleRow]]:
+def _scored(lines: Sequence[dict[str, Any]], survey: SampleSurvey) -> Iterator[list[SampleRow]]:
     """Yields one sample per item, with lm-eval's own score."""
     for line in lines:
         row = _row(line, next(iter(_texts(line)), None))
@@ -168,7 +168,7 @@ def _grades(outputs: Sequence[str], golds: Sequence[str | None]) -> list[Grade]:
     return grade_all(answers, targets, [MATH] * len(answers), [False] * len(answers))
 
 
-def _verifier_agrees(path: Path, survey: Survey, remarks: list[str]) -> bool:
+def _verifier_agrees(path: Path, survey: SampleSurvey, remarks: list[str]) -> bool:
     """Returns whether passus's verifier can replace lm-eval's score: on first samples they must nearly always agree."""
     if VOTE.search(survey.filter):
         tell(remarks, f"{path.name}: filter {survey.filter!r} judges all samples of an item at once, which count as one")

@@ -28,7 +28,7 @@ IN_PERCENT = "the scores are in percent"
 
 
 @dataclass(frozen=True)
-class Detail:
+class ExampleDetail:
     """One example with its samples."""
 
     name: str
@@ -94,21 +94,21 @@ def read_samples(path: Path, options: ReadOptions, remarks: list[str]) -> Iterat
         tell(remarks, f"{path.stem}: {without:,} samples have no verdict in the details")
 
 
-def _key(detail: Detail, rows: Sequence[SampleRow]) -> str:
+def _key(detail: ExampleDetail, rows: Sequence[SampleRow]) -> str:
     """Returns the key of an example: from its prompt, or from its name where no prompt is known."""
     prompt = next((row.prompt for row in rows if row.prompt), None)
     return item_key(prompt or detail.name, next((row.gold for row in rows if row.gold is not None), None))
 
 
-def read_details(path: Path) -> list[Detail]:
+def read_details(path: Path) -> list[ExampleDetail]:
     """Reads the examples of a results file in any of its forms."""
     details = read_object(path).get("details")
     if isinstance(details, dict):
         numbered = [(name, value) for name, value in details.items() if isinstance(value, dict)]
-        return [Detail(to_name(name), [value]) for name, value in numbered]
+        return [ExampleDetail(to_name(name), [value]) for name, value in numbered]
     if isinstance(details, list):
         rows = [as_object(detail) for detail in details]
-        return [Detail(to_name(row.get("example_abbr", n)), _samples(row)) for n, row in enumerate(rows)]
+        return [ExampleDetail(to_name(row.get("example_abbr", n)), _samples(row)) for n, row in enumerate(rows)]
     raise PassusError(f"{path} has details of another form", expected="a file as OpenCompass writes it")
 
 

@@ -62,7 +62,7 @@ def _find(names: Sequence[str], wanted: Sequence[str]) -> str | None:
 
 
 @dataclass
-class Table:
+class MetricTable:
     """The runs of one file."""
 
     path: Path
@@ -114,10 +114,10 @@ def _read_csv(path: Path, options: ReadOptions) -> list[SourceRun]:
     if columns is None:
         raise without_step(path, table.header)
     remarks: list[str] = []
-    return _read(Table(path, CSV_KIND, options), _cells(table, columns, remarks), columns, remarks)
+    return _read(MetricTable(path, CSV_KIND, options), _cells(table, columns, remarks), columns, remarks)
 
 
-def _read(table: Table, rows: Iterable[Mapping[str, Any]], columns: Columns, remarks: list[str]) -> list[SourceRun]:
+def _read(table: MetricTable, rows: Iterable[Mapping[str, Any]], columns: Columns, remarks: list[str]) -> list[SourceRun]:
     for row in rows:
         table.add(row, columns)
     runs = table.finish(remarks)
@@ -157,7 +157,7 @@ def read_lines(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
 
 
 def _read_lines(path: Path, options: ReadOptions) -> list[SourceRun]:
-    table, remarks, by_names = Table(path, LINES_KIND, options), list[str](), dict[tuple[str, ...], Columns | None]()
+    table, remarks, by_names = MetricTable(path, LINES_KIND, options), list[str](), dict[tuple[str, ...], Columns | None]()
     columns = None
     for raw in read_rows(path, remarks):
         nested = as_object(raw.get("metrics"))  # {"step", "metrics": {...}}

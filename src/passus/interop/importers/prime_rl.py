@@ -8,7 +8,8 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -89,12 +90,10 @@ def _sample_readers(paths: Sequence[Path], options: ReadOptions, remarks: list[s
 
 def read_samples(path: Path, options: ReadOptions, remarks: list[str]) -> Iterator[SampleRow]:
     """Yields one sample per episode of one step."""
-    totals = Counter(_identity(episode, options) for episode in read_rows(path, remarks))
-    numbering = ItemNumbering(totals)
+    places = _Places.of(read_rows(path, remarks), options)
     failed = outside = 0
     for episode in read_rows(path, remarks):
-        identity = benchmark, key = _identity(episode, options)
-        item, sample = numbering.place(identity, key)
+        benchmark, item, sample = places.place(episode, options)
         trace = main_trace(episode)
         row = SampleRow(benchmark, item, sample, value=0.0)
         if episode.get("ok") is False or trace is None or trace.get("ok") is False:
@@ -112,6 +111,38 @@ def read_samples(path: Path, options: ReadOptions, remarks: list[str]) -> Iterat
         tell(remarks, f"{path.parents[2].name}: {failed:,} episodes failed and count as wrong")
     if outside:
         tell(remarks, f"{path.parents[2].name}: {outside:,} rewards are not from 0 to 1, and their samples have no verdict")
+
+
+@dataclass
+class _Places:
+    """The item and the sample of each episode. The samples of an item share a group; a second group is a second item.
+
+    Where all items have equally many groups, the evaluation was repeated after a resume, and their samples are put together.
+    """
+
+    numbering: ItemNumbering[tuple[str, str]]
+    items: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """Items by benchmark, key and group."""
+    samples: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, episodes: Iterable[Mapping[str, Any]], options: ReadOptions) -> "_Places":
+        groups = {(*_identity(episode, options), _group(episode)) for episode in episodes}
+        return cls(ItemNumbering(Counter((benchmark, key) for benchmark, key, _ in groups)))
+
+    def place(self, episode: Mapping[str, Any], options: ReadOptions) -> tuple[str, str, int]:
+        benchmark, key = _identity(episode, options)
+        group = benchmark, key, _group(episode)
+        if group not in self.items:
+            self.items[group], _ = self.numbering.place((benchmark, key), key)
+        item = self.items[group]
+        sample = self.samples[benchmark, item]
+        self.samples[benchmark, item] += 1
+        return benchmark, item, sample
+
+
+def _group(episode: Mapping[str, Any]) -> str:
+    return str(as_object(episode.get("group")).get("id"))
 
 
 def main_trace(episode: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -26,7 +26,7 @@ BENCHMARK = "eval"
 MAX_ROWS = 5_000_000
 
 
-class Outcome(NamedTuple):
+class SampleOutcome(NamedTuple):
     """A row, as it is kept in memory until its step is asked for."""
 
     benchmark: str
@@ -38,13 +38,13 @@ class Outcome(NamedTuple):
 
 
 @dataclass
-class Table:
+class SampleTable:
     """The runs of one file with their outcomes by step."""
 
     path: Path
     options: ReadOptions
     runs: dict[str, SourceRun] = field(default_factory=dict)
-    outcomes: dict[tuple[str, int], list[Outcome]] = field(default_factory=dict)
+    outcomes: dict[tuple[str, int], list[SampleOutcome]] = field(default_factory=dict)
     counts: Counter[tuple[str, int, str, str]] = field(default_factory=Counter)
     names: dict[str, str] = field(default_factory=dict)
     """Names of benchmarks and items, each kept once."""
@@ -72,7 +72,7 @@ class Table:
             self.counts[key] += 1
         truncated = to_score(row.get("truncated"))
         is_cut = None if truncated is None else bool(truncated)
-        outcome = Outcome(benchmark, item, sample, value, to_step(row.get("tokens")), is_cut)
+        outcome = SampleOutcome(benchmark, item, sample, value, to_step(row.get("tokens")), is_cut)
         self.outcomes.setdefault((run, step), []).append(outcome)
         self.rows += 1
         if self.rows > MAX_ROWS:
@@ -108,7 +108,7 @@ def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
 
 
 def _read_table(path: Path, options: ReadOptions) -> list[SourceRun]:
-    table, remarks, others = Table(path, options), list[str](), dict[str, None]()
+    table, remarks, others = SampleTable(path, options), list[str](), dict[str, None]()
     for row in _csv_rows(path, remarks) if path.suffix.lower() in (".csv", ".tsv") else _lowered(read_rows(path, remarks)):
         others |= dict.fromkeys(row.keys() - COLUMNS)
         table.add(row, "sample" in row)
@@ -141,7 +141,7 @@ def _cell(name: str, cell: str, decimal_comma: bool) -> Any:
     return cell if number is None else number
 
 
-def _samples(outcomes: Sequence[Outcome]) -> Iterator[SampleRow]:
+def _samples(outcomes: Sequence[SampleOutcome]) -> Iterator[SampleRow]:
     for outcome in outcomes:
         error = None if outcome.value is not None else "no verdict in the table"
         yield SampleRow(*outcome[:4], tokens=outcome.tokens, truncated=outcome.truncated, error=error)

@@ -24,10 +24,10 @@ CHUNK = 1 << 20
 def parse_json(data: bytes) -> Any:
     """Parses JSON in which NaN and infinities are numbers. Raises ValueError, also for what is too large or too deep."""
     brackets = data.count(b"[") + data.count(b"{")
-    if brackets + data.count(b",") > MAX_VALUES:
+    if len(data) > MAX_VALUES and brackets + data.count(b",") > MAX_VALUES:
         raise ValueError(f"it has more than {MAX_VALUES:,} values")
     try:
-        value = json.loads(data)
+        value = json.loads(data.decode("utf-8-sig"))
     except RecursionError:
         raise ValueError(f"values are nested more than {MAX_DEPTH} levels deep") from None
     if brackets > MAX_DEPTH:

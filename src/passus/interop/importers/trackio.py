@@ -30,7 +30,7 @@ FRAGMENT_KEYS = {"kind", "project", "run", "metrics"}
 
 
 @dataclass(frozen=True)
-class Row:
+class LoggedRow:
     """The values of one call of `log`."""
 
     run: str
@@ -42,7 +42,7 @@ class Row:
 
 
 @dataclass
-class Project:
+class TrackioProject:
     """The runs of one database or export."""
 
     kind: str
@@ -50,7 +50,7 @@ class Project:
     runs: dict[str, SourceRun] = field(default_factory=dict)
     recorders: dict[str, PointRecorder] = field(default_factory=dict)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: LoggedRow) -> None:
         if row.run not in self.runs:
             self.runs[row.run] = SourceRun(row.name, self.kind, list(self.files))
             self.recorders[row.run] = PointRecorder(self.runs[row.run].points)
@@ -77,14 +77,14 @@ def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
 
 
 def _read_database(path: Path) -> list[SourceRun]:
-    project = Project(KIND, [path])
+    project = TrackioProject(KIND, [path])
     with open_database(path) as database:
         if not is_trackio(database):
             raise PassusError(f"{path} has no tables of trackio", expected=f"the tables {' and '.join(sorted(TABLES))}")
         run_id = "run_id" if "run_id" in database.columns("metrics") else "run_name"
         query = f"SELECT {run_id}, run_name, step, timestamp, metrics FROM metrics ORDER BY id"
         for key, name, step, timestamp, metrics in database.rows(query):
-            project.add(Row(str(key or name), to_name(name), step, timestamp, _object(metrics)))
+            project.add(LoggedRow(str(key or name), to_name(name), step, timestamp, _object(metrics)))
         key = run_id if run_id in database.columns("configs") else "run_name"
         settings = {str(name): flatten(_object(config)) for name, config in database.rows(f"SELECT {key}, config FROM configs")}
     return project.finish(settings)
@@ -114,10 +114,12 @@ def read_exports(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]
     """Reads each export of a project, with the settings from the export beside it."""
     runs = []
     for path in paths:
-        project = Project(EXPORT_KIND, [path])
+        project = TrackioProject(EXPORT_KIND, [path])
         rows = parquet_files.read_rows(path)
         for row in sorted(rows, key=_row_id):
-            project.add(Row(_run_of(row), to_name(row.get("run_name")), row.get("step"), row.get("timestamp"), _values(row)))
+            project.add(
+                LoggedRow(_run_of(row), to_name(row.get("run_name")), row.get("step"), row.get("timestamp"), _values(row))
+            )
         runs += project.finish(_exported_settings(path))
     return runs
 
@@ -150,10 +152,10 @@ def is_fragment(row: Mapping[str, Any]) -> bool:
 
 def read_fragments(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     """Reads the records that each process wrote, in order of their times."""
-    project, settings, remarks = Project(FRAGMENT_KIND, list(paths)), dict[str, dict[str, Any]](), list[str]()
+    project, settings, remarks = TrackioProject(FRAGMENT_KIND, list(paths)), dict[str, dict[str, Any]](), list[str]()
     for record in sorted(_records(paths, remarks), key=lambda record: str(record.get("timestamp"))):
         key, metrics = str(record.get("run_id") or record.get("run")), as_object(record["metrics"])
-        project.add(Row(key, to_name(record.get("run")), record.get("step"), record.get("timestamp"), metrics))
+        project.add(LoggedRow(key, to_name(record.get("run")), record.get("step"), record.get("timestamp"), metrics))
         if record.get("config"):
             settings[key] = flatten(as_object(record["config"]))
     runs = project.finish(settings)

@@ -15,6 +15,8 @@ from passus.interop.importers.values import to_step
 KIND = "trainer_state.json"
 NAME = "trainer_state.json"
 CHECKPOINT = re.compile(r"^checkpoint-(\d{1,15})$")
+AXES = ("step", "epoch")
+"""Keys of a row that say where it belongs. A train row and an eval row of one step both have the epoch."""
 SETTINGS = ("max_steps", "num_train_epochs", "logging_steps", "eval_steps", "save_steps", "train_batch_size", "trial_name")
 """Keys of the state that are settings. The others are in `training_args.bin`, a pickle, which is never read."""
 MODEL_FILES = {"adapter_config.json": "base_model_name_or_path", "config.json": "_name_or_path"}
@@ -52,7 +54,7 @@ def _read_state(path: Path, options: ReadOptions, remarks: Sequence[str]) -> Sou
     recorder = PointRecorder(run.points)
     for row in history:
         if isinstance(row, dict) and "train_runtime" not in row:  # that row sums the training up
-            recorder.add_row(row.get("step"), ((name, value) for name, value in row.items() if name != "step"))
+            recorder.add_row(row.get("step"), ((name, value) for name, value in row.items() if name not in AXES))
     run.remarks += recorder.remarks()
     run.settings = {key: state[key] for key in SETTINGS if state.get(key) is not None} | _model(path.parent)
     step, last = to_step(state.get("global_step")), to_step(state.get("max_steps"))

@@ -57,7 +57,7 @@ def is_rollout_folder(folder: Path) -> bool:
 
 
 @dataclass
-class Survey:
+class DumpSurvey:
     """What must be known of a whole file before its first row can be read."""
 
     totals: Counter[bytes] = field(default_factory=Counter)
@@ -85,13 +85,12 @@ def read_samples(path: Path, options: ReadOptions, remarks: list[str]) -> Iterat
         value = _scaled(to_score(row.get(survey.key)), survey.is_signed)
         if value is not None and not is_share(value):
             outside, value = outside + 1, None
-        prompt, gold = to_text(first["input"]), to_text(row.get("gts"))
+        prompt, gold, source = to_text(first["input"]), to_text(row.get("gts")), row.get("data_source")
         item, sample = numbering.place(_digest(first), item_key(prompt or "", gold))
-        benchmark = options.benchmark or to_name(row.get("data_source") or BENCHMARK)
-        predicted = row.get("pred")
+        benchmark = options.benchmark or (to_name(source) if source else BENCHMARK)
         yield SampleRow(
             benchmark, item, sample, value, output=to_text(row.get("output")) if options.texts else None,
-            prompt=prompt if options.texts else None, gold=gold, extracted=to_text(predicted),
+            prompt=prompt if options.texts else None, gold=gold, extracted=to_text(row.get("pred")),
             error=None if value is not None else f"{survey.key} is {str(row.get(survey.key))[:50]}",
         )  # fmt: skip
     if outside:
@@ -102,9 +101,9 @@ def _scaled(value: float | None, is_signed: bool) -> float | None:
     return (value + 1) / 2 if is_signed and value is not None else value
 
 
-def survey_file(path: Path, remarks: list[str]) -> Survey:
+def survey_file(path: Path, remarks: list[str]) -> DumpSurvey:
     """Counts the rows of every prompt and collects the scores of a file."""
-    survey = Survey()
+    survey = DumpSurvey()
     for first, row in sessions(path, remarks):
         survey.totals[_digest(first)] += 1
         for key, values in survey.values.items():

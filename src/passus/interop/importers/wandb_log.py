@@ -33,7 +33,7 @@ MAX_ITEMS = 100_000
 
 
 @dataclass
-class Log:
+class WandbLog:
     """What the records of all logs of one run say, besides the rows."""
 
     settings: dict[str, Any] = field(default_factory=dict)
@@ -46,9 +46,9 @@ class Log:
 def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     """Reads the logs of one run, in the order of their folders' times."""
     run = SourceRun("", KIND, sorted(paths, key=lambda path: (path.parent.name.rpartition("run-")[2], str(path))))
-    log, recorder = Log(), PointRecorder(run.points)
+    log, recorder = WandbLog(), PointRecorder(run.points)
     remarks = record_rows(_rows(run, log), log.axis, recorder)
-    run.remarks += remarks if run.points else ["the log has no history: nothing was logged before the run ended"]
+    run.remarks += remarks if run.points or recorder.without_step else ["the log has no history: nothing was logged"]
     run.name = to_name(log.about.get("name") or log.about.get("run_id") or run.files[0].stem.removeprefix("run-"))
     settings = {key: value for key, value in flatten(log.settings).items() if not key.startswith(DROPPED)}
     run.settings = settings | {f"wandb.{key}": value for key, value in log.about.items() if key != "name"}
@@ -62,7 +62,7 @@ def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     return [run]
 
 
-def _rows(run: SourceRun, log: Log) -> Iterator[dict[str, Any]]:
+def _rows(run: SourceRun, log: WandbLog) -> Iterator[dict[str, Any]]:
     """Yields the rows of the history of all files."""
     for path in run.files:
         broken = 0
@@ -89,7 +89,7 @@ def _check_header(path: Path, header: bytes) -> None:
         raise PassusError(f"{path} has version {version} of the format", expected="version 0")
 
 
-def _read_record(record: bytes, log: Log) -> list[dict[str, Any]]:
+def _read_record(record: bytes, log: WandbLog) -> list[dict[str, Any]]:
     """Reads one record: returns the row of a history record, and notes what the others say."""
     rows = []
     for number, message in read_fields(record):
@@ -154,7 +154,7 @@ def parse_value(written: bytes) -> Any:
         return parse_text(written)
 
 
-def _read_run(message: bytes, log: Log) -> None:
+def _read_run(message: bytes, log: WandbLog) -> None:
     for number, value in read_fields(message):
         if number == RUN_CONFIG:
             log.settings |= _items(_message(value), parse_text)
@@ -162,7 +162,7 @@ def _read_run(message: bytes, log: Log) -> None:
             log.about[RUN_FIELDS[number]] = _text(value)
 
 
-def _read_metric(message: bytes, log: Log) -> None:
+def _read_metric(message: bytes, log: WandbLog) -> None:
     """Notes the axis that define_metric declares."""
     wanted = (METRIC_NAME, METRIC_GLOB, METRIC_AXIS)
     named = {number: _text(value) for number, value in read_fields(message) if number in wanted}
