@@ -135,6 +135,14 @@ def test_tables_are_told_and_left_out(tmp_path):
     assert "tables and media were left out: completions" in run.remarks
 
 
+def test_tables_that_newer_versions_record_by_parts(tmp_path):
+    table = {"tbl._type": "table-file", "tbl.nrows": 3, "tbl.path": "x", "tbl.size": 70, "tbl/loss": 1.0}
+    write_log(tmp_path, wandb_log([{"_step": 0} | table], nested=True))
+    run = read_only_run(tmp_path)
+    assert [(point.name, point.value) for point in run.points] == [("tbl/loss", 1.0)]
+    assert "tables and media were left out: tbl" in run.remarks
+
+
 def test_a_step_outside_of_the_items(tmp_path):
     history = field(1, field(1, "a") + field(16, "0.5"))
     path = tmp_path / "run-x.wandb"

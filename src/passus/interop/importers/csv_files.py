@@ -42,7 +42,10 @@ class CsvFile:
 
 def open_csv(path: Path) -> CsvFile:
     """Reads the header of a CSV file."""
-    line = next((_decode(line) for _, line in read_lines(path, [])), "")
+    first = next((line for _, line in read_lines(path, [])), b"")
+    if first.startswith(UTF_16):
+        raise PassusError(f"{path} is in UTF-16", expected="UTF-8", write="the table saved again as CSV UTF-8")
+    line = _decode(first)
     outside = "".join(line.split('"')[::2])  # what no quotes enclose
     delimiter = max(DELIMITERS, key=outside.count)
     header = next(_parsed(path, delimiter, []), [])
@@ -59,6 +62,4 @@ def _parsed(path: Path, delimiter: str, remarks: list[str]) -> Iterator[list[str
 
 
 def _decode(line: bytes) -> str:
-    if line.startswith(UTF_16):
-        raise csv.Error("it is in UTF-16, and UTF-8 is expected")
     return line.decode("utf-8-sig", "replace").replace("\0", "")

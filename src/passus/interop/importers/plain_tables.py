@@ -72,9 +72,14 @@ class MetricTable:
     recorders: dict[str, PointRecorder] = field(default_factory=dict)
     texts: dict[str, None] = field(default_factory=dict)
     """Columns of which a cell was no number."""
+    without_step: int = 0
 
     def add(self, row: Mapping[str, Any], columns: Columns) -> None:
         """Records a row. Cells that are missing are no values."""
+        step = to_step(row.get(columns.step))
+        if step is None:
+            self.without_step += 1
+            return
         name = to_name(row[columns.run]) if columns.run and row.get(columns.run) not in (None, "") else ""
         if name not in self.runs:
             self.runs[name] = SourceRun(name or run_name(self.path.with_suffix(""), self.options), self.kind, [self.path])
@@ -84,7 +89,6 @@ class MetricTable:
             run.seed = to_step(row.get(columns.seed))
         wall_time = row.get(columns.time) if columns.time else None
         time = float(wall_time) if isinstance(wall_time, (int, float)) else None
-        step = row.get(columns.step)
         if columns.is_long:
             recorder.add(step, str(row.get(columns.metric or "")), row.get(columns.value or "", ""), time)
             return
@@ -97,6 +101,8 @@ class MetricTable:
     def finish(self, remarks: Sequence[str]) -> list[SourceRun]:
         for name, run in self.runs.items():
             run.remarks += [*remarks, *self.recorders[name].remarks()]
+            if self.without_step:
+                run.remarks.append(f"{self.without_step:,} rows have no step from 0 that is a whole number, and were left out")
             if self.texts:
                 shown = ", ".join(map(repr, list(self.texts)[:SHOWN]))
                 run.remarks.append(f"cells that are no numbers were left out, in {shown}")

@@ -55,6 +55,8 @@ def kind_of(path: Path) -> str | None:
     """Returns the kind of a file, and None for one that is in no known format."""
     if ".tfevents." in path.name:
         return tensorboard.KIND
+    if path.name == PASSUS_MARK and all((path.parent / name).is_file() for name in PASSUS_FILES):
+        return PASSUS_KIND
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         return _by_magic(path) if not suffix else None

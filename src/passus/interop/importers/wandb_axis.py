@@ -13,7 +13,8 @@ STEP_LIKE = re.compile(r"step|iter|update", re.I)
 """Names of axes that count steps. A declared axis may also count tokens, seconds or epochs, which are no steps."""
 GLOBAL = ("train/global_step", "trainer/global_step", "training/global_step", "global_step")
 """Names under which trainers log the training step."""
-STEP, TIME = "_step", "_timestamp"
+STEP, TIME, TYPE = "_step", "_timestamp", "._type"
+SHOWN = 5
 
 
 @dataclass
@@ -33,6 +34,9 @@ class StepAxis:
     axes: dict[str, None] = field(default_factory=dict)
     """Names that have served as the step, in the order of their first use."""
 
+    media: dict[str, None] = field(default_factory=dict)
+    """Names of tables, images and other files. Newer versions record one as several names: `tbl._type`, `tbl.nrows`, ..."""
+
     def declare(self, name: str, axis: str, *, is_pattern: bool) -> None:
         """Notes what define_metric says of a metric, or of all metrics with a pattern."""
         if STEP_LIKE.search(axis):
@@ -49,10 +53,15 @@ class StepAxis:
             self.axes[STEP] = None
         fallback = self.last if self.last is not None else row.get(STEP)
         wall_time = to_number(row.get(TIME, ""))
+        self.media |= {name.removesuffix(TYPE): None for name in row if name.endswith(TYPE)}
+        self.media |= {name: None for name, value in row.items() if isinstance(value, Mapping) and "_type" in value}
         for name, value in numbers_of(row, "."):
-            if not name.startswith("_") and name not in GLOBAL:
+            if not name.startswith("_") and name not in GLOBAL and not self._is_of_media(name):
                 step = self._own_step(name, row)
                 recorder.add(fallback if step is None else step, name, value, wall_time)
+
+    def _is_of_media(self, name: str) -> bool:
+        return bool(self.media) and name.rpartition(".")[0] in self.media
 
     def _own_step(self, name: str, row: Mapping[str, Any]) -> int | None:
         part, slash, _ = name.partition("/")
@@ -74,6 +83,8 @@ class StepAxis:
             yield "the steps are W&B's own, which count calls of log: no row has a global step"
         elif names:
             yield f"the steps are those of {names}"
+        if self.media:
+            yield f"tables and media were left out: {', '.join(list(self.media)[:SHOWN])}"
 
 
 def record_rows(rows: Iterable[Mapping[str, Any]], axis: StepAxis, recorder: PointRecorder) -> list[str]:

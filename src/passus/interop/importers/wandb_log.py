@@ -40,7 +40,6 @@ class WandbLog:
     about: dict[str, str] = field(default_factory=dict)
     axis: StepAxis = field(default_factory=StepAxis)
     exit_code: int | None = None
-    tables: dict[str, None] = field(default_factory=dict)
 
 
 def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
@@ -57,8 +56,6 @@ def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
         run.remarks.append("the log has no exit record: the run was killed, or is still running")
     elif log.exit_code:
         run.remarks.append(f"the run ended with the exit code {log.exit_code}")
-    if log.tables:
-        run.remarks.append(f"tables and media were left out: {', '.join(list(log.tables)[:5])}")
     return [run]
 
 
@@ -94,9 +91,7 @@ def _read_record(record: bytes, log: WandbLog) -> list[dict[str, Any]]:
     rows = []
     for number, message in read_fields(record):
         if number == HISTORY:
-            row = _row(_message(message))
-            log.tables |= {name: None for name, value in row.items() if isinstance(value, dict) and "_type" in value}
-            rows.append(row)
+            rows.append(_row(_message(message)))
         elif number == CONFIG:
             log.settings |= _items(_message(message), parse_text)
         elif number == RUN:
