@@ -18,7 +18,7 @@ from helpers.source_bytes import (
     write_lines,
     zip_file,
 )  # fmt: skip
-from passus.errors import UsageError
+from passus.errors import PassusError, UsageError
 from passus.interop.importers import detect, recognise
 from passus.interop.importers.detect import find_sources
 from passus.interop.importers.evaluations import checkpoint_step, without_step
@@ -148,3 +148,50 @@ def test_names_of_runs_are_their_paths(tmp_path):
 ])  # fmt: skip
 def test_steps_in_names_of_checkpoints(text, step, rest):
     assert checkpoint_step(text) == step and (rest is None or without_step(text) == rest)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux only")
+def test_names_of_files_may_be_any_bytes(tmp_path):
+    path = tmp_path / os.fsdecode(b"grpo-\xff.jsonl")
+    path.write_text('{"step": 0, "a": 1}\n{"step": 1, "a"')
+    run = read_only_run(tmp_path)
+    assert run.name == "grpo-?" and run.remarks == ["grpo-?.jsonl: the last line is cut off and was dropped"]
+    path.write_text("")
+    with pytest.raises(UsageError) as error:
+        find_sources(tmp_path)
+    assert str(error.value).encode()
+
+
+def write_evaluations(root, step):
+    """Writes an evaluation of four tools, and returns their files."""
+    date = "2026-11-16T02-21-23.5"
+    log = root / f"{step}.eval"
+    log.write_bytes(zip_file(inspect_members([["C"]], metadata={"step": step, "run": "a"})))
+    results = {"config_general": {"model_name": f"m/step_{step}"}, "results": {"a|0": {"acc": 0.5}}}
+    (root / "oc/configs").mkdir(parents=True, exist_ok=True)
+    return [
+        log,
+        write_json(root / f"lm/checkpoint-{step}/results_{date}.json", {"results": {"a": {"acc,none": 0.5}}}),
+        write_json(root / f"oc/results/m-step_{step}/a.json", {"accuracy": 50.0}),
+        write_json(root / f"le/results/m/step_{step}/results_{date}.json", results),
+    ]
+
+
+def cut_off(paths):
+    for path in paths:
+        path.write_bytes(path.read_bytes()[:-5])
+
+
+def test_a_damaged_evaluation_is_left_out_and_told(tmp_path):
+    first, second = (write_evaluations(tmp_path, step) for step in (0, 20))
+    whole = {source.kind: source.read() for source in find_sources(tmp_path)}
+    assert sorted(whole) == ["Inspect log", "OpenCompass", "lighteval", "lm-eval"]
+    assert all(len(runs) == 1 and len(runs[0].files) == 2 for runs in whole.values())
+    cut_off(second)
+    for source in find_sources(tmp_path):
+        (run,) = source.read()
+        assert len(run.files) == 1 and any("was left out" in remark for remark in run.remarks), source.kind
+    cut_off(first)
+    for source in find_sources(tmp_path):
+        with pytest.raises(PassusError):
+            source.read()

@@ -31,8 +31,9 @@ from passus.interop.importers import (
     wandb_history,
     wandb_log,
 )  # fmt: skip
-from passus.interop.importers.options import ReadOptions
+from passus.interop.importers.options import ReadOptions, run_name
 from passus.interop.importers.source_run import SourceRun
+from passus.interop.importers.values import clean
 
 Reader = Callable[[Sequence[Path], ReadOptions], list[SourceRun]]
 
@@ -57,7 +58,11 @@ class Found:
 
     def read(self, options: ReadOptions | None = None) -> list[SourceRun]:
         """Reads the runs of the source."""
-        return self.reader(self.paths, replace(options or ReadOptions(), root=self.root))
+        options = replace(options or ReadOptions(), root=self.root)
+        runs = self.reader(self.paths, options)
+        for run in runs:
+            run.name = run.name or run_name(self.paths[0].parent, options)  # a tool may record a name that is empty
+        return runs
 
 
 def find_sources(path: Path) -> list[Found]:
@@ -208,7 +213,7 @@ def _walk(root: Path) -> Iterator[Path]:
 
 def _nothing_found(path: Path, files: Sequence[Path]) -> UsageError:
     root = path if path.is_dir() else path.parent
-    names = ", ".join(str(file.relative_to(root)) for file in files[:LISTED])
+    names = ", ".join(clean(str(file.relative_to(root))) for file in files[:LISTED])
     more = f" and {len(files) - LISTED:,} more" if len(files) > LISTED else ""
     return UsageError(
         f"nothing in {path} is in a format that passus knows; it has {names or 'no files'}{more}",

@@ -2,12 +2,14 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from passus.errors import PassusError
 from passus.interop.importers.options import GENERIC, ReadOptions
+from passus.interop.importers.source_files import tell
 from passus.interop.importers.values import MAX_STEP, to_name
 
 CHECKPOINT = re.compile(
@@ -34,6 +36,20 @@ class Evaluation(Generic[T]):
     """Step, where the file itself records one."""
     run: str | None = None
     """Name of the run, where the file itself records one."""
+
+
+def read_each(paths: Iterable[Path], read: Callable[[Path], T], remarks: list[str], *, may_be_empty: bool = False) -> list[T]:
+    """Reads each file. One that cannot be read is left out and told. Where none can be, the error is raised."""
+    contents, errors = [], []
+    for path in paths:
+        try:
+            contents.append(read(path))
+        except PassusError as error:
+            errors.append(error)
+            tell(remarks, f"{path.name} was left out: {str(error).splitlines()[0]}")
+    if errors and not contents and not may_be_empty:
+        raise errors[0]
+    return contents
 
 
 def checkpoint_step(text: str) -> int | None:

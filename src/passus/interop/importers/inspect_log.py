@@ -9,7 +9,7 @@ from typing import Any
 
 from passus.errors import PassusError
 from passus.interop.importers import inspect_samples
-from passus.interop.importers.evaluations import EvaluatedRun, Evaluation, by_run
+from passus.interop.importers.evaluations import EvaluatedRun, Evaluation, by_run, read_each
 from passus.interop.importers.options import ReadOptions
 from passus.interop.importers.points import PointRecorder
 from passus.interop.importers.source_files import parse_json, read_object, tell
@@ -46,8 +46,9 @@ class InspectLog:
 
 def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     """Reads all logs of a tree. A run is the logs of the checkpoints of one model."""
-    evaluations = [_evaluation(InspectLog(path, read_header(path))) for path in paths]
-    return [_read_run(evaluated, options) for evaluated in by_run(evaluations, options)]
+    remarks: list[str] = []
+    evaluations = read_each(paths, lambda path: _evaluation(InspectLog(path, read_header(path))), remarks)
+    return [_read_run(evaluated, options, remarks) for evaluated in by_run(evaluations, options)]
 
 
 def _evaluation(log: InspectLog) -> Evaluation[InspectLog]:
@@ -57,8 +58,9 @@ def _evaluation(log: InspectLog) -> Evaluation[InspectLog]:
     return Evaluation(model, log.path, created, (log.task,), log, step, to_name(run) if isinstance(run, str) and run else None)
 
 
-def _read_run(evaluated: EvaluatedRun[InspectLog], options: ReadOptions) -> SourceRun:
-    run = SourceRun(evaluated.name, KIND, [e.path for _, e in evaluated.members], remarks=evaluated.remarks, is_finished=True)
+def _read_run(evaluated: EvaluatedRun[InspectLog], options: ReadOptions, remarks: Sequence[str]) -> SourceRun:
+    run = SourceRun(evaluated.name, KIND, [e.path for _, e in evaluated.members], remarks=[*remarks, *evaluated.remarks])
+    run.is_finished = True
     recorder = PointRecorder(run.points)
     for step, evaluation in evaluated.members:
         log = evaluation.content

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from passus.errors import PassusError
+from passus.errors import PassusError, shown
 from passus.interop.importers.item_numbering import ordinal_name
 from passus.interop.importers.options import ReadOptions
 from passus.interop.importers.source_files import parse_text, tell
@@ -119,7 +119,7 @@ def _add_score(row: SampleRow, summary: Mapping[str, Any], scorer: str | None) -
     if is_share(value):
         row.value = value
     else:
-        row.error = f"the score is {str(score.get('value'))[:50]}"
+        row.error = f"the score is {shown(score.get('value'), 50)}"
 
 
 def to_value(value: object) -> float | None:

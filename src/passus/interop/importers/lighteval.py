@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from passus.interop.importers.evaluations import Evaluation, by_run
+from passus.errors import PassusError
+from passus.interop.importers.evaluations import Evaluation, by_run, read_each
 from passus.interop.importers.item_numbering import ordinal_name
 from passus.interop.importers.options import ReadOptions
 from passus.interop.importers.parquet_files import read_rows
@@ -44,9 +45,9 @@ class LightevalOutput:
 
 def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     """Reads all evaluations of a tree. A run is the evaluations of the checkpoints of one model."""
-    runs = []
-    for evaluated in by_run(_evaluations(paths), options):
-        run = SourceRun(evaluated.name, KIND, [], remarks=evaluated.remarks, is_finished=True)
+    runs, remarks = [], list[str]()
+    for evaluated in by_run(_evaluations(paths, remarks), options):
+        run = SourceRun(evaluated.name, KIND, [], remarks=[*remarks, *evaluated.remarks], is_finished=True)
         recorder = PointRecorder(run.points)
         for step, evaluation in evaluated.members:
             output = evaluation.content
@@ -58,10 +59,12 @@ def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
                 run.samples.setdefault(step, []).append(partial(read_samples, path, benchmark, options, run.remarks))
         run.remarks += recorder.remarks()
         runs.append(run)
+    if not runs:
+        raise PassusError(f"no results of lighteval beside {paths[0]} can be read", expected="whole files of JSON")
     return runs
 
 
-def _evaluations(paths: Sequence[Path]) -> Iterator[Evaluation[LightevalOutput]]:
+def _evaluations(paths: Sequence[Path], remarks: list[str]) -> Iterator[Evaluation[LightevalOutput]]:
     """Yields one evaluation per date and model, from its results, its details, or both."""
     found: dict[tuple[str, str], tuple[list[Path], dict[str, Path]]] = {}
     for path in sorted(paths):
@@ -70,7 +73,9 @@ def _evaluations(paths: Sequence[Path]) -> Iterator[Evaluation[LightevalOutput]]
         elif match := DETAILS.match(path.name):
             found.setdefault((match[2], _model_folder(path.parent.parent)), ([], {}))[1][match[1]] = path
     for (date, model), (results, details) in found.items():
-        content = read_object(results[0]) if results else {}
+        content = next(iter(read_each(results[:1], read_object, remarks, may_be_empty=bool(details) or len(found) > 1)), {})
+        if not content and not details:
+            continue
         named = as_object(content.get("config_general")).get("model_name")
         first = results[0] if results else next(iter(details.values()))
         tasks = tuple(sorted(details or as_object(content.get("results"))))

@@ -9,7 +9,7 @@ from typing import Any
 
 from passus.errors import PassusError
 from passus.interop.importers import lm_eval_samples
-from passus.interop.importers.evaluations import Evaluation, by_run
+from passus.interop.importers.evaluations import Evaluation, by_run, read_each
 from passus.interop.importers.options import ReadOptions
 from passus.interop.importers.points import PointRecorder
 from passus.interop.importers.source_files import read_object, tell
@@ -34,9 +34,9 @@ class LmEvalOutput:
 
 def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     """Reads all evaluations of a tree. A run is the evaluations of the checkpoints of one model."""
-    runs = []
-    for evaluated in by_run(_evaluations(paths), options):
-        run = SourceRun(evaluated.name, KIND, [], remarks=evaluated.remarks, is_finished=True)
+    runs, remarks = [], list[str]()
+    for evaluated in by_run(_evaluations(paths, remarks), options):
+        run = SourceRun(evaluated.name, KIND, [], remarks=[*remarks, *evaluated.remarks], is_finished=True)
         recorder = PointRecorder(run.points)
         for step, evaluation in evaluated.members:
             output = evaluation.content
@@ -53,24 +53,29 @@ def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     return runs
 
 
-def _evaluations(paths: Sequence[Path]) -> Iterator[Evaluation[LmEvalOutput]]:
+def _evaluations(paths: Sequence[Path], remarks: list[str]) -> Iterator[Evaluation[LmEvalOutput]]:
     """Yields each results file with its samples, and samples that have no results."""
     samples: dict[tuple[Path, str], dict[str, Path]] = {}
     for path in sorted(paths):
         if match := SAMPLES.match(path.name):
             samples.setdefault((path.parent, match[2]), {})[match[1]] = path
-    for path in sorted(paths):
-        if match := RESULTS.match(path.name):
-            results = read_object(path)
-            if not isinstance(results.get("results"), dict):
-                raise PassusError(f"{path} has no results", expected="a file as lm-eval writes it")
-            own = samples.pop((path.parent, match[1]), {})
-            names = {re.sub(r"\W", "_", str(name)): to_name(name) for name in results["results"]}
-            output = LmEvalOutput(results, {names.get(re.sub(r"\W", "_", task), task): file for task, file in own.items()})
-            yield Evaluation(model_of(results, path), path, match[1], tuple(sorted(results["results"])), output)
+    files = [path for path in sorted(paths) if RESULTS.match(path.name)]
+    for path, results in read_each(files, _read_results, remarks, may_be_empty=bool(samples)):
+        date = path.stem.removeprefix("results_")
+        own = samples.pop((path.parent, date), {})
+        names = {re.sub(r"\W", "_", str(name)): to_name(name) for name in results["results"]}
+        output = LmEvalOutput(results, {names.get(re.sub(r"\W", "_", task), task): file for task, file in own.items()})
+        yield Evaluation(model_of(results, path), path, date, tuple(sorted(results["results"])), output)
     for (folder, date), own in samples.items():
         first = next(iter(own.values()))
         yield Evaluation(folder.name, first, date, tuple(sorted(own)), LmEvalOutput({}, own))
+
+
+def _read_results(path: Path) -> tuple[Path, dict[str, Any]]:
+    results = read_object(path)
+    if not isinstance(results.get("results"), dict):
+        raise PassusError(f"{path} has no results", expected="a file as lm-eval writes it")
+    return path, results
 
 
 def model_of(results: Mapping[str, Any], path: Path) -> str:

@@ -200,12 +200,13 @@ def _own(lines: Sequence[dict[str, Any]]) -> Iterator[list[SampleRow]]:
         for n, text in enumerate(_texts(line)):
             verdict, extracted, tokens, value = (column[n] if n < len(column) else None for column in columns)
             row = _row(line, text)
-            row.verdict = str(verdict) if verdict in set(Verdict) else None
+            row.verdict = verdict if isinstance(verdict, str) and verdict in set(Verdict) else None
             row.extracted, row.tokens = to_text(extracted), to_step(tokens)
             row.truncated = row.verdict == Verdict.TRUNCATED
             row.value = to_score(value)
             if row.value is None and row.verdict is not None and row.verdict != Verdict.ERROR:
                 row.value = float(row.verdict == Verdict.CORRECT)
-            row.error = "the grader failed" if row.verdict == Verdict.ERROR else None
+            if row.value is None:
+                row.error = "the grader failed" if row.verdict == Verdict.ERROR else "no verdict"
             rows.append(row)
         yield rows

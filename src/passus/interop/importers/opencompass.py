@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from passus.errors import PassusError
-from passus.interop.importers.evaluations import Evaluation, by_run
+from passus.interop.importers.evaluations import Evaluation, by_run, read_each
 from passus.interop.importers.item_numbering import ItemNumbering
 from passus.interop.importers.options import ReadOptions
 from passus.interop.importers.points import PointRecorder
@@ -37,10 +37,10 @@ class ExampleDetail:
 
 def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     """Reads all results of a tree. A run is the results of the checkpoints of one model."""
-    runs = []
-    for evaluated in by_run(map(_evaluation, paths), options):
+    runs, remarks = [], [IN_PERCENT]
+    for evaluated in by_run(read_each(paths, _evaluation, remarks), options):
         files = [evaluation.path for _, evaluation in evaluated.members]
-        run = SourceRun(evaluated.name, KIND, files, remarks=[*evaluated.remarks, IN_PERCENT], is_finished=True)
+        run = SourceRun(evaluated.name, KIND, files, remarks=[*remarks, *evaluated.remarks], is_finished=True)
         recorder = PointRecorder(run.points)
         for step, evaluation in evaluated.members:
             path, dataset = evaluation.path, evaluation.tasks[0]

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from passus.interop.importers.values import to_name
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -37,4 +39,4 @@ def run_name(path: Path, options: ReadOptions) -> str:
     if parts[0].lower() in GENERIC and len(parts) == 1:
         above = path.resolve().parent.name if not inside else (root or path).resolve().name
         parts = [above or parts[0]]
-    return "/".join(parts)
+    return to_name("/".join(parts))

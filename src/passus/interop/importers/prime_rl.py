@@ -182,7 +182,7 @@ def _add_texts(row: SampleRow, episode: Mapping[str, Any], trace: Mapping[str, A
     counts = [to_number(as_object(call.get("usage")).get("completion_tokens", "")) for call in calls]
     known = [int(count) for count in counts if count is not None and count >= 0]
     row.tokens = sum(known) if known else None
-    row.truncated = trace.get("stop_condition") in LIMITS or bool(calls and calls[-1].get("finish_reason") == "length")
+    row.truncated = str(trace.get("stop_condition")) in LIMITS or bool(calls and calls[-1].get("finish_reason") == "length")
     data = as_object(as_object(episode.get("task")).get("data"))
     row.gold = to_text(data.get("answer"))
     if options.texts:

@@ -11,6 +11,7 @@ from typing import Any
 
 from passus.bounded_json import MAX_DEPTH, check_values, open_plain
 from passus.errors import PassusError, UsageError
+from passus.interop.importers.values import clean
 
 MAX_LINE = 1 << 24
 """Bytes of a line. A line with 64 long completions, or with the tokens of an agent's trace, has some megabytes."""
@@ -78,6 +79,7 @@ def unreadable(path: Path, error: OSError) -> PassusError:
 
 def tell(remarks: list[str], text: str) -> None:
     """Adds a remark, unless it was already made."""
+    text = clean(text)  # names of files may hold bytes that are not UTF-8
     if text not in remarks:
         remarks.append(text)
 

@@ -8,7 +8,7 @@ from typing import Any
 from passus.errors import PassusError
 from passus.interop.importers.options import ReadOptions, run_name
 from passus.interop.importers.points import PointRecorder
-from passus.interop.importers.source_files import read_object
+from passus.interop.importers.source_files import read_object, tell
 from passus.interop.importers.source_run import SourceRun
 from passus.interop.importers.values import to_step
 
@@ -29,7 +29,7 @@ def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
         try:
             return [_read_state(path, options, remarks)]
         except PassusError as error:
-            remarks.append(f"{path.parent.name}/{path.name} was left out: {str(error).splitlines()[0]}")
+            tell(remarks, f"{path.parent.name}/{path.name} was left out: {str(error).splitlines()[0]}")
     return [_read_state(min(paths, key=_progress), options, remarks)]
 
 

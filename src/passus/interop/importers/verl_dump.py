@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from passus.errors import shown
 from passus.interop.importers.item_numbering import ItemNumbering
 from passus.interop.importers.options import ReadOptions, run_name
 from passus.interop.importers.source_files import read_rows, tell
@@ -91,7 +92,7 @@ def read_samples(path: Path, options: ReadOptions, remarks: list[str]) -> Iterat
         yield SampleRow(
             benchmark, item, sample, value, output=to_text(row.get("output")) if options.texts else None,
             prompt=prompt if options.texts else None, gold=gold, extracted=to_text(row.get("pred")),
-            error=None if value is not None else f"{survey.key} is {str(row.get(survey.key))[:50]}",
+            error=None if value is not None else f"{survey.key} is {shown(row.get(survey.key), 50)}",
         )  # fmt: skip
     if outside:
         tell(remarks, f"{path.name}: {outside:,} values of {survey.key} are not from 0 to 1, and their samples have no verdict")
