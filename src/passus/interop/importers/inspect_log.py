@@ -37,7 +37,8 @@ class InspectLog:
 
     @property
     def task(self) -> str:
-        return to_name(self.about.get("task_display_name") or self.about.get("task") or "task").rpartition("/")[2]
+        name = to_name(self.about.get("task_display_name") or self.about.get("task") or "")
+        return name.rstrip("/").rpartition("/")[2] or "task"
 
     @property
     def metadata(self) -> dict[str, Any]:

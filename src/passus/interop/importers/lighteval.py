@@ -96,7 +96,7 @@ def benchmark_of(task: str) -> str:
     parts = task.split("|")
     if len(parts) > 1 and parts[-1].isdigit():
         parts.pop()
-    return to_name(parts[-1])
+    return to_name(parts[-1]) or to_name(task)
 
 
 def scores(results: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

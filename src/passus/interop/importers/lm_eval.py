@@ -44,7 +44,7 @@ def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
             run.settings = settings_of(output.results)
             recorder.add_row(step, scores(output.results))
             for task, path in output.samples.items():
-                reader = partial(lm_eval_samples.read_samples, path, options.benchmark or task, options, run.remarks)
+                reader = partial(lm_eval_samples.read_samples, path, options.benchmark or task or "task", options, run.remarks)
                 run.samples.setdefault(step, []).append(reader)
         run.remarks += recorder.remarks()
         if not run.samples:

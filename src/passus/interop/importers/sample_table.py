@@ -53,16 +53,16 @@ class SampleTable:
     without_step: int = 0
 
     def add(self, row: Mapping[str, Any], has_samples: bool) -> None:
-        step = to_step(row.get("step"))
-        if step is None or row.get("item") in (None, ""):
+        step, item = to_step(row.get("step")), self._once(row.get("item") if row.get("item") is not None else "")
+        if step is None or not item:
             self.without_step += 1
             return
         run = to_name(next((row[name] for name in RUNS if row.get(name) not in (None, "")), ""))
         if run not in self.runs:
             self.runs[run] = SourceRun(run or run_name(self.path.with_suffix(""), self.options), KIND, [self.path])
             self.runs[run].seed = to_step(row.get("seed"))
-        benchmark = self._once(self.options.benchmark or row.get("benchmark") or BENCHMARK)
-        item, value = self._once(row["item"]), to_score(row.get("correct"))
+        benchmark = self._once(self.options.benchmark or row.get("benchmark") or "") or BENCHMARK
+        value = to_score(row.get("correct"))
         if not is_share(value):
             self.without_verdict, value = self.without_verdict + 1, None
         sample = to_step(row.get("sample")) if has_samples else None

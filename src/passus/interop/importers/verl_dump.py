@@ -88,7 +88,7 @@ def read_samples(path: Path, options: ReadOptions, remarks: list[str]) -> Iterat
             outside, value = outside + 1, None
         prompt, gold, source = to_text(first["input"]), to_text(row.get("gts")), row.get("data_source")
         item, sample = numbering.place(_digest(first), item_key(prompt or "", gold))
-        benchmark = options.benchmark or (to_name(source) if source else BENCHMARK)
+        benchmark = options.benchmark or (to_name(source) if source else "") or BENCHMARK
         yield SampleRow(
             benchmark, item, sample, value, output=to_text(row.get("output")) if options.texts else None,
             prompt=prompt if options.texts else None, gold=gold, extracted=to_text(row.get("pred")),
