@@ -126,6 +126,15 @@ def test_too_many_files_are_refused(tmp_path, monkeypatch):
         find_sources(tmp_path)
 
 
+def test_the_console_that_wandb_copies_is_no_second_source(tmp_path):
+    (tmp_path / "run-1-a/files").mkdir(parents=True)
+    (tmp_path / "run-1-a/run-a.wandb").write_bytes(wandb_log([{"_step": 0, "a": 1}]))
+    (tmp_path / "run-1-a/files/output.log").write_text("step:1 - a:1\n")
+    assert [source.kind for source in find_sources(tmp_path)] == ["W&B log"]
+    (tmp_path / "run-1-a/run-a.wandb").unlink()
+    assert [source.kind for source in find_sources(tmp_path)] == ["verl console log"]
+
+
 def test_a_damaged_file_does_not_hide_the_others(tmp_path):
     (tmp_path / "bad.parquet").write_bytes(b"PAR1" + bytes(20))
     write_lines(tmp_path / "log.jsonl", [{"step": 0, "a": 1}])

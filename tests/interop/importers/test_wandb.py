@@ -190,7 +190,8 @@ def test_a_chart_has_runs_in_its_columns(tmp_path):
     assert [(p.step, p.name, p.value) for p in second.points] == [(20, "eval/acc", 0.25)], (
         "empty is missing, the range no value"
     )
-    assert "samples the points" in first.remarks[0]
+    assert "samples the points" in first.remarks[0] and not any("ranges" in remark for remark in first.remarks)
+    assert any("a group of runs" in remark for remark in second.remarks)
 
 
 def test_charts_over_other_axes(tmp_path):

@@ -105,7 +105,7 @@ def _lines(path: Path, name: str, remarks: list[str]) -> Iterator[dict[str, Any]
 def _key(line: dict[str, Any]) -> str:
     """Returns the key of the item: lm-eval's hash of the document, which older versions lack."""
     key = line.get("doc_hash")
-    if isinstance(key, str) and key:
+    if isinstance(key, str) and key.strip():
         return to_name(key)
     return item_key(to_text(line.get("doc")) or "", to_text(line.get("target")))
 

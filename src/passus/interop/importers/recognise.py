@@ -39,7 +39,7 @@ PASSUS_MARK = "status.json"
 PASSUS_FILES = {"config.toml", "meta.json", PASSUS_MARK}
 HEAD = 1 << 16
 """Bytes of a JSON file in which its first keys are looked for."""
-CONSOLE_HEAD = 1 << 24
+CONSOLE_HEAD = 1 << 23
 """Bytes of a console log before its first step: engines print much while they start."""
 CONSOLE_STEP = re.compile(rb"step:\d{1,15} - [^\s:]{1,200}:")
 FIRST_ROWS = 3
@@ -70,7 +70,7 @@ def kind_of(path: Path) -> str | None:
         case ".parquet":
             return _parquet_kind(path)
         case ".log" | ".txt" | ".out" | ".err":
-            return verl_console.KIND if CONSOLE_STEP.search(_head(path, CONSOLE_HEAD)) else None
+            return verl_console.KIND if _is_console(path) else None
         case ".eval":
             return inspect_log.KIND
         case ".wandb":
@@ -98,6 +98,13 @@ def _head(path: Path, size: int = HEAD) -> bytes:
             return file.read(size)
     except OSError as error:
         raise source_files.unreadable(path, error) from None
+
+
+def _is_console(path: Path) -> bool:
+    """Returns whether a log has lines of verl's metrics. W&B keeps a copy of the console beside its own log of the same run."""
+    if path.name == "output.log" and any(path.parent.parent.glob("run-*.wandb")):
+        return False
+    return CONSOLE_STEP.search(_head(path, CONSOLE_HEAD)) is not None
 
 
 def _by_magic(path: Path) -> str | None:

@@ -120,17 +120,3 @@ def read_rows(path: Path, remarks: list[str]) -> Iterator[dict[str, Any]]:
     if broken:
         more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
         tell(remarks, f"{path.name}: line {broken[0]}{more} cannot be read as a JSON object and was left out")
-
-
-def first_row(path: Path) -> dict[str, Any] | None:
-    """Returns the object on the first line that is not empty; None where there is none."""
-    for number, line in read_lines(path, []):
-        if line.strip():
-            try:
-                row = parse_json(line)
-            except ValueError:
-                return None
-            return row if isinstance(row, dict) else None
-        if number > 100:
-            return None
-    return None

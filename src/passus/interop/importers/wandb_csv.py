@@ -6,6 +6,7 @@ chart and limits their number, and a grouped chart has the group's name where th
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ RANGE = re.compile(r"__(?:MIN|MAX)$")
 TIMES = {"relative time (process)", "relative time (wall)", "wall time", "runtime", "_runtime", "_timestamp"}
 """Axes on which a chart has no steps."""
 ABOUT_RUNS = {"name", "state", "created", "runtime", "user", "sweep", "tags", "notes", "id", "end time", "hostname"}
+RANGES = "values have ranges: the line is a group of runs, or W&B has averaged its points"
 SAMPLED = "W&B samples the points of a chart and limits their number: the run's history has all of them"
 
 
@@ -56,6 +58,28 @@ def read_chart(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     return [run for path in paths for run in _read_chart(path)]
 
 
+@dataclass(frozen=True)
+class ChartColumn:
+    """A line of a chart."""
+
+    place: int
+    run: str
+    metric: str
+    ranges: tuple[int, ...]
+    """Places of its least and its greatest values."""
+
+    def has_range(self, cells: Sequence[str]) -> bool:
+        """Returns whether the least and the greatest value of a point differ."""
+        return len({cells[place] for place in self.ranges}) > 1
+
+
+def _columns(header: Sequence[str]) -> list[ChartColumn]:
+    places = {name: n for n, name in enumerate(header)}
+    lines = [(n, name) for n, name in enumerate(header) if n and not RANGE.search(name)]
+    ends = [tuple(places[end] for end in (f"{name}__MIN", f"{name}__MAX") if end in places) for _, name in lines]
+    return [ChartColumn(n, *_split(name), own) for (n, name), own in zip(lines, ends, strict=True)]
+
+
 def _read_chart(path: Path) -> Iterator[SourceRun]:
     table = open_csv(path)
     axis = table.header[0]
@@ -65,21 +89,19 @@ def _read_chart(path: Path) -> Iterator[SourceRun]:
             expected="a chart over Step, or over a metric of whole numbers",
             write="a chart with the x-axis Step, exported again",
         )
-    runs: dict[str, SourceRun] = {}
-    recorders: dict[str, PointRecorder] = {}
-    remarks: list[str] = []
-    columns = [(n, *_split(name)) for n, name in enumerate(table.header) if n and not RANGE.search(name)]
-    for name in dict.fromkeys(name for _, name, _ in columns):
-        runs[name] = SourceRun(name, CHART_KIND, [path], remarks=[SAMPLED])
-        recorders[name] = PointRecorder(runs[name].points)
-        if axis.lower() != "step":
-            runs[name].remarks.append(f"the steps are those of {axis!r}")
+    columns, remarks, with_ranges = _columns(table.header), list[str](), set[str]()
+    runs = {column.run: SourceRun(column.run, CHART_KIND, [path], remarks=[SAMPLED]) for column in columns}
+    recorders = {name: PointRecorder(run.points) for name, run in runs.items()}
     for cells in table.rows(remarks):
         step = to_step(parse_number(cells[0], table.has_decimal_commas))
-        for n, name, metric in columns:
-            if cells[n].strip():
-                recorders[name].add(step, metric, _number(cells[n], table))
+        for column in columns:
+            if cells[column.place].strip():
+                recorders[column.run].add(step, column.metric, _number(cells[column.place], table))
+            if column.has_range(cells):
+                with_ranges.add(column.run)
     for name, run in runs.items():
+        run.remarks += [f"the steps are those of {axis!r}"] if axis.lower() != "step" else []
+        run.remarks += [RANGES] if name in with_ranges else []
         run.remarks += remarks + recorders[name].remarks()
         yield run
 
