@@ -219,6 +219,7 @@ def write_mlflow(folder: Path, change: Callable[[Json], Json]) -> None:
 def _change_cells(path: Path, table: str, columns: tuple[str, ...], change: Callable[[Json], Json]) -> None:
     """Writes odd values into the cells of a database, where SQLite can hold them."""
     connection = sqlite3.connect(path)
+    connection.execute("PRAGMA synchronous = OFF")
     for column in columns:
         value = change("keep")
         if value != "keep" and isinstance(value, (str, float, int, type(None))):

@@ -179,6 +179,7 @@ def trackio_database(
 ) -> Path:
     """Writes a database of trackio: rows of (run_id, name, step, metrics), with JSON as bytes."""
     with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
         ids = "run_id TEXT, " if has_ids else ""
         connection.execute(
             f"CREATE TABLE metrics (id INTEGER PRIMARY KEY, {ids}timestamp TEXT, run_name TEXT, step INTEGER, metrics TEXT)"
@@ -203,6 +204,7 @@ def trackio_database(
 def mlflow_database(path: Path, runs: Iterable[tuple[str, str, str, str]], metrics: Iterable[tuple[Any, ...]]) -> Path:
     """Writes a database of MLflow: runs of (id, name, status, stage), metrics of (run, key, value, step, is_nan)."""
     with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
         connection.execute("CREATE TABLE runs (run_uuid, name, status, lifecycle_stage, start_time)")
         connection.execute("CREATE TABLE metrics (key, value FLOAT, timestamp BIGINT, run_uuid, step BIGINT, is_nan BOOLEAN)")
         connection.execute("CREATE TABLE params (key, value, run_uuid)")

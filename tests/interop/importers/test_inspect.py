@@ -91,8 +91,20 @@ def test_steps_from_metadata_from_the_model_or_from_time(tmp_path):
     assert list(named.samples) == [0, 20, 40] and named.name == "grpo-s1"
     timed = read_only_run(tmp_path / "time")
     assert list(timed.samples) == [1, 2, 3] and any("order of time" in remark for remark in timed.remarks)
-    assert list(read_only_run(tmp_path / "folders").samples) == [0, 20, 40]
+    in_folders = read_only_run(tmp_path / "folders")
+    assert list(in_folders.samples) == [0, 20, 40] and in_folders.name == "grpo-s4"
     assert list(read_only_run(tmp_path / "time" / "0.eval", step=9).samples) == [9]
+
+
+def test_one_served_name_of_several_runs(tmp_path):
+    """Nothing is lost where the folders alone tell runs apart."""
+    for seed in (0, 1):
+        for step in (0, 20):
+            write_log(tmp_path / "a" / f"grpo-s{seed}" / f"step_{step}", [["C"]], model="vllm/served")
+            write_log(tmp_path / "b" / f"grpo-s{seed}", [["C"]], f"{step}.eval", model="vllm/served", metadata={"step": step})
+    for folder, names in (("a", ["grpo-s0", "grpo-s1"]), ("b", ["grpo-s0/vllm/served", "grpo-s1/vllm/served"])):
+        runs = find_sources(tmp_path / folder)[0].read()
+        assert sorted(run.name for run in runs) == names and all(list(run.samples) == [0, 20] for run in runs)
 
 
 def test_metrics_and_the_scorer_that_counts(tmp_path):

@@ -28,6 +28,8 @@ class Evaluation(Generic[T]):
     model: str
     """Name or path of the model, as the tool recorded it."""
     path: Path
+    folder: Path
+    """Folder whose name may tell the run and the step: above those that the tool itself names."""
     time: str
     """Sorts in order of time."""
     tasks: tuple[str, ...]
@@ -79,11 +81,16 @@ def by_run(evaluations: Iterable[Evaluation[T]], options: ReadOptions) -> list[E
     The step is the one of the options, of the file, of the model's name, or of a folder's name. Without any, the evaluations of
     a run are numbered from 1 in order of time, for each benchmark by itself.
     """
-    groups: dict[str, list[Evaluation[T]]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[Evaluation[T]]] = defaultdict(list)
     for evaluation in sorted(evaluations, key=lambda e: (e.time, str(e.path))):
         groups[_group(evaluation, options)].append(evaluation)
-    names = _short_names(list(groups))
-    return [_evaluated_run(names[group], members, options) for group, members in groups.items()]
+    names = {group: _name(group, members[0], options) for group, members in groups.items()}
+    taken = list(names.values())
+    whole = {group: "/".join(part for part in group if part) for group in groups}
+    return [
+        _evaluated_run(names[group] if taken.count(names[group]) == 1 else to_name(whole[group]), members, options)
+        for group, members in groups.items()
+    ]
 
 
 def _evaluated_run(name: str, members: Sequence[Evaluation[T]], options: ReadOptions) -> EvaluatedRun[T]:
@@ -112,19 +119,27 @@ def _numbered(members: Sequence[Evaluation[T]]) -> list[tuple[int, Evaluation[T]
     return sorted(numbered, key=_order)
 
 
-def _group(evaluation: Evaluation[T], options: ReadOptions) -> str:
+def _group(evaluation: Evaluation[T], options: ReadOptions) -> tuple[str, str]:
+    """Returns what the evaluations of a run have in common: the folder and the model, up to the step in their names."""
     if evaluation.run:
-        return evaluation.run
-    if group := without_step(evaluation.model):
-        return group
-    folder = without_step(_inside(evaluation.path.parent, options))
-    return folder or "run"
+        return "", evaluation.run
+    return without_step(_inside(evaluation.folder, options)), without_step(evaluation.model)
+
+
+def _name(group: tuple[str, str], first: Evaluation[T], options: ReadOptions) -> str:
+    """Returns a short name of a run: of its folder, if that has the step and the model has none, else of its model."""
+    folder, model = group
+    is_in_folder = checkpoint_step(first.model) is None and checkpoint_step(_inside(first.folder, options)) is not None
+    named = folder if is_in_folder and folder else model or folder
+    return to_name(_last_part(named)) or "run"
 
 
 def _inside(folder: Path, options: ReadOptions) -> str:
     """Returns the path of a folder below the one that was asked for; names above it are no names of checkpoints."""
     root = options.root
-    return str(folder.relative_to(root)) if root is not None and root in (folder, *folder.parents) else folder.name
+    if root is None or root not in folder.parents:
+        return ""
+    return folder.relative_to(root).as_posix()
 
 
 def _step(evaluation: Evaluation[T], options: ReadOptions) -> int | None:
@@ -133,20 +148,13 @@ def _step(evaluation: Evaluation[T], options: ReadOptions) -> int | None:
     if evaluation.step is not None:
         return evaluation.step
     in_model = checkpoint_step(evaluation.model)
-    return in_model if in_model is not None else checkpoint_step(_inside(evaluation.path.parent, options))
+    return in_model if in_model is not None else checkpoint_step(_inside(evaluation.folder, options))
 
 
 NUMBERED = (
     "no name of a model or a folder has a step (checkpoint-120, global_step_120, step_120, iter_120, @120): "
     "the evaluations are numbered in order of time"
 )
-
-
-def _short_names(groups: Sequence[str]) -> dict[str, str]:
-    """Returns the last part of each path that says which run it is, or the whole path where two would be equal."""
-    short = {group: _last_part(group) for group in groups}
-    taken = list(short.values())
-    return {group: to_name(name if taken.count(name) == 1 else group) for group, name in short.items()}
 
 
 def _last_part(path: str) -> str:

@@ -56,7 +56,8 @@ def _evaluation(log: InspectLog) -> Evaluation[InspectLog]:
     run = log.metadata.get("run")
     model, created = to_name(log.about.get("model") or ""), to_name(log.about.get("created") or "")
     step = to_step(log.metadata.get("step"))
-    return Evaluation(model, log.path, created, (log.task,), log, step, to_name(run) if isinstance(run, str) and run else None)
+    named = to_name(run) if isinstance(run, str) and run else None
+    return Evaluation(model, log.path, log.path.parent, created, (log.task,), log, step, named)
 
 
 def _read_run(evaluated: EvaluatedRun[InspectLog], options: ReadOptions, remarks: Sequence[str]) -> SourceRun:

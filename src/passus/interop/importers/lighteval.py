@@ -32,6 +32,8 @@ AVERAGE = re.compile(r"avg@(\d{1,6})")
 PREFERRED = ("extractive_match", "exact_match", "acc", "em", "qem", "pass@k:k=1", "pass@1", "accuracy")
 """Scores of one sample, in the order in which one is chosen."""
 MAX_SAMPLES = 100_000
+MARKS = ("results", "details")
+"""Folders under which the names of models follow."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +81,20 @@ def _evaluations(paths: Sequence[Path], remarks: list[str]) -> Iterator[Evaluati
         named = as_object(content.get("config_general")).get("model_name")
         first = results[0] if results else next(iter(details.values()))
         tasks = tuple(sorted(details or as_object(content.get("results"))))
-        yield Evaluation(
-            named if isinstance(named, str) and named else model, first, date, tasks, LightevalOutput(content, details)
-        )
+        model = named if isinstance(named, str) and named else model
+        yield Evaluation(model, first, _output_folder(first), date, tasks, LightevalOutput(content, details))
+
+
+def _output_folder(path: Path) -> Path:
+    """Returns the folder in which lighteval makes `results` and `details`."""
+    marked = [folder for folder in path.parents if folder.name in MARKS]
+    return marked[0].parent if marked else path.parent
 
 
 def _model_folder(folder: Path) -> str:
     """Returns the name of the model in the path of a folder: what follows `results` or `details`."""
     parts = folder.parts
-    marks = [n for n, part in enumerate(parts) if part in ("results", "details")]
+    marks = [n for n, part in enumerate(parts) if part in MARKS]
     return "/".join(parts[marks[-1] + 1 :]) or folder.name if marks else folder.name
 
 

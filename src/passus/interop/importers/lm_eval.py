@@ -65,10 +65,10 @@ def _evaluations(paths: Sequence[Path], remarks: list[str]) -> Iterator[Evaluati
         own = samples.pop((path.parent, date), {})
         names = {re.sub(r"\W", "_", str(name)): to_name(name) for name in results["results"]}
         output = LmEvalOutput(results, {names.get(re.sub(r"\W", "_", task), task): file for task, file in own.items()})
-        yield Evaluation(model_of(results, path), path, date, tuple(sorted(results["results"])), output)
+        yield Evaluation(model_of(results, path), path, path.parent, date, tuple(sorted(results["results"])), output)
     for (folder, date), own in samples.items():
         first = next(iter(own.values()))
-        yield Evaluation(folder.name, first, date, tuple(sorted(own)), LmEvalOutput({}, own))
+        yield Evaluation(folder.name, first, folder, date, tuple(sorted(own)), LmEvalOutput({}, own))
 
 
 def _read_results(path: Path) -> tuple[Path, dict[str, Any]]:

@@ -59,7 +59,7 @@ def _evaluation(path: Path) -> Evaluation[Mapping[str, Any]]:
     """Returns a results file as an evaluation. Its details are dropped, and read again when they are needed."""
     content = read_object(path)
     brief = {key: value if key != "details" else bool(value) for key, value in content.items()}
-    return Evaluation(path.parent.name, path, time_of(path), (to_name(path.stem),), brief)
+    return Evaluation(path.parent.name, path, path.parents[2].parent, time_of(path), (to_name(path.stem),), brief)
 
 
 def time_of(path: Path) -> str:

@@ -124,8 +124,8 @@ def _json_kind(path: Path) -> str | None:
         return lighteval.KIND
     if b'"eval"' in head and b'"status"' in head and b'"task"' in head and b'"samples"' not in head[:20]:
         return inspect_log.KIND
-    if path.parents[1].name == "results" and OPENCOMPASS_KEYS.search(head):
-        return opencompass.KIND if any((path.parents[2] / name).is_dir() for name in OPENCOMPASS_FOLDERS) else None
+    if path.parent.parent.name == "results" and OPENCOMPASS_KEYS.search(head):
+        return opencompass.KIND if any((path.parent.parent.parent / name).is_dir() for name in OPENCOMPASS_FOLDERS) else None
     return None
 
 
