@@ -4,7 +4,6 @@ The lines do not say the benchmark, and the `uid` of newer versions is random at
 prompt and ground truth. A multi-turn session has one line per output, and the last one counts.
 """
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -61,7 +60,7 @@ def is_rollout_folder(folder: Path) -> bool:
 class DumpSurvey:
     """What must be known of a whole file before its first row can be read."""
 
-    totals: Counter[bytes] = field(default_factory=Counter)
+    totals: Counter[int] = field(default_factory=Counter)
     values: dict[str, set[float]] = field(default_factory=lambda: {"acc": set(), "score": set()})
 
     @property
@@ -79,7 +78,7 @@ def read_samples(path: Path, options: ReadOptions, remarks: list[str]) -> Iterat
     """Yields the samples of one step."""
     survey = survey_file(path, remarks)
     numbering = ItemNumbering(survey.totals)
-    outside = 0
+    outside, last, key = 0, None, ""
     if survey.is_signed:
         tell(remarks, f"all values of {survey.key} in {path.name} are -1 or 1: they were read as wrong and right")
     for first, row in sessions(path, remarks):
@@ -87,7 +86,9 @@ def read_samples(path: Path, options: ReadOptions, remarks: list[str]) -> Iterat
         if value is not None and not is_share(value):
             outside, value = outside + 1, None
         prompt, gold, source = to_text(first["input"]), to_text(row.get("gts")), row.get("data_source")
-        item, sample = numbering.place(_digest(first), item_key(prompt or "", gold))
+        if (identity := _identity(first)) != last:  # the samples of an item mostly follow each other
+            last, key = identity, item_key(prompt or "", gold)
+        item, sample = numbering.place(identity, key)
         benchmark = options.benchmark or (to_name(source) if source else "") or BENCHMARK
         yield SampleRow(
             benchmark, item, sample, value, output=to_text(row.get("output")) if options.texts else None,
@@ -106,7 +107,7 @@ def survey_file(path: Path, remarks: list[str]) -> DumpSurvey:
     """Counts the rows of every prompt and collects the scores of a file."""
     survey = DumpSurvey()
     for first, row in sessions(path, remarks):
-        survey.totals[_digest(first)] += 1
+        survey.totals[_identity(first)] += 1
         for key, values in survey.values.items():
             if len(values) < MOST_VALUES and (value := to_score(row.get(key))) is not None:
                 values.add(value)
@@ -137,7 +138,6 @@ def sessions(path: Path, remarks: list[str]) -> Iterator[tuple[dict[str, Any], d
         tell(remarks, f"{path.name}: sessions have several outputs; the last one of each counts")
 
 
-def _digest(row: dict[str, Any]) -> bytes:
-    """Returns what tells items apart: prompt, ground truth and, where it is there, the benchmark."""
-    content = f"{row['input']}\0{row.get('gts')}\0{row.get('data_source')}"
-    return hashlib.blake2b(content.encode("utf-8", "replace"), digest_size=12).digest()
+def _identity(row: dict[str, Any]) -> int:
+    """Returns what tells items of one file apart: prompt, ground truth and, where it is there, the benchmark."""
+    return hash((row["input"], str(row.get("gts")), str(row.get("data_source"))))
