@@ -66,7 +66,7 @@ def field(number: int, value: int | float | str | bytes) -> bytes:
         return varint(number << 3) + varint(value)
     if isinstance(value, float):
         return varint(number << 3 | 1) + struct.pack("<d", value)
-    data = value.encode() if isinstance(value, str) else value
+    data = value.encode("utf-8", "replace") if isinstance(value, str) else value
     return varint(number << 3 | 2) + varint(len(data)) + data
 
 

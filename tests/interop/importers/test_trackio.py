@@ -102,6 +102,13 @@ def test_other_databases_are_not_recognised_and_damaged_ones_refused(tmp_path):
         [found.read() for found in find_sources(path)]
 
 
+def test_a_schema_with_bytes_that_are_no_text(tmp_path):
+    path = trackio_database(tmp_path / "demo.db", ROWS, CONFIGS)
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE metrics", b"CREATE TABLE \xff\x81trics"))
+    with pytest.raises(PassusError, match=r"demo\.db"):
+        find_sources(path)
+
+
 def test_exports_as_parquet(tmp_path):
     columns = {
         "id": [2, 1], "run_id": ["a", "a"], "timestamp": ["2026-11-16T02:11:53+00:00", "2026-11-16T02:11:52+00:00"],

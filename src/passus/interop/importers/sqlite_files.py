@@ -23,6 +23,8 @@ MAX_ROWS = 20_000_000
 MAX_COPY = 1 << 32
 """Bytes of a database that is copied because it cannot be opened in place without new files beside it."""
 STEPS_PER_CHECK = 100_000
+ERRORS = (sqlite3.Error, OverflowError, UnicodeDecodeError)
+"""Errors of a damaged database. The messages of some hold bytes of the file, which are not always texts."""
 
 
 class Database:
@@ -44,7 +46,7 @@ class Database:
                 if n >= MAX_ROWS:
                     raise UsageError(f"{self.path} has more than {MAX_ROWS:,} rows", expected="a smaller database")
                 yield row
-        except (sqlite3.Error, OverflowError) as error:
+        except ERRORS as error:
             raise _database_error(self.path, error) from None
 
 
@@ -63,7 +65,7 @@ def open_database(path: Path) -> Iterator[Database]:
             try:
                 connection.execute("PRAGMA trusted_schema = OFF")
                 connection.execute("PRAGMA query_only = ON")
-            except sqlite3.Error as error:
+            except ERRORS as error:
                 raise _database_error(path, error) from None
             yield Database(path, connection)
 
