@@ -44,6 +44,13 @@ def test_metrics_settings_and_samples_are_one_run(tmp_path):
     ]
 
 
+def test_damaged_settings_do_not_hide_the_run(tmp_path):
+    write_run(tmp_path, {0: [episode("a", 1.0)]})
+    write_lines(tmp_path / "configs/rl.json", ["{"], end="")
+    run = read_only_run(tmp_path)
+    assert run.settings == {} and len(rows_at(run, 0)) == 1 and "rl.json was left out" in run.remarks[0]
+
+
 def test_samples_have_texts_lengths_and_the_weighted_reward(tmp_path):
     cut = episode("b", 0.5, weight=2.0, calls=[{"usage": {"completion_tokens": 512}, "finish_reason": "length"}])
     write_run(tmp_path, {10: [episode("a", 1.0), episode("a", 0.0), cut]})

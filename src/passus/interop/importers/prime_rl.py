@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from passus.interop.importers.evaluations import read_each
 from passus.interop.importers.item_numbering import ItemNumbering
 from passus.interop.importers.options import ReadOptions, run_name
 from passus.interop.importers.points import PointRecorder
@@ -44,7 +45,8 @@ DEFAULT_BENCHMARK = "eval"
 def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     """Reads one run folder from its metrics and its traces."""
     folder = run_folder(paths[0])
-    run = SourceRun(run_name(folder, options), KIND, list(paths), settings=_settings(folder))
+    run = SourceRun(run_name(folder, options), KIND, list(paths))
+    run.settings = _settings(folder, run.remarks)
     recorder = PointRecorder(run.points)
     for path in paths:
         if path.name == METRICS:
@@ -67,13 +69,10 @@ def is_run_folder(folder: Path) -> bool:
     return (folder / "rollouts").is_dir() or (folder / "configs" / CONFIGS[0]).is_file()
 
 
-def _settings(folder: Path) -> dict[str, Any]:
+def _settings(folder: Path, remarks: list[str]) -> dict[str, Any]:
     """Returns the resolved settings, of which `rl.json` holds those of all components."""
-    for name in CONFIGS:
-        path = folder / "configs" / name
-        if path.is_file():
-            return flatten(read_object(path))
-    return {}
+    files = [path for name in CONFIGS if (path := folder / "configs" / name).is_file()]
+    return flatten(next(iter(read_each(files[:1], read_object, remarks, may_be_empty=True)), {}))
 
 
 def _sample_readers(paths: Sequence[Path], options: ReadOptions, remarks: list[str]) -> dict[int, list[SampleReader]]:
