@@ -10,6 +10,7 @@ from passus.config import resolve
 from passus.evaluation import suite
 from passus.evaluation.evaluate import evaluate
 from passus.interop import lm_eval, lm_eval_gsm8k
+from passus.interop.importers.detect import find_sources
 from passus.interop.lm_eval import EvaluationResult
 from passus.tasks import benchmarks, dataset
 
@@ -163,3 +164,36 @@ def test_gsm8k_golds_are_what_lm_eval_compares_with(real_data):
     """lm-eval's target is the whole solution. Its own rules reduce it to the gold of passus."""
     for item in dataset.load_items(benchmarks.find_training_set("gsm8k")):
         assert lm_eval_gsm8k._normalise(f"worked\n#### {item.gold}") == item.gold
+
+
+def test_reading_the_written_files_gives_back_what_was_evaluated(evaluated, tmp_path):
+    lm_eval.write_files(tmp_path, evaluated)
+    (found,) = find_sources(tmp_path)
+    (run,) = found.read()
+    assert (found.kind, run.name, list(run.samples)) == ("lm-eval", "qwen3", [1])
+    rows = [row for reader in run.samples[1] for row in reader()]
+    columns = evaluated.columns
+    names = ("benchmark", "sample", "verdict", "extracted", "tokens", "value", "completion")
+    written = sorted(zip(*(columns[name] for name in names), strict=True), key=str)
+    assert written == sorted(
+        [(r.benchmark, r.sample, str(r.verdict), r.extracted, r.tokens, r.value, r.output) for r in rows], key=str
+    )
+    for benchmark, items in evaluated.suite.items.items():
+        own = [row for row in rows if row.benchmark == benchmark]
+        assert len({row.item for row in own}) == len(items) and len(own) == 2 * len(items)
+        assert {row.gold for row in own} == {item.gold for item in items}
+        assert {row.prompt for row in own} == {evaluated.policy.chat.render(item) for item in items}
+    means = {point.name: point.value for point in run.points}
+    assert all(means[f"{point.benchmark}/acc,none"] == point.acc for point in evaluated.points)
+    assert not any("passus's verifier" in remark for remark in run.remarks)
+
+
+def test_reading_private_items_tells_them_apart(evaluated, tmp_path):
+    secret = [replace(item, benchmark="gpqa") for item in evaluated.suite.items["gsm8k"]]
+    columns = evaluated.columns | {"benchmark": ["gpqa" if b == "gsm8k" else b for b in evaluated.columns["benchmark"]]}
+    points = [replace(p, benchmark="gpqa") if p.benchmark == "gsm8k" else p for p in evaluated.points]
+    loaded = suite.LoadedSuite({"gpqa": secret, "abacus/sub": evaluated.suite.items["abacus/sub"]})
+    lm_eval.write_files(tmp_path, replace(evaluated, suite=loaded, points=points, columns=columns))
+    (run,) = find_sources(tmp_path)[0].read()
+    rows = [row for reader in run.samples[1] for row in reader() if row.benchmark == "gpqa"]
+    assert len({row.item for row in rows}) == len(secret) and {row.prompt for row in rows} == {None}

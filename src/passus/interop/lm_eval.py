@@ -31,6 +31,8 @@ from passus.tasks.item import Item
 from passus.tasks.lookup import is_private
 
 GSM8K = "gsm8k"
+OWN_KEYS = ("verdict", "extracted", "tokens", "value")
+"""What lm-eval has no place for, under the key `passus` of a line: `passus import` reads the verdicts of all samples there."""
 
 
 @dataclass(frozen=True)
@@ -137,15 +139,17 @@ def _config(result: EvaluationResult) -> dict[str, Any]:
 
 
 def _samples(result: EvaluationResult, point: EvalPoint) -> list[dict]:
-    """Returns one line per item and filter."""
-    columns = zip(*(result.columns[key] for key in ("benchmark", "completion", "extracted", "verdict")), strict=True)
-    rows = [row[1:] for row in columns if row[0] == point.benchmark]
+    """Returns one line per item and filter. lm-eval has one score per item, so that those of all samples have their own key."""
+    keys = ("completion", *OWN_KEYS)
+    columns = zip(result.columns["benchmark"], *(result.columns[key] for key in keys), strict=True)
+    rows = [dict(zip(keys, row[1:], strict=True)) for row in columns if row[0] == point.benchmark]
     lines = []
     for n, item in enumerate(result.suite.items[point.benchmark]):
         item_rows = rows[n * point.k : (n + 1) * point.k]
-        outputs, extracted = [text for text, _, _ in item_rows], [answer or "" for _, answer, _ in item_rows]
-        accuracy = float(np.mean([verdict == Verdict.CORRECT for _, _, verdict in item_rows]))
-        lines.append(_line(result, item, outputs, "none", extracted, {"acc": accuracy}))
+        outputs, extracted = [row["completion"] for row in item_rows], [row["extracted"] or "" for row in item_rows]
+        accuracy = float(np.mean([row["verdict"] == Verdict.CORRECT for row in item_rows]))
+        own = {key: [row[key] for row in item_rows] for key in OWN_KEYS}
+        lines.append(_line(result, item, outputs, "none", extracted, {"acc": accuracy}) | {"passus": own})
         if item.benchmark == GSM8K:
             for name, (text, right) in lm_eval_gsm8k.scores(outputs[0], item.gold).items():
                 lines.append(_line(result, item, outputs, name, [text], {"exact_match": float(right)}))

@@ -58,7 +58,7 @@ class SourceRun:
     samples: dict[int, list[SampleReader]] = field(default_factory=dict)
     """Readers of the items and samples of each step."""
     remarks: list[str] = field(default_factory=list)
-    """What the user must know about the source: a torn tail, a resume, a sampled export."""
+    """What the user must know about the source: a torn tail, a resume, a sampled export. Readers of samples add theirs."""
     seed: int | None = None
     """Seed, where the source says it outside of its settings."""
     is_finished: bool | None = None
