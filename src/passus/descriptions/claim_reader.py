@@ -8,6 +8,8 @@ from typing import Any
 from passus.descriptions.chart_data import ChartData, Point
 from passus.descriptions.claim_parser import claims_of
 from passus.descriptions.claims import Amount, Claim, Group, Window
+from passus.descriptions.clause_subject import is_about_other
+from passus.descriptions.clause_rest import is_all_used
 from passus.descriptions.clause_split import clauses_of
 from passus.descriptions.clauses import Clause, read_clause
 from passus.descriptions.count_claims import axis_limits, count_claims
@@ -106,6 +108,8 @@ class _Memory:
     panel_pair: tuple[str, ...] = ()
     """The last two panels that a sentence named together."""
     passage: object = None
+    mentioned: frozenset[str] = frozenset()
+    """The series that the last sentence named."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +170,9 @@ class ClaimReader:
         names = self._names_on(memory.panel)
         own = (label,) if label else ()
         context = Context(
-            names, memory.subject or own, (), memory.pair, references=self.references, is_item=sentence.passage.kind == "item"
-        )
+            names, memory.subject or own, (), memory.pair, is_item=sentence.passage.kind == "item", mentioned=memory.mentioned,
+            references=self.references,
+        )  # fmt: skip
         reading = _SentenceReading(self, context, memory.panel, own)
         claims, is_complete = reading.read(sentence)
         if self.data.is_listed(sentence.number):  # prose is held against lists, and not the other way round
@@ -213,6 +218,7 @@ class ClaimReader:
         if len(places) == 2:
             memory.panel_pair = (places[0][1], places[1][1])
         mentioned = tuple(dict.fromkeys(mention.series[0] for mention in self.finder.find(sentence.text)))
+        memory.mentioned = frozenset(mentioned)
         is_other = not mentioned and OTHER_SUBJECT.match(sentence.text)
         memory.subject = subject or mentioned[:1] or (() if is_other else memory.subject)
         if len(mentioned) == 2:
@@ -340,10 +346,13 @@ class _SentenceReading:
             if "«U" in clause.text:  # a series that is not known: what follows may be about it
                 self.is_lost, is_complete = True, False
                 break
+            if is_about_other(part) or (self.is_lost and not re.search(r"«S\d", part)):
+                self.is_lost, is_complete = True, False
+                continue
             found = [] if self._is_foreign(clause, whole) else claims_of(clause)
             if self.reader.has_lengths and LENGTH_TALK.search(whole):
                 found = [replace(claim, measure="tokens") for claim in found]
-            if not clause.is_understood:
+            if not is_all_used(clause, found):
                 found = [replace(claim, is_sure=False) for claim in found]
             has_value = clause.values and not any(claim.number is not None or claim.amount is not None for claim in found)
             if (not found and MEANT.search(clause.text)) or has_value:
@@ -379,7 +388,7 @@ class _SentenceReading:
             marked.text = marked.text[: mention.start] + marked.put("S", Group(mention.series)) + marked.text[mention.end :]
         mark_panels(marked, self.reader.names, self.reader.memory.panel_pair, self.reader.short_panels)
         mark_counts(marked, self.context)
-        mark_numbers(marked, self.reader.axes, self.reader.data.lists)
+        mark_numbers(marked, self.reader.axes, self.reader.data.lists, self.reader.places)
         mark_words(marked, self.reader.axes)
         mark_multiples(marked)
         mark_place_lists(marked, self.reader.places)

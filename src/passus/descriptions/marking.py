@@ -4,8 +4,8 @@ The words that remain are few, so that the frames of `claim_parser` can be short
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from passus.descriptions.axes import Axes
@@ -39,6 +39,7 @@ SENSE = re.compile(
 BEFORE_PLACE = re.compile(r"\b(?:by|at|after|until|from|since|before)\s+$", re.I)
 FIRST_HALF = re.compile(r"\b(?:first|second) half\b", re.I)
 STRETCH = re.compile(r"\bthe\s+(?:last|final|first|next|following)\s*$", re.I)
+SCALES = (1e9, 1e6, 1e3)
 PLACE_NOUN = re.compile(r"\s+(?:checkpoint|mark|evaluation|eval)\b", re.I)
 
 
@@ -73,8 +74,8 @@ class MarkedValue:
     is_length: bool = False
 
 
-def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
-    """Marks places, amounts and values."""
+def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists, known: Collection[float] = ()) -> None:
+    """Marks places, amounts and values. Known are the places of the points."""
     text = marked.text
     for item in reversed(items_in(text, axes, lists)):
         number = item.number
@@ -87,7 +88,7 @@ def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
         is_named = BEFORE_PLACE.search(before) or PLACE_NOUN.match(after)  # "by 6B", "the 60B checkpoint"
         is_place = number.is_scaled and number.low in lists.known and is_named
         if item.role == "x" or is_place or _is_stretch(text[: number.start], text[number.end :], axes):
-            begin, stop, window = _window(before, after, number, axes)
+            begin, stop, window = _window(before, after, _in_units_of(known, number), axes, has_unit)
             text = before[:begin] + marked.put("X", window) + after[stop:]
             continue
         if number.unit == "times" and not re.match(
@@ -126,6 +127,14 @@ def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
             continue
         text = before + marked.put("V", MarkedValue(number, item.role == "length")) + after
     marked.text = text
+
+
+def _in_units_of(known: Collection[float], number: Number) -> Number:
+    """Returns a place in the units of the known places: "20 billion tokens" where a table has a column of billions."""
+    if not number.is_scaled or number.low in known:
+        return number
+    scale = next((scale for scale in SCALES if number.low / scale in known or number.high / scale in known), 1.0)
+    return replace(number, low=number.low / scale, high=number.high / scale)
 
 
 def _is_half(text: str, number: Number) -> bool:
@@ -211,7 +220,7 @@ PREPOSITION = re.compile(
 )
 
 
-def _window(before: str, after: str, number: Number, axes: Axes) -> tuple[int, int, Any]:
+def _window(before: str, after: str, number: Number, axes: Axes, has_unit: bool) -> tuple[int, int, Any]:
     """Returns where the words of a place begin and end, and the part of the x-axis that they name."""
     noun_first = re.search(rf"{axes.x_words}\s*#?\s*(?:~|about |around )?$", before, re.I)
     head = before[: noun_first.start()] if noun_first else before
@@ -236,7 +245,8 @@ def _window(before: str, after: str, number: Number, axes: Axes) -> tuple[int, i
             else ("next", size)
         )
         return stretch.start(), noun.end() if noun else 0, window
-    follow = re.match(rf"\s?{axes.x_words} (?:which|that) follow(?:s|ed)?|\s?{axes.x_words} later\b", after, re.I)
+    noun = "" if has_unit else rf"\s?{axes.x_words}"
+    follow = re.match(rf"{noun} (?:which|that) follow(?:s|ed)?|{noun} later\b", after, re.I)
     if follow and not noun_first:
         lead = re.search(r"(?:\b(?:over|in|during|for|within)\s+)?(?:\bthe\s+)?$", head, re.I)
         return lead.start() if lead else len(head), follow.end(), ("next", number.low)

@@ -69,6 +69,8 @@ class Context:
     """The first series that the sentence itself names."""
     is_item: bool = False
     """Whether it is an item of a list, which stands for itself."""
+    mentioned: frozenset[str] = frozenset()
+    """The series that the sentence before names."""
     references: tuple[str, ...] = ()
     """Series that stay at one value, to which others are compared."""
 
@@ -414,6 +416,8 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
             and not (starts and context.subject)
             and not (is_object and context.subject and context.subject != context.within)
         )
+        if is_object and not own and len(context.mentioned - set(context.within)) > 1:
+            return None
         names = context.within if own else context.subject
         return Group(names) if names else None
 

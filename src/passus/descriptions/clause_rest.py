@@ -1,0 +1,71 @@
+"""What of a clause its claims leave out: words that nobody knows, values, amounts, series and places."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from passus.descriptions.claim_tokens import group_of, number_of
+from passus.descriptions.claims import END, START, WHOLE, Claim, Window
+from passus.descriptions.clauses import Clause, Token
+
+TINY = 1e-9
+
+
+def is_all_used(clause: Clause, claims: Sequence[Claim]) -> bool:
+    """Returns whether every word of a clause is known, and all that it names is part of its claims."""
+    return clause.is_understood and not any(_unused(clause, claims))
+
+
+def _unused(clause: Clause, claims: Sequence[Claim]) -> Iterator[Token]:
+    """Yields the tokens of a clause that no claim uses."""
+    numbers = list(_numbers(claims))
+    names = set(_names(claims))
+    windows = {window for claim in claims for window in (claim.where, claim.other_where)}
+    for token in clause.tokens:
+        if token.kind == "value" and not _uses_value(token, clause, numbers):
+            yield token
+        elif token.kind == "amount" and not _is_near_one(abs(token.part.value), numbers):
+            yield token
+        elif token.kind == "group" and not _uses_group(token, names, claims):
+            yield token
+        elif token.kind == "place" and not _uses_place(clause.resolved(token.part), windows):
+            yield token
+
+
+def _numbers(claims: Iterable[Claim]) -> Iterator[float]:
+    for claim in claims:
+        if claim.number is not None:
+            yield abs(claim.number)
+        if claim.amount is not None:
+            yield from (abs(claim.amount.value), abs(1 - claim.amount.value))
+
+
+def _names(claims: Iterable[Claim]) -> Iterator[str]:
+    for claim in claims:
+        yield from (*claim.group.names, *claim.order)
+        if claim.other is not None:
+            yield from claim.other.names
+
+
+def _is_near_one(number: float, numbers: Sequence[float]) -> bool:
+    return any(abs(number - other) <= TINY * max(1.0, number) for other in numbers)
+
+
+def _uses_value(token: Token, clause: Clause, numbers: Sequence[float]) -> bool:
+    value = token.part
+    ends = (number_of(value, clause), number_of(value, clause, low=False), value.number.low)
+    return any(_is_near_one(abs(end), numbers) for end in ends)
+
+
+def _uses_group(token: Token, names: set[str], claims: Sequence[Claim]) -> bool:
+    group = group_of(token)
+    if group is None or group.rank or (token.is_possessive and names):
+        return True
+    return set(group.names) <= names or bool(names) and any(claim.order or claim.group.rank for claim in claims)
+
+
+def _uses_place(place: Any, windows: set[Any]) -> bool:
+    if not isinstance(place, Window) or place in (WHOLE, START, END):
+        return True
+    bounds = [bound for bound in (place.low, place.high, *place.points) if bound is not None]
+    known = {bound for w in windows if isinstance(w, Window) for bound in (w.low, w.high, *w.points)}
+    return set(bounds) <= known
