@@ -130,7 +130,7 @@ def _trend(claim: Claim, curves: KnownCurves) -> Outcome:
 
     def test(name: str) -> Outcome:
         row = curves.inside(name, claim.where)
-        if len(row) < 2:
+        if len(row) < 2 or not _has_ends(row, claim, curves):
             return OPEN
         steps = [(curves.difference(b, a, sign), (a, b)) for a, b in pairwise(row)]
         if claim.manner == "ever":
@@ -150,6 +150,19 @@ def _trend(claim: Claim, curves: KnownCurves) -> Outcome:
         return Outcome(sign_of(change), (first, last))
 
     return quantified(claim.group, curves, test, claim.where)
+
+
+def _has_ends(row: list[Observation], claim: Claim, curves: KnownCurves) -> bool:
+    """Returns whether a series is known where a change begins and ends. Any two points show that it moves at some point."""
+    window = claim.where
+    if claim.manner == "ever" or claim.every_step or (claim.amount is None and window.low is window.high):
+        return True
+    if window.first or window.last or window.decade:
+        return True
+    low = window.low if window.low is not None else curves.grid[0]
+    high = window.high if window.high is not None else curves.grid[-1]
+    has_start = row[0].x <= low + TINY or isinstance(claim.other_where, str)
+    return has_start and row[-1].x >= high - TINY
 
 
 def _step_sign(step: Interval, is_weak: bool) -> bool | None:

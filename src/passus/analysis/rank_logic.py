@@ -140,6 +140,8 @@ def top(claim: Claim, curves: KnownCurves) -> Outcome:
         row = curves.series.get(name, [])
         if len(row) < 4 or claim.number is None or any(s.series == name for s in curves.hidden):
             return OPEN
+        if claim.where != WHOLE and curves.value(name, claim.where) is None:
+            return OPEN
         return Outcome(
             is_near(curves.extreme(name, curves.sign(claim.relation)), claim, curves),
             (curves.extreme(name, curves.sign(claim.relation)),),

@@ -28,9 +28,10 @@ def more_than(c: Clause) -> Found:
         return []
     if len({word for word in words if word in MOVES}) > 1 or len(c.amounts) > 1 or c.values:
         return []
+    is_aside = bool(c.amounts) and re.search(r"«D\d+»[^,]*, (?:\w+ ){0,2}(?:MORE|LESS|more|less|faster|slower)\b", c.text)
     claim = Claim(
         what, _subject(c, left), relation=next((MOVES[word] for word in words if word in MOVES), "up"),
-        amount=c.amounts[0] if c.amounts else None, manner="least" if "LESS" in words else "most",
+        amount=c.amounts[0] if c.amounts and not is_aside else None, manner="least" if "LESS" in words else "most",
         order=tuple(map(str, next((t.part for t in c.of_kind("ranks")), ()))),
     )  # fmt: skip
     return _compared(c, replace(claim, kind=f"{what}_than"), left, right)

@@ -346,7 +346,6 @@ HARMLESS = frozenset(
         "mark",
         "remaining",
         "benchmark",
-        "bar",
         "threshold",
         "level",
         "per",

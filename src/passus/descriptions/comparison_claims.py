@@ -162,7 +162,7 @@ def _against_self(
     c: Clause, group: Group, relation: str, left: list[Token], right: list[Token], amount: Amount | None, extreme: str
 ) -> list[Claim]:
     """Compares a series with its own start or peak."""
-    if group.rank:
+    if group.rank or any(place.anywhere for place in c.places()):
         return []
     places = [w for w in c.places(right) if w != START]
     where = c.place(left, joined(places, END) or END)
@@ -288,6 +288,8 @@ def ratio(c: Clause) -> Found:
         return []
     moves = [word for word in c.words if word in MOVES]
     if amount.kind == "share":
+        if c.says(r"of (?:that|this|it|them|those)"):
+            return []
         if not moves or c.says(r"gains?|improvements?|progress|growth|rise|increase|(?:total|whole|overall|entire) \w+"):
             return None if moves or "REACHES" in words else []
         start = "max" if words & {"PEAKS", "BEST", "HIGHEST", "FROMPEAK"} else None

@@ -3,12 +3,14 @@
 import re
 from dataclasses import replace
 
-from passus.descriptions.claim_tokens import LESS_OFTEN, Found, are_same, digits_of, group_of, number_of, until
+from passus.descriptions.claim_tokens import GAIN, LESS_OFTEN, Found, are_same, digits_of, group_of, number_of, until
 from passus.descriptions.claims import END, START, WHOLE, Amount, Claim, Group, Window
 from passus.descriptions.clause_words import EXTREMES, MOVES, OPPOSITES
 from passus.descriptions.clauses import Clause
 
 LEVELLED = r"level(?:l?ed|l?ing|s) (?:off|out)|plateau\w*|saturat\w*|flatten\w*|stagnat\w*|stall\w*"
+NOUN_ONLY = re.compile(r"(?!.*\b(?:is|NOT|NEVER|MONO|FLAT)\b)\W*(?:[a-z-]+ )*(?:RISES|FALLS|IMPROVES|WORSENS) of «[SIO]\d+»(?: [a-z]+)?\W*$")
+"""A title such as "Collapse of the second run"."""
 REST_SENSE = {"more": "less", "at least": "at most", "less": "more", "at most": "at least"}
 
 
@@ -31,6 +33,8 @@ def course(c: Clause) -> Found:
     others = [
         g for token in c.groups[1:] if (g := group_of(token)) is not None and not token.is_possessive and not are_same(g, group)
     ]
+    if NOUN_ONLY.match(c.text) or any(a.kind == "ratio" for a in c.amounts) and c.says(rf"(?:{GAIN}) (?:of|for)"):
+        return []  # "collapse of A"; "twice the gain of A"
     if len(moves) > 1 and c.says("costs?"):
         return []  # "the collapse costs A 5 points": since its peak
     if others:
@@ -66,10 +70,10 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
         where = WHOLE if where.anchor == "start" else Window(where.low, None) if is_later else until(where)
     is_strict = c.is_monotone or where.every
     no = c.says("no")
-    is_event = c.says(
+    is_event = c.says("ever") or c.says(
         r"(?:a|any|some|one|no|visible|late|early|single)(?: \w+)? (?:dip|drop|decline|fall|decrease|setback|loss of ground)"
     ) or c.says("anything")
-    if (where.anywhere or is_event) and amount is None and not c.is_monotone:
+    if (where.anywhere or is_event) and amount is None and (not c.is_monotone or c.says("ever")):
         span = WHOLE if where.anywhere else where
         if c.negation or no:
             if group.quantifier == "only":
@@ -92,10 +96,18 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
         Claim(
             "trend", group, where, relation, amount=amount, every_step=is_strict and amount is None,
             other_where=("best" if {"BEST", "FROMPEAK"} & set(c.words) else "max") if from_peak else None, is_weak=is_weak,
-            instead=() if last_step is None or from_peak or is_strict
-            else (Claim("trend", group, last_step, relation, amount=amount),),
+            instead=() if from_peak or is_strict else _instead(c, group, relation, where, last_step),
         )
     ]  # fmt: skip
+
+
+def _instead(c: Clause, group: Group, relation: str, where: Window, last_step: Window | None) -> tuple[Claim, ...]:
+    """Returns other readings of a change: since the point before, or, of "the only one that falls", at any point."""
+    if last_step is not None:
+        return (Claim("trend", group, last_step, relation, amount=c.amounts[0] if c.amounts else None),)
+    if group.quantifier == "only" and not c.amounts and where == WHOLE and c.says("that|which|to|with"):
+        return (Claim("trend", group, where, relation, manner="ever"),)
+    return ()
 
 
 def _from_to(c: Clause, group: Group, where: Window) -> list[Claim]:
@@ -123,6 +135,8 @@ def _gain_against(c: Clause, group: Group, other: Group, move: str, where: Windo
 def _share_of_gain(c: Clause) -> list[Claim]:
     """Reads "two thirds of its gain are made by step 40", "most of the improvement comes after step 40"."""
     group, where = group_of(c.groups[-1] if c.groups[-1].is_possessive else c.groups[0]), c.place()
+    if c.says(r"of (?:that|this|it|them|those)"):
+        return []
     if group is None or where is None or group.rank or not set(c.words) & {"RISES", "IMPROVES", "FALLS"}:
         return []
     if not c.amounts and c.says("(?:all|none) of|whole|entire"):

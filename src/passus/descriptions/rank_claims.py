@@ -178,7 +178,7 @@ def peak(c: Clause) -> Found:
             Claim(
                 "top",
                 group,
-                WHOLE,
+                where if where.is_point else WHOLE,
                 relation,
                 number_of(value, c),
                 amount=Amount(0, digits=digits_of(value, c)),

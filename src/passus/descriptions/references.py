@@ -125,6 +125,7 @@ def mark_groups(marked: Marked, context: Context) -> None:
         "S",
         lambda m: Group(every, "exactly", 1),
     )
+    put(rf"(?<!the )\b(?:only|just|exactly|precisely) (?:one|a single) {EVERY_NOUN}\b", "S", lambda m: Group(every, "exactly", 1))
     put(
         rf"(?P<part>«F\d+») (?:of )?(?:the |all |these )?(?:{COUNT} )?{NOUN}\b",
         "S",
@@ -328,11 +329,11 @@ def _mark_ranks(marked: Marked, context: Context) -> None:
         rf"|\bthe (?:runner-up)\b", "S",
         lambda m: Group((), rank=ORDINALS[m["nth"].lower()] if m["nth"] else 2, among=context.names))  # fmt: skip
     put(
-        rf"\bthe {best} (?:of (?:them|the (?:bunch|rest|others|two|three|four))|{NOUN})\b|\bthe winner\b"
+        rf"\bthe {best} (?:of (?:them|the (?:bunch|rest|others|two|three|four))|{EVERY_NOUN})\b|\bthe winner\b"
         rf"|\bthe leader\b(?! on| of| in| at)", "S",
         lambda m: Group((), rank=1, among=_rivals(m[0], context)))  # fmt: skip
     put(
-        rf"\bthe {worst} (?:of (?:them|the (?:bunch|rest|others|two|three|four))|{NOUN})\b(?! of)|\bthe loser\b",
+        rf"\bthe {worst} (?:of (?:them|the (?:bunch|rest|others|two|three|four))|{EVERY_NOUN})\b(?! of)|\bthe loser\b",
         "S",
         lambda m: Group((), rank=-1, among=context.names),
     )
