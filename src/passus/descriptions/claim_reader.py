@@ -7,9 +7,9 @@ from typing import Any
 
 from passus.descriptions.chart_data import ChartData, Point
 from passus.descriptions.claim_parser import claims_of
-from passus.descriptions.claims import Amount, Claim, Group, Window
-from passus.descriptions.clause_subject import is_about_other
-from passus.descriptions.clause_rest import is_all_used
+from passus.descriptions.claims import WHOLE, Amount, Claim, Group, Window
+from passus.descriptions.clause_subject import COMPARED, is_about_other, is_before_verb
+from passus.descriptions.clause_rest import is_all_used, values_of_plain
 from passus.descriptions.clause_split import clauses_of
 from passus.descriptions.clauses import Clause, read_clause
 from passus.descriptions.count_claims import axis_limits, count_claims
@@ -48,6 +48,7 @@ OTHER_SUBJECT = re.compile(
     re.I,
 )
 """The beginning of a sentence about a series that it does not name. What "it" means in the next one is not known."""
+PRONOUN_SUBJECT = re.compile(r"\W*(?:[\w«» ,-]{0,30}, ?)?(?:it|its|they|their|this|these|that)\b", re.I)
 FIRST_PRONOUN = re.compile(r"\b(?:does|do|did|is|was|has|had|can) it\b", re.I)
 """A pronoun before the first name of a sentence, whose subject it is: "Only there does it overtake A"."""
 TERRITORY = re.compile(r"\bin (?:the )?(positive|negative)(?: territory| range| region)")
@@ -84,6 +85,9 @@ COVERED = re.compile(
     r"\b(?:columns?|rows?|cover(?:s|ed)?|evaluat(?:ed|ions?)|measured|readings?|checkpoints?|data)\b(?!.*\baxis\b)", re.I
 )
 """Words for where values are given, and not only where the axis runs."""
+STANDING = ("level", "rank", "gap", "same", "margin")
+"""Claims about how curves stand to each other, which a clause may make about the place of the clause before."""
+PLACED = (*STANDING, "flat", "trend", "moves", "passes", "cross", "gap_trend")
 MAX_VALUES = 2
 """Values of a sentence that are claims. A sentence with more lists data."""
 
@@ -182,7 +186,7 @@ class ClaimReader:
             *self._axis_claims(sentence),
             *count_claims(with_plain_nouns(sentence.text, self.nouns)),
             *axis_limits(sentence.text, self.axes),
-            *self._value_claims(sentence, amounts),
+            *self._value_claims(sentence, amounts, reading.plain_values),
             *claims,
         ]
         self._remember(sentence, reading.subject)
@@ -219,8 +223,8 @@ class ClaimReader:
             memory.panel_pair = (places[0][1], places[1][1])
         mentioned = tuple(dict.fromkeys(mention.series[0] for mention in self.finder.find(sentence.text)))
         memory.mentioned = frozenset(mentioned)
-        is_other = not mentioned and OTHER_SUBJECT.match(sentence.text)
-        memory.subject = subject or mentioned[:1] or (() if is_other else memory.subject)
+        is_other = PRONOUN_SUBJECT.match(sentence.text) if mentioned else OTHER_SUBJECT.match(sentence.text)
+        memory.subject = subject or (() if is_other else mentioned[:1] or memory.subject)
         if len(mentioned) == 2:
             memory.pair = mentioned
         elif (
@@ -249,9 +253,9 @@ class ClaimReader:
                 manner = "covered" if name == "x" and COVERED.search(sentence.text) else name
                 yield Claim("axis", number=axis.low, amount=Amount(axis.high), manner=manner)
 
-    def _value_claims(self, sentence: Sentence, amounts: Collection[float]) -> Iterator[Claim]:
+    def _value_claims(self, sentence: Sentence, amounts: Collection[float], plain: Collection[float]) -> Iterator[Claim]:
         """Yields the values of a sentence of prose, which are held against those of lists and other sentences. What the
-        sentence states as a difference is none."""
+        sentence states as a difference is none. Only values of plain clauses contradict others."""
         own = self.by_sentence.get(sentence.number, [])
         if len(own) > MAX_VALUES or self.data.is_listed(sentence.number):
             return
@@ -262,7 +266,7 @@ class ClaimReader:
                 digits = y.digits + (2 if scale != 1 else 0)
                 yield Claim(
                     "value", Group((point.series,)), Window(reading.x_low, reading.x_low), number=y.low * scale,
-                    panels=(point.panel,), measure=point.measure, amount=Amount(0, digits=digits),
+                    panels=(point.panel,), measure=point.measure, amount=Amount(0, digits=digits), is_sure=y.low in plain,
                 )  # fmt: skip
 
 
@@ -311,6 +315,8 @@ class _SentenceReading:
         self.is_lost = False
         """Whether the sentence is about a series that is not known."""
         self.window: Window | None = None
+        self.plain_values: set[float] = set()
+        """Values of clauses that state a value and nothing else."""
         self.parts: list[Any] = []
         """What the sentence was found to name."""
         self.last_place = ""
@@ -346,6 +352,9 @@ class _SentenceReading:
             if "«U" in clause.text:  # a series that is not known: what follows may be about it
                 self.is_lost, is_complete = True, False
                 break
+            if COMPARED.match(part):
+                is_complete = False
+                continue
             if is_about_other(part) or (self.is_lost and not re.search(r"«S\d", part)):
                 self.is_lost, is_complete = True, False
                 continue
@@ -354,10 +363,11 @@ class _SentenceReading:
                 found = [replace(claim, measure="tokens") for claim in found]
             if not is_all_used(clause, found):
                 found = [replace(claim, is_sure=False) for claim in found]
+            self.plain_values |= values_of_plain(clause)
             has_value = clause.values and not any(claim.number is not None or claim.amount is not None for claim in found)
             if (not found and MEANT.search(clause.text)) or has_value:
                 is_complete = False
-            claims += [self._on_panels(claim, clause) for claim in found]
+            claims += [self._in_same_place(self._on_panels(claim, clause), clause) for claim in found]
             self._go_on(clause)
         return claims, is_complete
 
@@ -432,6 +442,15 @@ class _SentenceReading:
         panels, quantifier = self._panels(clause)
         return replace(claim, panels=panels, panel_quantifier=quantifier)
 
+    def _in_same_place(self, claim: Claim, clause: Clause) -> Claim:
+        """Adds the reading that a claim without a place holds where the clause before it does. Both must agree."""
+        window = self.window
+        if window is None or claim.where != WHOLE or clause.of_kind("place") or claim.kind not in PLACED:
+            return claim
+        if window.is_point and claim.kind not in STANDING:
+            return claim
+        return replace(claim, instead=(*claim.instead, replace(claim, where=window)))
+
     def _go_on(self, clause: Clause) -> None:
         """Remembers what the next clause may leave out."""
         windows = [
@@ -443,7 +462,8 @@ class _SentenceReading:
         if not groups:
             return
         first = groups[0].part
-        if not self.subject and isinstance(first, Group) and len(first.names) == 1 and not first.rank:
+        is_subject = isinstance(first, Group) and len(first.names) == 1 and not first.rank
+        if not self.subject and is_subject and is_before_verb(clause.text, groups[0].text):
             self.subject = first.names
         if not self.own or clause.text.startswith(groups[0].text):  # else it is the object of a line about its label
             self.last_subject = groups[0].text.replace("«O", "«S")

@@ -10,6 +10,17 @@ from passus.descriptions.clauses import Clause, Token
 TINY = 1e-9
 
 
+PLAIN = {"RISES", "FALLS", "IMPROVES", "WORSENS", "PEAKS", "TROUGHS", "START", "END"}
+"""Words beside which a value is that of the curve itself."""
+
+
+def values_of_plain(clause: Clause) -> set[float]:
+    """Returns the values of a clause that states values of one series and nothing else: "A rises to 0.4 at step 20"."""
+    is_plain = clause.is_understood and not clause.negation and not clause.amounts and set(clause.words) <= PLAIN
+    names = {group.names for token in clause.groups if (group := group_of(token)) is not None}
+    return {token.number.low for token in clause.values} if is_plain and len(names) < 2 else set()
+
+
 def is_all_used(clause: Clause, claims: Sequence[Claim]) -> bool:
     """Returns whether every word of a clause is known, and all that it names is part of its claims."""
     return clause.is_understood and not any(_unused(clause, claims))

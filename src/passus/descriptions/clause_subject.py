@@ -5,17 +5,31 @@ import re
 from passus.descriptions.clause_split import VERBS
 from passus.descriptions.clause_words import HARMLESS
 from passus.descriptions.numbers import WORDS
+from passus.descriptions.references import NOUN
 
 WORD = r"(?!of\b|and\b|or\b)[a-z][\w'-]*"
 SUBJECT = re.compile(
     rf"(?:(?:«[XP]\d+»|[Aa]nd|[Bb]ut|[Ss]o|[Yy]et|[Ww]hile|[Aa]lthough|[Ww]hereas|[Bb]ecause|[A-Za-z]+ly),? )*"
     rf"(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Oo]ur|[Aa]n?) (?P<noun>(?:{WORD} ){{0,3}}?{WORD})"
-    rf"(?: (?:of|with|without|from|that|which) (?:[a-z][\w'-]* ){{0,4}}?[a-z][\w'-]*)?,? (?={VERBS}(?:\W|$))"
+    rf"(?P<rest> (?:with|without|from|that|which|trained) (?:[\w'-]+ ){{0,4}}?[a-z][\w'-]*)?"
+    rf"(?: of (?:[a-z][\w'-]* ){{0,4}}?[a-z][\w'-]*)?,? (?={VERBS}(?:\W|$))"
 )
+COMPARED = re.compile(r"\W*(?:compared|relative|as compared|in comparison|in contrast) (?:with|to) [^,;]{0,20}«S", re.I)
+"""A beginning whose series is not the subject: "compared with A, it costs 2 points"."""
+FIRST_VERB = re.compile(rf"\b{VERBS}(?=\W|$)")
 
 
 def is_about_other(text: str) -> bool:
     """Returns whether a clause begins with a noun that is no series, no quantity and no part of a chart."""
     match = SUBJECT.match(text)
-    noun = match["noun"].split()[-1] if match is not None else ""
-    return bool(noun) and noun not in HARMLESS and noun not in WORDS
+    if match is None:
+        return False
+    noun = match["noun"].split()[-1]
+    is_series = match["rest"] is not None and bool(re.fullmatch(NOUN, noun))  # "the model with the most experts"
+    return is_series or (noun not in HARMLESS and noun not in WORDS)
+
+
+def is_before_verb(text: str, token: str) -> bool:
+    """Returns whether a series stands before the first verb of a clause, as its subject does."""
+    verb = FIRST_VERB.search(text)
+    return verb is None or 0 <= text.find(token) < verb.start()
