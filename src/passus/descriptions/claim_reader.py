@@ -28,7 +28,8 @@ from passus.descriptions.word_marks import mark_fractions, mark_multiples, mark_
 OPINION = re.compile(
     r"\b(?:would|could|might|may|should|suspect\w*|believe\w*|guess\w*|assum\w*|conjectur\w*|attribut\w*|hypothes\w*"
     r"|presumabl\w*"
-    r"|suggest\w*|probably|perhaps|possibly|likely|if|I'd|want|please|let's|question|whether)\b",
+    r"|suggest\w*|not true|not the case|untrue|contrary to|supposed|expect\w*|hop(?:e[ds]?|ing)|planned|predict\w*|unless"
+    r"|promis\w*|rumou?r\w*|probably|perhaps|possibly|likely|if|I'd|want|please|let's|question|whether)\b",
     re.I,
 )
 """Words after which a sentence says what someone thinks."""

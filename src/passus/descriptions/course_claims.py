@@ -102,10 +102,11 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
 
 
 def _instead(c: Clause, group: Group, relation: str, where: Window, last_step: Window | None) -> tuple[Claim, ...]:
-    """Returns other readings of a change: since the point before, or, of "the only one that falls", at any point."""
+    """Returns other readings of a change: since the point before, or at any point where no place is named."""
     if last_step is not None:
         return (Claim("trend", group, last_step, relation, amount=c.amounts[0] if c.amounts else None),)
-    if group.quantifier == "only" and not c.amounts and where == WHOLE and c.says("that|which|to|with"):
+    is_bare = where == WHOLE and not c.amounts and not c.of_kind("place")
+    if is_bare and (group.quantifier == "all" or (group.quantifier == "only" and c.says("that|which|to|with"))):
         return (Claim("trend", group, where, relation, manner="ever"),)
     return ()
 

@@ -165,6 +165,11 @@ def mark_groups(marked: Marked, context: Context) -> None:
         rf"|\bthey all\b|\bthe (?:whole )?(?:bunch|pack|field)\b|\beach of them\b|\bthem all\b"
         rf"|\ball of the {EVERY_NOUN}\b|\bthe (?P<n>{COUNT}) {TRAINED}{EVERY_NOUN}\b", "S",
         lambda m: _every(m, every, context))  # fmt: skip
+    put(
+        rf"\b(?:either|any|both|all|each|neither|none)? ?(?:of )?the other (?P<n>{COUNT})\b",
+        "S",
+        lambda m: _so_many_others(m, every, context),
+    )
     rivals = tuple(name for name in every if name not in (context.within or context.subject))
     if len(rivals) == 2:
         words = (
@@ -304,6 +309,13 @@ def _others(every: tuple[str, ...], context: Context) -> tuple[str, ...]:
     return tuple(name for name in every if name not in own) if own else ()
 
 
+def _so_many_others(match: re.Match[str], every: tuple[str, ...], context: Context) -> Group | None:
+    """Returns "the other two", where that is how many are left."""
+    names = _others(every, context)
+    is_none = re.search(r"neither|none", match[0], re.I)
+    return Group(names, "none" if is_none else "all") if len(names) == count_of(match["n"]) else None
+
+
 def _rivals(words: str, context: Context) -> tuple[str, ...]:
     """Returns those among whom someone is the best: "of them" and "of the rest" leave the subject out."""
     return _others(context.names, context) if re.search("them|rest|others", words) else context.names
@@ -383,7 +395,7 @@ def _mark_pronouns(marked: Marked, context: Context) -> None:
         put(r"\bthe former\b", "S", lambda m: Group((pair[0],)))
         put(r"\bthe latter\b", "S", lambda m: Group((pair[1],)))
         put(
-            rf"\b(?:both|the two|these two|those (?:same )?two|the other two)(?: (?:of them|(?:dashed "
+            rf"\b(?:both|the two|these two|those (?:same )?two)(?: (?:of them|(?:dashed "
             rf"|solid )?{NOUN}))?\b(?! (?:panel|chart|bench|quantit|axes|axis))|\bthe (?=\w+s\b)(?:{NOUN})\b(?= (?:do not"
             rf"|don't|never|cross|meet"
             rf"|intersect|swap|finish|coincide|converge|overlap|diverge|are|differ|start|end))",
