@@ -16,6 +16,8 @@ from passus.descriptions.claims import END, WHOLE, Amount, Claim, Group
 from passus.descriptions.clause_words import EXTREMES, MOVES
 from passus.descriptions.clauses import Clause, Token
 
+OWN_EXTREME = re.compile(r"(?<!the )\b(?:highest|lowest|best|worst|strongest|weakest)(?: (?:at|in|after|by|around|near))? (?:«X|$)", re.I)
+"""An adjective that may say where a series is first, or where it has its own extreme: "A is best at step 40"."""
 FAST = {"FASTEST": "HIGHEST", "SLOWEST": "LOWEST"}
 
 
@@ -149,6 +151,8 @@ def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -
     others = [g for token in c.groups[1:] if (g := group_of(token)) is not None and len(g.names) > 1]
     among = others[0] if others else None
     claim = Claim("rank", group, where, EXTREMES.get(word, "rank"), RANKS.get(word, 1.0), other=among, negated=bool(c.negation))
+    if where.is_point and not others and word in EXTREMES and OWN_EXTREME.search(c.raw):
+        claim = replace(claim, instead=(Claim("peak", group, where, EXTREMES[word], negated=bool(c.negation)),))
     found = [claim]
     if (c.only_there or takes) and where.is_point and word == "BEST":
         found = [replace(claim, kind="takes_lead", relation="best")]
