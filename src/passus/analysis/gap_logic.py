@@ -167,6 +167,12 @@ def gap_trend(claim: Claim, curves: KnownCurves) -> Outcome:
         most, room = max(sizes) - min(sizes), 0.012 if curves.in_shares else 0.04 * curves.span
         truth = True if most <= room else False if most > 2.5 * room and most > 0.3 * max(sizes) else None
         return Outcome(truth, (*gaps[0][1], *gaps[-1][1]))
+    if claim.every_step:
+        steps = [(b - a) * (1 if claim.relation == "widens" else -1) for a, b in pairwise(sizes)]
+        against = next((n for n, step in enumerate(steps) if step < -TINY), None)
+        if against is not None:
+            return Outcome(False, (*gaps[against][1], *gaps[against + 1][1]))
+        return Outcome(True if all(step > TINY for step in steps) else None, (*gaps[0][1], *gaps[-1][1]))
     if abs(change) < 0.05 * max(sizes):
         return OPEN
     return Outcome((change > 0) == (claim.relation == "widens"), (*gaps[0][1], *gaps[-1][1]))

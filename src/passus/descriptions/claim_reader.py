@@ -75,7 +75,7 @@ NOT_CURVES = re.compile(
     re.I,
 )
 """Clauses whose subject is no curve, or that relate two quantities."""
-SPREAD_WORD = re.compile(r"\b(?:spread|standard deviation|s\.d\.|error bars?|bands?|confidence|intervals?)\b", re.I)
+SPREAD_WORD = re.compile(r"\b(?:spread|standard deviation|s\.d\.|error bars?|bands?|confidence|confidence intervals?|intervals? of)\b", re.I)
 LENGTH_TALK = re.compile(
     r"\b(?:lengths?|longer|shorter|longest|shortest|as long as|tokens?|verbos\w+|wordier|words)\b|\b(?:responses?"
     r"|answers?|completions?|outputs?)\b"
@@ -275,6 +275,8 @@ GENITIVE = re.compile(
     r"(«S\d+»)['\u2019]s?(?= (?:own |single |very )?(?:best|worst|highest|lowest|largest|smallest|biggest|greatest"
     r"|steepest|peak|maximum|minimum|top)\b)"
 )
+CLEFT = re.compile(r"\bit(?:'s| is| was) (?P<series>«S\d+») (?:that|which|who)\b", re.I)
+"""It was A that fell: A fell."""
 RANKED = re.compile(r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:,? (?:and )?then «S\d+»){2,}|«S\d+»(?: < «S\d+»)+")
 
 
@@ -406,6 +408,7 @@ class _SentenceReading:
         mark_fractions(marked)
         marked.text = with_plain_nouns(marked.text, self.reader.nouns)
         _mark_orders(marked)
+        marked.text = CLEFT.sub(r"\g<series> ", marked.text)
         marked.text = GENITIVE.sub(lambda m: marked.put("O", marked.get(m[1])), marked.text)
         mark_groups(marked, self.context)
         return marked

@@ -10,13 +10,14 @@ from passus.descriptions.clauses import Clause, Token
 TINY = 1e-9
 
 
-PLAIN = {"RISES", "FALLS", "IMPROVES", "WORSENS", "PEAKS", "TROUGHS", "START", "END"}
+PLAIN = {"RISES", "FALLS", "IMPROVES", "WORSENS", "PEAKS", "TROUGHS", "START", "END", "REACHES"}
 """Words beside which a value is that of the curve itself."""
 
 
 def values_of_plain(clause: Clause) -> set[float]:
     """Returns the values of a clause that states values of one series and nothing else: "A rises to 0.4 at step 20"."""
     is_plain = clause.is_understood and not clause.negation and not clause.amounts and set(clause.words) <= PLAIN
+    is_plain = is_plain and not clause.says("until|till|before|needs?|needed|takes?|took|requires?|required")
     names = {group.names for token in clause.groups if (group := group_of(token)) is not None}
     return {token.number.low for token in clause.values} if is_plain and len(names) < 2 else set()
 

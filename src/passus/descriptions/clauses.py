@@ -126,6 +126,8 @@ def joined(windows: Sequence[Window], default: Window) -> Window | None:
         or any(bound is not None for bound in (w.low, w.high))
         or any((w.first, w.last, w.nth_low, w.half, w.decade, w.points))
     ]
+    if len(bounded) == 1 and every and bounded[0].after and bounded[0].low is not None:  # "at any step after 40"
+        return Window(bounded[0].low, None, open_low=True, every=True)
     if len(bounded) == 1:
         return replace(bounded[0], every=every or bounded[0].every)
     if set(bounded) == {START, END}:

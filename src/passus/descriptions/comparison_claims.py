@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from passus.descriptions.claim_tokens import (
+    LESS_OFTEN,
     SELF,
     Found,
     are_same,
@@ -108,7 +109,9 @@ def _threshold(c: Clause, group: Group, relation: str, value: MarkedValue, left:
         return [replace(claim, where=replace(where, every=True), relation=OPPOSITES[relation], every_step=True)]
     if c.stays and group.quantifier != "none":
         return [replace(claim, where=replace(where, every=True), every_step=True)]
-    return [replace(claim, every_step=where.every and not where.is_point and group.quantifier != "none")]
+    is_state = not set(words_of(left)) & {*MOVES, "REACHES", "CHANGES"} and (where.low is not None or where.high is not None)
+    holds_on = where.every or (is_state and not where.anywhere)
+    return [replace(claim, every_step=holds_on and not where.is_point and group.quantifier != "none")]
 
 
 def _against(c: Clause, group: Group, relation: str, left: list[Token], right: list[Token], other: Token | None) -> Found:
@@ -294,6 +297,8 @@ def ratio(c: Clause) -> Found:
             return None if moves or "REACHES" in words else []
         start = "max" if words & {"PEAKS", "BEST", "HIGHEST", "FROMPEAK"} else None
         return [Claim("trend", group, until(where), MOVES[moves[0]], amount=amount, other_where=start)]
-    if c.negation == "NEVER":
+    if c.negation == "NEVER" or (c.negation and c.says("until|till|before")):
         return []
-    return [Claim("trend", group, until(where) if not where.every else WHOLE, "up", amount=amount, negated=bool(c.negation))]
+    if c.negation:
+        amount = replace(amount, sense=LESS_OFTEN.get(amount.sense, amount.sense) if amount.sense != "about" else "less")
+    return [Claim("trend", group, until(where) if not where.every else WHOLE, "up", amount=amount)]

@@ -149,7 +149,7 @@ def _share_of_gain(c: Clause) -> list[Claim]:
         if before and where.high is not None:
             return [Claim("gain_share", group, Window(where.high, where.high), amount=Amount(0.5, "more", "share"))]
         return []
-    if where.low is not None and where.high is None:  # the share that is left at that place
+    if where.low is not None and (where.high is None or where.after):  # the share that is left at that place
         rest = replace(c.amounts[0], value=1 - c.amounts[0].value, sense=REST_SENSE.get(c.amounts[0].sense, "about"))
         return [Claim("gain_share", group, Window(where.low, where.low), amount=rest)] if not c.negation else []
     is_before = where.open_high and where.low is None and where.high is not None

@@ -11,6 +11,22 @@ PLACES_IN_RANKING = {
 }  # fmt: skip
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
+    (r"\b\w+n't\b", " NOT "),
+    (r"\bno (?=(?:better|worse|higher|lower|more accurate|longer|shorter) than\b)", " NOT "),
+    (r"\b(?:most|more) (?:accurate|capable|successful)\b(?! than)", " best "),
+    (r"\bleast (?:accurate|capable|successful)\b", " worst "),
+    (r"\b(?:briefest|tersest)\b", " shortest "),
+    (r"\bamount(?:s|ed|ing)?(?: to)?\b(?= (?:about |only |just |some )?«|$)", " is "),
+    (r"\bimprov(?:es?|ed|ing) (?:up)?on\b(?= (?:the |its |that )?(?:«[SIO]|initial|base|starting))", " BETTER "),
+    (r"\b(?:is|are|was|were|be)? ?separated by\b|\bdiffer(?:s|ed)?(?: from (?:each other|one another))? by\b", " APART "),
+    (r"\b(?:is|are|was|were) disjoint\b", " NOT OVERLAPS "),
+    (r"\b(?:at |in )?(?:the )?bottom of the (?:pile|heap|table|ranking|list|pack|field|chart|class)\b|\blowermost\b", " WORST "),
+    (
+        r"\b(?:out )?(?:in front|in the lead|in first place|in pole position)\b"
+        r"(?= *(?:$|[,.;]|«[XP]|from\b|until\b|throughout\b|by\b|after\b|all\b))", " BEST "),
+    (r"\b(?:the )?(?:uppermost|topmost)(?: one)?\b", " HIGHEST "),
+    (r"\b(?:(?P<down>lower|smaller|shorter)|higher|larger|longer) (?:at|in|on|after) (?:each|every)\b[^,;]{0,25}? than"
+        r" (?:at |in |on |after )?(?:the )?(?:one |previous|preceding|last)(?: one)?(?:before(?: it)?)?", " CHANGED_STEP "),
     # Fixed phrases before single words.
     (r"\b(?:from |at |with |in )?(?:\w+ )?(?:different|distinct|unequal) (?:values?|loss(?:es)?|levels?|scores?|points?"
         r"|accuracies|heights?|places)\b", " NOT SAME "),
@@ -253,6 +269,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (rf"\b(?:{verbs.WORSENS}|degradation|deterioration|regressions?)\b", " WORSENS "),
     (rf"\b(?:{verbs.RISES}|growth|upwards?|won|slow riser|riser)\b", " RISES "),
     (rf"\b(?:{verbs.FALLS}|downwards?|downhill)\b", " FALLS "),
+    (r"\b(?:keeps?|kept|keeping|continu(?:es?|ed|ing))(?: on| to)? (?=(?:RISES|FALLS|IMPROVES|WORSENS)\b)", " MONO "),
     (
         r"\b(?:flat(?:tens?(?: out| off)?)?|(?:levels?|levell?ed|levell?ing) (?:off|out)|plateaus?|plateaued|reach(?:es"
         r"|ed)? a plateau|stagnat\w+|saturat\w+|stable|constant|horizontal|unchanged|stays? put|stalls?|stalled"
@@ -307,6 +324,13 @@ FILLERS = re.compile(
 )
 
 
+MANNER = re.compile(
+    r"\b(?:steadily|slightly|gradually|slowly|quickly|rapidly|sharply|strongly|noticeably|clearly|visibly|considerably"
+    r"|significantly|substantially|markedly|dramatically|smoothly|gently|suddenly|comfortably|easily|narrowly|surely)"
+    r" (?!up\b|down\b)", re.I)  # fmt: skip
+"""Adverbs that stand between a verb and what belongs to it: "gets steadily worse"."""
+
+
 def _changed(match: re.Match[str]) -> str:
     return " FALLS " if match["down"] else " RISES "
 
@@ -321,7 +345,7 @@ def _changed_for(match: re.Match[str]) -> str:
 
 def canonical(text: str) -> str:
     """Returns the text with its words reduced. Tokens of marked parts stay as they are."""
-    text = re.sub(r"\s+", " ", re.sub(r"(?<=»)'s?\b", "", text))
+    text = re.sub(r"\s+", " ", MANNER.sub("", re.sub(r"(?<=»)'s?\b", "", text)))
     for pattern, token in RULES:
         text = re.sub(pattern, MAKERS.get(token, token), text, flags=re.I)
     return re.sub(r"\s+", " ", text).strip()

@@ -291,8 +291,9 @@ def mark_words(marked: Marked, axes: Axes) -> None:
     count = rf"(?:\d+|{'|'.join(WORDS)})"
     put = marked.replace
     training = (
-        r"(?: of (?:the )?(?:training|run|runs|chart|plot|axis|figure|period|curve|experiment|plotted range"
-        r"|plotted steps|table))?"
+        r"(?: of (?:the |its |this |their )?(?:training|run|runs|chart|plot|axis|x-axis|figure|graph|period|curve|line|experiment"
+        r"|plotted range|plotted steps|table|tuning|fine-tuning|adaptation|budget|schedule|pre-?training|post-?training"
+        r"|optimi[sz]ation|series|range|sweep|study|job|course))?"
     )
     put(
         rf"\b(?:between|from) (?:this|that) (?:{nouns}) (?:and|to) (?:the )?(?:very )?end{training}\b"
@@ -307,7 +308,8 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         rf"|conclusion){training}\b(?! (?:of|point))|\bby the time the (?:run|job|training) (?:is over|ends)|\b(?:at|by"
         rf"|in) the (?:very )?(?:right (?:edge|end)|last|final) ?{nouns}?(?: of the (?:axis|chart))?\b(?! (?:two|three"
         rf"|\d))|\bin the end\b|\bultimately\b|\bfinally\b"
-        rf"|\b(?:when|where|once|after) (?:the )?(?:training|run|job|axis) (?:ends|ended|stops|stopped|is over|was over)\b",
+        rf"|\b(?:when|where|once|after|by the time) (?:the )?(?:training|run|job|axis) (?:ends|ended|stops|stopped|is over"
+        rf"|was over|is killed|was killed|finishes|finished)\b",
         "X", lambda m: "until end" if re.match(r"(?:until|to|till|up to)", m[0], re.I) else END)  # fmt: skip
     put(
         rf"\b(?:at|in|from) (?:the )?(?:very |common )?(?:start|beginning|outset|first {nouns}|initiali[sz]ation"
@@ -330,11 +332,12 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         rf"|listed|neighbouring|plotted))* (?:\w+ )?{nouns}\b|\b(?:throughout|always|consistently|at all times"
         rf"|all along|at every turn)\b(?: (?:the )?(?:entire |whole )?(?:training|run|chart|process|period))?(?: run)?"
         rf"|\b(?:over|for|during|across) the (?:whole|entire|full)(?: \w+)?\b|\bthe (?:whole|entire) (?:time|way|run)\b"
-        rf"|\bover the course of (?:the )?(?:training|run)\b|\bfrom (?:the )?(?:start|first) to (?:the )?(?:finish|end"
+        rf"|\b(?:over|in|during) the course of (?:the |this )?(?:training|run|adaptation|tuning|fine-tuning|experiment|job|period)\b"
+        rf"|\b(?:during|throughout) (?:the )?(?:training|tuning|fine-tuning|adaptation|run)\b|\bfrom (?:the )?(?:start|first) to (?:the )?(?:finish|end"
         rf"|last)(?: {nouns})?\b|\banywhere(?: in the (?:sweep|figure|chart))?\b|\bat (?:any|some) (?:point|time|stage"
         rf"|evaluation)\b|\b(?:along|on) the way(?: there)?\b|\bof the (?:whole|entire) (?:experiment|chart|figure"
         rf"|sweep|run|table|study|plot)\b|\banywhere(?: in the (?:chart|figure|table|plot))?\b|\bso far\b"
-        rf"|\bbetween the first and the last {nouns}\b|\bon the whole (?:card|chart|plot)\b|\boverall\b|\bin total\b"
+        rf"|\bbetween the (?:two )?ends of the (?:x-)?(?:axis|range)\b|\bbetween the first and the last {nouns}\b|\bon the whole (?:card|chart|plot)\b|\boverall\b|\bin total\b"
         rf"|\bover the (?:run|day|week|night|period|experiment|sweep)\b|\bas (?:the )?training (?:proceeds|progresses|goes"
         rf" on|continues)\b"
         rf"|\bover time\b|\bas time goes on\b|\b(?:every|each) time\b|\bfrom «X\d+» to «X\d+»",

@@ -58,7 +58,8 @@ def rank(c: Clause) -> Found:
     if (moves or c.says(GAIN)) and word in ("HIGHEST", "LOWEST", "BEST", "WORST") and not (set(rest) & {"ABOVE", "BETTER"}):
         return _greatest_gain(c, group, word, moves)
     first_is_word = c.index((word,)) < c.tokens.index(token)
-    if _is_own(c, token, first_is_word):
+    is_among = any(len(g.names) > 1 for t in c.groups if t is not token and (g := group_of(t)) is not None)
+    if _is_own(c, token, first_is_word) and not is_among:
         return _own_peak(c, group, word)
     return _place_in_ranking(c, group, word, first_is_word)
 

@@ -39,7 +39,7 @@ UNKNOWN = (
 )
 """A series that is named by words which no name has."""
 KNOWN_ADJECTIVE = re.compile(
-    r"\b(?:whole|entire|full|same|other|others|two|three|four|five|six|seven|eight|all|remaining|best|worst|second"
+    r"\b(?:[a-z]+est|whole|entire|full|same|other|others|two|three|four|five|six|seven|eight|all|remaining|best|worst|second"
     r"|third|fourth|top|only|first"
     r"|last|most|least|more|less|very|common|usual|highest|lowest|topmost|uppermost|middle|strongest|weakest|leading|winning|fastest|slowest|base|initial|training|single|odd"
     r"|said|latter|former|winner|runner|horizontal|straight|flat|noisy|steady|clear|good|bad|new|better|worse|higher"
@@ -144,7 +144,8 @@ def mark_groups(marked: Marked, context: Context) -> None:
         lambda m: Group(every, "none"),
     )
     put(
-        rf"\b(?P<n>one|two|three|four) of the {COUNT}\b(?! (?:panel|bench|chart|set|task))",
+        rf"\b(?P<n>one|two|three|four) of the {COUNT}\b(?! (?:panel|bench|chart|set|task|mark|evaluation|eval|checkpoint|step"
+        rf"|epoch|point|row|week|day|hour|interval|budget|reading|place|iteration|round))",
         "S",
         lambda m: Group(every, "exactly", count_of(m["n"])),
     )
@@ -169,6 +170,12 @@ def mark_groups(marked: Marked, context: Context) -> None:
         rf"\b(?:either|any|both|all|each|neither|none)? ?(?:of )?the other (?P<n>{COUNT})\b",
         "S",
         lambda m: _so_many_others(m, every, context),
+    )
+    put(
+        rf"\bthe (?P<n>{COUNT})(?= (?:all |also |still |even )?(?:are|were|lie|lay|end|ended|finish|finished|start|started|begin"
+        rf"|stay|stayed|remain|remained|differ|rise|rose|fall|fell|have|had|do|did|never|converge|meet|cross)\b)",
+        "S",
+        lambda m: Group(every) if count_of(m["n"]) == len(every) else None,
     )
     rivals = tuple(name for name in every if name not in (context.within or context.subject))
     if len(rivals) == 2:
