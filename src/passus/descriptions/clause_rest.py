@@ -33,13 +33,12 @@ def _unused(clause: Clause, claims: Sequence[Claim]) -> Iterator[Token]:
     names = set(_names(claims))
     windows = {window for claim in claims for window in (claim.where, claim.other_where)}
     for token in clause.tokens:
-        if token.kind == "value" and not _uses_value(token, clause, numbers):
-            yield token
-        elif token.kind == "amount" and not _is_near_one(abs(token.part.value), numbers):
-            yield token
-        elif token.kind == "group" and not _uses_group(token, names, claims):
-            yield token
-        elif token.kind == "place" and not _uses_place(clause.resolved(token.part), windows):
+        if (
+            (token.kind == "value" and not _uses_value(token, clause, numbers))
+            or (token.kind == "amount" and not _is_near_one(abs(token.part.value), numbers))
+            or (token.kind == "group" and not _uses_group(token, names, claims))
+            or (token.kind == "place" and not _uses_place(clause.resolved(token.part), windows))
+        ):
             yield token
 
 
@@ -72,7 +71,7 @@ def _uses_group(token: Token, names: set[str], claims: Sequence[Claim]) -> bool:
     group = group_of(token)
     if group is None or group.rank or (token.is_possessive and names):
         return True
-    return set(group.names) <= names or bool(names) and any(claim.order or claim.group.rank for claim in claims)
+    return set(group.names) <= names or (bool(names) and any(claim.order or claim.group.rank for claim in claims))
 
 
 def _uses_place(place: Any, windows: set[Any]) -> bool:

@@ -9,7 +9,9 @@ from passus.descriptions.clause_words import EXTREMES, MOVES, OPPOSITES
 from passus.descriptions.clauses import Clause
 
 LEVELLED = r"level(?:l?ed|l?ing|s) (?:off|out)|plateau\w*|saturat\w*|flatten\w*|stagnat\w*|stall\w*"
-NOUN_ONLY = re.compile(r"(?!.*\b(?:is|NOT|NEVER|MONO|FLAT)\b)\W*(?:[a-z-]+ )*(?:RISES|FALLS|IMPROVES|WORSENS) of «[SIO]\d+»(?: [a-z]+)?\W*$")
+NOUN_ONLY = re.compile(
+    r"(?!.*\b(?:is|NOT|NEVER|MONO|FLAT)\b)\W*(?:[a-z-]+ )*(?:RISES|FALLS|IMPROVES|WORSENS) of «[SIO]\d+»(?: [a-z]+)?\W*$"
+)
 """A title such as "Collapse of the second run"."""
 REST_SENSE = {"more": "less", "at least": "at most", "less": "more", "at most": "at least"}
 
@@ -33,7 +35,7 @@ def course(c: Clause) -> Found:
     others = [
         g for token in c.groups[1:] if (g := group_of(token)) is not None and not token.is_possessive and not are_same(g, group)
     ]
-    if NOUN_ONLY.match(c.text) or any(a.kind == "ratio" for a in c.amounts) and c.says(rf"(?:{GAIN}) (?:of|for)"):
+    if NOUN_ONLY.match(c.text) or (any(a.kind == "ratio" for a in c.amounts) and c.says(rf"(?:{GAIN}) (?:of|for)")):
         return []  # "collapse of A"; "twice the gain of A"
     if len(moves) > 1 and c.says("costs?"):
         return []  # "the collapse costs A 5 points": since its peak
@@ -70,9 +72,13 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
         where = WHOLE if where.anchor == "start" else Window(where.low, None) if is_later else until(where)
     is_strict = c.is_monotone or where.every
     no = c.says("no")
-    is_event = c.says("ever") or c.says(
-        r"(?:a|any|some|one|no|visible|late|early|single)(?: \w+)? (?:dip|drop|decline|fall|decrease|setback|loss of ground)"
-    ) or c.says("anything")
+    is_event = (
+        c.says("ever")
+        or c.says(
+            r"(?:a|any|some|one|no|visible|late|early|single)(?: \w+)? (?:dip|drop|decline|fall|decrease|setback|loss of ground)"
+        )
+        or c.says("anything")
+    )
     if (where.anywhere or is_event) and amount is None and (not c.is_monotone or c.says("ever")):
         span = WHOLE if where.anywhere else where
         if c.negation or no:

@@ -16,7 +16,9 @@ from passus.descriptions.claims import END, WHOLE, Amount, Claim, Group
 from passus.descriptions.clause_words import EXTREMES, MOVES
 from passus.descriptions.clauses import Clause, Token
 
-OWN_EXTREME = re.compile(r"(?<!the )\b(?:highest|lowest|best|worst|strongest|weakest)(?: (?:at|in|after|by|around|near))? (?:«X|$)", re.I)
+OWN_EXTREME = re.compile(
+    r"(?<!the )\b(?:highest|lowest|best|worst|strongest|weakest)(?: (?:at|in|after|by|around|near))? (?:«X|$)", re.I
+)
 """An adjective that may say where a series is first, or where it has its own extreme: "A is best at step 40"."""
 FAST = {"FASTEST": "HIGHEST", "SLOWEST": "LOWEST"}
 

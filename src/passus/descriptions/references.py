@@ -125,7 +125,11 @@ def mark_groups(marked: Marked, context: Context) -> None:
         "S",
         lambda m: Group(every, "exactly", 1),
     )
-    put(rf"(?<!the )\b(?:only|just|exactly|precisely) (?:one|a single) {EVERY_NOUN}\b", "S", lambda m: Group(every, "exactly", 1))
+    put(
+        rf"(?<!the )\b(?:only|just|exactly|precisely) (?:one|a single) {EVERY_NOUN}\b",
+        "S",
+        lambda m: Group(every, "exactly", 1),
+    )
     put(
         rf"(?P<part>«F\d+») (?:of )?(?:the |all |these )?(?:{COUNT} )?{NOUN}\b",
         "S",
