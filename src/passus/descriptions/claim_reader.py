@@ -43,6 +43,8 @@ class Statement:
     claims: tuple[Claim, ...]
     is_complete: bool = True
     """Whether all of it was understood that states something about the curves."""
+    is_restricted: bool = False
+    """Whether a word that was not understood may restrict what it says, or turn it around."""
 
 
 @dataclass
@@ -135,7 +137,7 @@ class ClaimReader:
         self._remember(sentence, reading.subject)
         if reading.is_lost:
             self.memory.subject = ()
-        return Statement(sentence, tuple(claims), is_complete)
+        return Statement(sentence, tuple(claims), is_complete, reading.is_restricted)
 
     def _enter(self, sentence: Sentence, label: str | None) -> None:
         """Takes the panel and the subject from the labels of a new passage."""

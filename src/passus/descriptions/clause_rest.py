@@ -1,5 +1,6 @@
 """What of a clause its claims leave out: words that nobody knows, values, amounts, series and places."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -10,6 +11,19 @@ from passus.descriptions.clauses import Clause, Token
 TINY = 1e-9
 
 
+RESTRICTING = frozenset(
+    (
+        "what same other others no none neither less more fewer half second third last once twice without some few several most"
+        " partly often rarely seldom sometimes usually mostly briefly temporarily single only two three four five six except"
+        " unless until till before after again yet next previous former rather instead not nothing nobody nowhere anything"
+    ).split()
+)
+"""Words that may turn around or restrict what a clause says."""
+ELLIPSIS = re.compile(
+    r"\b(?:the other way (?:round|around)|the (?:opposite|reverse|contrary|same) (?:is true|holds|happens|goes|applies|can be said)"
+    r"|vice versa|conversely|(?:so|nor|neither) (?:does|do|did|is|are|has|have)|(?:does|do|did|is|are|has|have) not$)",
+    re.I,
+)
 PLAIN = {"RISES", "FALLS", "IMPROVES", "WORSENS", "PEAKS", "TROUGHS", "START", "END", "REACHES"}
 """Words beside which a value is that of the curve itself."""
 
@@ -24,22 +38,32 @@ def values_of_plain(clause: Clause) -> set[float]:
 
 def is_all_used(clause: Clause, claims: Sequence[Claim]) -> bool:
     """Returns whether every word of a clause is known, and all that it names is part of its claims."""
-    return clause.is_understood and not any(_unused(clause, claims))
+    return clause.is_understood and all(_is_used(token, clause, claims) for token in clause.tokens)
 
 
-def _unused(clause: Clause, claims: Sequence[Claim]) -> Iterator[Token]:
-    """Yields the tokens of a clause that no claim uses."""
+def has_restriction(clause: Clause) -> bool:
+    """Returns whether a word that is left of a clause may turn around or restrict what it says."""
+    return any(word.lower() in RESTRICTING for word in clause.rest)
+
+
+def is_ellipsis(text: str) -> bool:
+    """Returns whether a clause repeats or reverses what was said before: "for B it is the other way round"."""
+    return bool(ELLIPSIS.search(text))
+
+
+def _is_used(token: Token, clause: Clause, claims: Sequence[Claim]) -> bool:
+    """Returns whether a claim uses a token of its clause."""
     numbers = list(_numbers(claims))
-    names = set(_names(claims))
-    windows = {window for claim in claims for window in (claim.where, claim.other_where)}
-    for token in clause.tokens:
-        if (
-            (token.kind == "value" and not _uses_value(token, clause, numbers))
-            or (token.kind == "amount" and not _is_near_one(abs(token.part.value), numbers))
-            or (token.kind == "group" and not _uses_group(token, names, claims))
-            or (token.kind == "place" and not _uses_place(clause.resolved(token.part), windows))
-        ):
-            yield token
+    if token.kind == "value":
+        return _uses_value(token, clause, numbers)
+    if token.kind == "amount":
+        return _is_near_one(abs(token.part.value), numbers)
+    if token.kind == "group":
+        return _uses_group(token, set(_names(claims)), claims)
+    if token.kind == "place":
+        windows = {window for claim in claims for window in (claim.where, claim.other_where)}
+        return _uses_place(clause.resolved(token.part), windows)
+    return True
 
 
 def _numbers(claims: Iterable[Claim]) -> Iterator[float]:

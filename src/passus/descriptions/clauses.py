@@ -45,8 +45,13 @@ class Clause:
     @property
     def is_understood(self) -> bool:
         """Whether nothing is left of the clause but its tokens and words that change nothing."""
-        rest = LEFT_OVER.findall(TOKEN_TEXT.sub(" ", self.text))
-        return all(word.lower() in HARMLESS or HARMLESS_FORM.fullmatch(word) for word in rest)
+        return not self.rest
+
+    @property
+    def rest(self) -> list[str]:
+        """The words that nobody knows."""
+        words = LEFT_OVER.findall(TOKEN_TEXT.sub(" ", self.text))
+        return [word for word in words if word.lower() not in HARMLESS and not HARMLESS_FORM.fullmatch(word)]
 
     @property
     def words(self) -> list[str]:

@@ -82,7 +82,10 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|increase|epoch|step|checkpoint|eval|point|hour|update|iteration"
         r"|half-epoch)(?: of (?:the )?\w+)?(?: to (?:the )?next(?: one)?)?\b(?! (?:later|after|where|from|up))", " MONO "),
     (
-        r"\bfrom (?:one|each|every) \w+ to the (?:next|other)(?: one)?\b|\bbetween (?:any )?(?:two )?(?:neighbou?ring "
+        r"\bbetween (?:any )?(?:two )?(?:neighbou?ring|adjacent|consecutive|successive) [a-z]+\b"
+        r"|\bwith (?:every|each) (?:additional |further |new |single |added )?[a-z]+\b(?! of)", " MONO "),
+    (
+        r"\bfrom (?:one|each|every)(?: \w+){1,2} to the (?:next|other)(?: one)?\b|\bbetween (?:any )?(?:two )?(?:neighbou?ring "
         r"|adjacent |consecutive |successive )?(?:points?|checkpoints?|evaluations?|evals?|markers?|readings?|rows?"
         r"|entries|steps?|epochs?)\b|\bfrom (\w+) to \1\b", " MONO "),
     (r"\bbrings? up the rear\b|\bpropping up the \w+\b", " WORST "),

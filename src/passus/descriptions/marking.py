@@ -328,8 +328,9 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         rf"|\bfrom that point on\b|\bsince then\b|\blater on\b",
         "X", _later(marked))  # fmt: skip
     put(
-        rf"\b(?:at|in|on|over|for|across) (?:every|each|all|any)(?: (?:single|one|of the|the|{count}|marked|recorded"
-        rf"|listed|neighbouring|plotted))* (?:\w+ )?{nouns}\b|\b(?:throughout|always|consistently|at all times"
+        rf"\b(?:at|in|on|over|for|across) (?:every|each|all|any)(?: (?:single|one|and every|of the|the|{count}|marked|recorded"
+        rf"|listed|neighbouring|plotted))* (?:\w+ )?{nouns}\b|\b(?:every|each)(?: single)? {axes.x_words}\b"
+        rf"|\bat (?:any|every|each)(?: single)? (?:snapshot|marker|mark|tick|position|budget|instant|moment|level|size)\b|\b(?:throughout|always|consistently|at all times"
         rf"|all along|at every turn)\b(?: (?:the )?(?:entire |whole )?(?:training|run|chart|process|period))?(?: run)?"
         rf"|\b(?:over|for|during|across) the (?:whole|entire|full)(?: \w+)?\b|\bthe (?:whole|entire) (?:time|way|run)\b"
         rf"|\b(?:over|in|during) the course of (?:the |this )?(?:training|run|adaptation|tuning|fine-tuning|experiment|job|period)\b"

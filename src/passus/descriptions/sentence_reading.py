@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from passus.descriptions.claim_parser import claims_of
 from passus.descriptions.claims import WHOLE, Claim, Group, Window
-from passus.descriptions.clause_rest import is_all_used, values_of_plain
+from passus.descriptions.clause_rest import has_restriction, is_all_used, is_ellipsis, values_of_plain
 from passus.descriptions.clause_split import clauses_of
 from passus.descriptions.clause_subject import COMPARED, is_about_other, is_before_verb
 from passus.descriptions.clauses import Clause, read_clause
@@ -44,6 +44,11 @@ OBJECT = re.compile(r"(?P<verb>ABOVE|BELOW|BETTER|WORSE|OVERTAKES|CATCHES) «I\d
 FIRST_PRONOUN = re.compile(r"\b(?:does|do|did|is|was|has|had|can) it\b", re.I)
 """A pronoun before the first name of a sentence, whose subject it is: "Only there does it overtake A"."""
 TERRITORY = re.compile(r"\bin (?:the )?(positive|negative)(?: territory| range| region)")
+FIRST_TIME = re.compile(
+    r"\b(?:is|was|gets?|got|comes?|came|rises?|rose) (?P<how>ahead of|in front of|better than|above|over|past|beyond)"
+    r"(?P<what> [^,;:]{1,50}?) for the first time\b", re.I)  # fmt: skip
+"""A place from which on something holds: "is above 30 % for the first time at step 200"."""
+AHEAD = re.compile(r"ahead of|in front of|better than", re.I)
 ASIDE = re.compile(
     r"\b(?:un)?like (?:[\w.-]+ ){1,3}(?=it\b)|(?:^|(?<=: ))[Ll]ike [^,]{2,30}, (?=the |it |its )"
     r"|,? ?\b(?:for its part|on its own|in its own right|itself|themselves),?"
@@ -109,6 +114,8 @@ class SentenceReading:
         self.last_subject = self.last_object = ""
         self.is_lost = False
         """Whether the sentence is about a series that is not known."""
+        self.is_restricted = False
+        """Whether a word that is not known may restrict what the sentence says."""
         self.window: Window | None = None
         self.plain_values: set[float] = set()
         """Values of clauses that state a value and nothing else."""
@@ -160,6 +167,8 @@ class SentenceReading:
                 found = [replace(claim, is_sure=False) for claim in found]
             self.plain_values |= values_of_plain(clause)
             has_value = clause.values and not any(claim.number is not None or claim.amount is not None for claim in found)
+            states = bool(found) or bool(MEANT.search(clause.text))
+            self.is_restricted |= (states and has_restriction(clause)) or is_ellipsis(whole)
             if (not found and MEANT.search(clause.text)) or has_value:
                 is_complete = False
             claims += [self._in_same_place(self._on_panels(claim, clause), clause) for claim in found]
@@ -185,6 +194,7 @@ class SentenceReading:
 
     def _marked(self, text: str) -> Marked:
         text = re.sub(rf"\b({self.reader.axes.x_words})-(?=\d)", r"\1 ", text)  # "its epoch-1 accuracy"
+        text = FIRST_TIME.sub(lambda m: f"{'overtakes' if AHEAD.fullmatch(m['how']) else 'first passes'}{m['what']}", text)
         text = TERRITORY.sub(lambda match: "above 0" if match[1] == "positive" else "below 0", text)
         marked = Marked(text)
         for mention in reversed(self.reader.finder.find(text)):
