@@ -8,7 +8,7 @@ from itertools import pairwise
 from scipy.special import fdtrc
 
 from passus.analysis.change_logic import gain, gap_than, steepest
-from passus.analysis.claim_groups import compared, quantified, quotient
+from passus.analysis.claim_groups import compared, covered, quantified, quotient
 from passus.analysis.evidence import KnownCurves
 from passus.analysis.gap_logic import cross, crossing, gap, gap_at, gap_peak, gap_trend
 from passus.analysis.order_logic import order_same
@@ -71,7 +71,8 @@ def _against_series(claim: Claim, name: str, other: str, curves: KnownCurves) ->
     places = curves.common((name, other), claim.where)
     places = places if claim.where.is_point or claim.is_weak else without_common_start(name, other, places, curves)
     found = [compared(curves.by_name[name][x], curves.by_name[other][x], claim, curves) for x in places]
-    return without_place(found, places, curves) if claim.where == WHOLE else all_of(found)
+    outcome = without_place(found, places, curves) if claim.where == WHOLE else all_of(found)
+    return covered(outcome, places, claim.where, curves)
 
 
 def without_common_start(name: str, other: str, places: list[float], curves: KnownCurves) -> list[float]:
@@ -93,7 +94,7 @@ def _against_number(claim: Claim, name: str, curves: KnownCurves) -> Outcome:
             is_equal = o.low == o.high == number
             found.append(Outcome((True if claim.is_weak else None) if is_equal else sign_of(gap), (o,)))
     if claim.every_step or claim.where.every or claim.where.is_point:
-        return all_of(found)
+        return covered(all_of(found), [o.x for outcome in found for o in outcome.because], claim.where, curves)
     return any_of(found)
 
 

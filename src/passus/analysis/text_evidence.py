@@ -52,6 +52,7 @@ def _add(panel: Panel, point: Point, scale: float) -> None:
 def _forget_strays(panel: Panel) -> None:
     """Leaves out the few values above 1 of a panel whose values are shares: they are places, or counts, that were taken for
     values."""
+    panel.observations[:] = [o for o in panel.observations if not (o.x == o.low == o.high and o.x > 1)]
     known = [*panel.observations, *panel.stretches]
     beyond = sum(o.high > 1 for o in known)
     if 0 < beyond <= MAX_STRAY_SHARE * len(known):

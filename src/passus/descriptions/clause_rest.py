@@ -19,6 +19,8 @@ RESTRICTING = frozenset(
     ).split()
 )
 """Words that may turn around or restrict what a clause says."""
+EXTREME_OF = re.compile(r"\b(?:HIGHEST|LOWEST|BEST|WORST) (?P<word>[a-z-]+)\b")
+IN_ALL = re.compile(r"\bin «S\d+»\W*$")
 ELLIPSIS = re.compile(
     r"\b(?:the other way (?:round|around)|the (?:opposite|reverse|contrary|same) (?:is true|holds|happens|goes|applies|can be said)"
     r"|vice versa|conversely|(?:so|nor|neither) (?:does|do|did|is|are|has|have)|(?:does|do|did|is|are|has|have) not$)",
@@ -43,7 +45,14 @@ def is_all_used(clause: Clause, claims: Sequence[Claim]) -> bool:
 
 def has_restriction(clause: Clause) -> bool:
     """Returns whether a word that is left of a clause may turn around or restrict what it says."""
-    return any(word.lower() in RESTRICTING for word in clause.rest)
+    after_extreme = EXTREME_OF.search(clause.text)  # "the most productive stretch"
+    is_other = after_extreme is not None and after_extreme["word"] in clause.rest
+    return is_other or bool(IN_ALL.search(clause.text)) or any(word.lower() in RESTRICTING for word in clause.rest)
+
+
+def is_unread(clause: Clause) -> bool:
+    """Returns whether a clause without claims names an amount, or denies something."""
+    return clause.negation == "NEVER" or "ONLY" in clause.words
 
 
 def is_ellipsis(text: str) -> bool:

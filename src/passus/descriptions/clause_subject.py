@@ -12,8 +12,9 @@ SUBJECT = re.compile(
     rf"(?:(?:«[XP]\d+»|[Aa]nd|[Bb]ut|[Ss]o|[Yy]et|[Ww]hile|[Aa]lthough|[Ww]hereas|[Bb]ecause|[A-Za-z]+ly),? )*"
     rf"(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Oo]ur|[Aa]n?) (?P<noun>(?:{WORD} ){{0,3}}?{WORD})"
     rf"(?P<rest> (?:with|without|from|that|which|trained) (?:[\w'-]+ ){{0,4}}?[a-z][\w'-]*)?"
-    rf"(?: of (?:[a-z][\w'-]* ){{0,4}}?[a-z][\w'-]*)?,? (?={VERBS}(?:\W|$))"
+    rf"(?: of [^,;:]{{1,50}}?)?,? (?={VERBS}(?:\W|$))"
 )
+PLAIN_LINES = {"line", "lines", "curve", "curves", "runs", "models", "methods", "checkpoint", "checkpoints", "losses"}
 COMPARED = re.compile(r"\W*(?:compared|relative|as compared|in comparison|in contrast) (?:with|to) [^,;]{0,20}«S", re.I)
 """A beginning whose series is not the subject: "compared with A, it costs 2 points"."""
 FIRST_VERB = re.compile(rf"\b{VERBS}(?=\W|$)")
@@ -25,7 +26,8 @@ def is_about_other(text: str) -> bool:
     if match is None:
         return False
     noun = match["noun"].split()[-1]
-    is_series = match["rest"] is not None and bool(re.fullmatch(NOUN, noun))  # "the model with the most experts"
+    is_line = noun in PLAIN_LINES or re.match(r" of (?:the )?«[SIO]", text[match.end("noun") :])  # "the curve of A"
+    is_series = bool(re.fullmatch(NOUN, noun)) and not is_line  # "the model with the most experts"
     return is_series or (noun not in HARMLESS and noun not in WORDS)
 
 

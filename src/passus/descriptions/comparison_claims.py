@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from passus.descriptions.claim_tokens import (
+    GAIN,
     LESS_OFTEN,
     SELF,
     Found,
@@ -277,6 +278,8 @@ def ratio(c: Clause) -> Found:
         return None
     if words - {*MOVES, "MORE", "THAN", "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES", "FROMPEAK"}:
         return None
+    if words & set(MOVES) and c.amounts[0].kind == "ratio" and c.says(rf"(?:{GAIN}) (?:of|for)"):
+        return []  # "twice the gain of A"
     amount, group, where = c.amounts[0], group_of(c.groups[0]), c.place()
     others = [g for token in c.groups[1:] if (g := group_of(token)) is not None and not token.is_possessive]
     if group is None:

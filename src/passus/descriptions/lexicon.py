@@ -44,7 +44,7 @@ RULES: tuple[tuple[str, str], ...] = (
         r"\b(?P<verb>go(?:es)?|went|going|gone|moves?|moved|comes?|came|turns?|turned|heads?|headed|creeps?|crept|drifts?|drifted)"
         r" (?:back|right|straight|again|slightly|sharply|steadily|slowly|gradually|only|even|always|further|a (?:little|bit)) "
         r"(?P<way>up|down)\b", r" \g<verb> \g<way> "),
-    (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) up(?: by)? (?=«[DR])", " RISES "),
+    (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) up(?: by)? (?=«[DR]\d+»(?! (?:clear|ahead|behind|above|below|short|better|worse|in front|apart)))", " RISES "),
     (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) down(?: by)? (?=«[DR])", " FALLS "),
     (
         r"\b(?:stay(?:s|ed)?|remain(?:s|ed)?|is|are|was|were|keeps?|kept) (?:much |roughly |about |exactly |almost |nearly"
@@ -272,7 +272,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (rf"\b(?:{verbs.WORSENS}|degradation|deterioration|regressions?)\b", " WORSENS "),
     (rf"\b(?:{verbs.RISES}|growth|upwards?|won|slow riser|riser)\b", " RISES "),
     (rf"\b(?:{verbs.FALLS}|downwards?|downhill)\b", " FALLS "),
-    (r"\b(?:keeps?|kept|keeping|continu(?:es?|ed|ing))(?: on| to)? (?=(?:RISES|FALLS|IMPROVES|WORSENS)\b)", " MONO "),
+    (r"\b(?:keeps?|kept|keeping|continu(?:es?|ed|ing))(?: on| to)?\s+(?=(?:RISES|FALLS|IMPROVES|WORSENS)\b)", " MONO "),
     (
         r"\b(?:flat(?:tens?(?: out| off)?)?|(?:levels?|levell?ed|levell?ing) (?:off|out)|plateaus?|plateaued|reach(?:es"
         r"|ed)? a plateau|stagnat\w+|saturat\w+|stable|constant|horizontal|unchanged|stays? put|stalls?|stalled"

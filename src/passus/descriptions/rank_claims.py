@@ -44,7 +44,7 @@ def rank(c: Clause) -> Found:
     if word in RANKS and at > 0 and c.tokens[at - 1].kind == "group" and c.tokens[at - 1] is not token:
         return []  # "seven points clear of B in second place"
     moves = [w for w in rest if w in MOVES]
-    if group is None or set(rest) - {*MOVES, "REACHES", "ABOVE", "BETTER", "NOISY", "ORDER"}:
+    if group is None or group.rank or set(rest) - {*MOVES, "REACHES", "ABOVE", "BETTER", "NOISY", "ORDER"}:
         return None
     if "NOISY" in rest:
         return (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from passus.descriptions.claim_parser import claims_of
 from passus.descriptions.claims import WHOLE, Claim, Group, Window
-from passus.descriptions.clause_rest import has_restriction, is_all_used, is_ellipsis, values_of_plain
+from passus.descriptions.clause_rest import has_restriction, is_all_used, is_ellipsis, is_unread, values_of_plain
 from passus.descriptions.clause_split import clauses_of
 from passus.descriptions.clause_subject import COMPARED, is_about_other, is_before_verb
 from passus.descriptions.clauses import Clause, read_clause
@@ -44,6 +44,9 @@ OBJECT = re.compile(r"(?P<verb>ABOVE|BELOW|BETTER|WORSE|OVERTAKES|CATCHES) «I\d
 FIRST_PRONOUN = re.compile(r"\b(?:does|do|did|is|was|has|had|can) it\b", re.I)
 """A pronoun before the first name of a sentence, whose subject it is: "Only there does it overtake A"."""
 TERRITORY = re.compile(r"\bin (?:the )?(positive|negative)(?: territory| range| region)")
+FROM_THERE = re.compile(r"\bfrom (?:there|then|that point) (?:on )?(?:to|until|till)\b", re.I)
+NAMES_ONLY = re.compile(r"^(?!.*«[IO]\d).*«S\d")
+"""A clause that names series and uses no pronoun."""
 FIRST_TIME = re.compile(
     r"\b(?:is|was|gets?|got|comes?|came|rises?|rose) (?P<how>ahead of|in front of|better than|above|over|past|beyond)"
     r"(?P<what> [^,;:]{1,50}?) for the first time\b", re.I)  # fmt: skip
@@ -75,7 +78,7 @@ SPREAD_WORD = re.compile(
     r"\b(?:spread|standard deviation|s\.d\.|error bars?|bands?|confidence|confidence intervals?|intervals? of)\b", re.I
 )
 LENGTH_TALK = re.compile(
-    r"\b(?:lengths?|longer|shorter|longest|shortest|as long as|tokens?|verbos\w+|wordier|words)\b|\b(?:responses?"
+    r"\b(?:lengths?|longer|shorter|longest|shortest|briefest|tersest|as long as|tokens?|verbos\w+|wordier|words)\b|\b(?:responses?"
     r"|answers?|completions?|outputs?)\b"
     r"(?=[^.]{0,60}\b(?:long|short|grow|shrink|double|halve|half|times))",
     re.I,
@@ -157,18 +160,19 @@ class SentenceReading:
             if COMPARED.match(part):
                 is_complete = False
                 continue
-            if is_about_other(part) or (self.is_lost and not re.search(r"«S\d", part)):
+            if is_about_other(part) or (self.is_lost and not NAMES_ONLY.search(part)):
                 self.is_lost, is_complete = True, False
                 continue
             found = [] if self._is_foreign(clause, whole) else claims_of(clause)
             if self.reader.has_lengths and LENGTH_TALK.search(whole):
                 found = [replace(claim, measure="tokens") for claim in found]
-            if not is_all_used(clause, found):
+            if not is_all_used(clause, found) or FROM_THERE.search(whole):
                 found = [replace(claim, is_sure=False) for claim in found]
             self.plain_values |= values_of_plain(clause)
             has_value = clause.values and not any(claim.number is not None or claim.amount is not None for claim in found)
             states = bool(found) or bool(MEANT.search(clause.text))
             self.is_restricted |= (states and has_restriction(clause)) or is_ellipsis(whole)
+            self.is_restricted |= not found and is_unread(clause)
             if (not found and MEANT.search(clause.text)) or has_value:
                 is_complete = False
             claims += [self._in_same_place(self._on_panels(claim, clause), clause) for claim in found]
