@@ -59,6 +59,8 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
             return [Claim("trend", group, Window(first=-2), relation, negated=bool(c.negation))]
         if c.says(r"(?:at least |only |just )?one (?:evaluation|eval|checkpoint|reading|score|value|point)") and not c.negation:
             return [Claim("trend", group, WHOLE, relation, manner="ever")]
+    if where.is_point and where.after and amount is None and not c.says("still"):
+        where = Window(where.low, None)
     last_step: Window | None = None
     if where.is_point and amount is None and c.says("still") and not c.negation and where.anchor != "start":
         before = Window(first=-2) if where.anchor == "end" else replace(where, first=-2, low=None, by=False, after=False)

@@ -18,7 +18,10 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\b(?:briefest|tersest)\b", " shortest "),
     (r"\bamount(?:s|ed|ing)?(?: to)?\b(?= (?:about |only |just |some )?«|$)", " is "),
     (r"\bimprov(?:es?|ed|ing) (?:up)?on\b(?= (?:the |its |that )?(?:«[SIO]|initial|base|starting))", " BETTER "),
-    (r"\b(?:is|are|was|were|be)? ?separated by\b|\bdiffer(?:s|ed)?(?: from (?:each other|one another))? by\b", " APART "),
+    (
+        r"\b(?:is|are|was|were|be)? ?separated(?: by)?(?= «D)|\bdiffer(?:s|ed)?(?: from (?:each other|one another))?(?: by)?"
+        r"(?= «D)", " APART "),
+    (r"\blower(?:s|ed|ing)(?= (?:its|the|their|«O))", " FALLS "),
     (r"\b(?:is|are|was|were) disjoint\b", " NOT OVERLAPS "),
     (r"\b(?:at |in )?(?:the )?bottom of the (?:pile|heap|table|ranking|list|pack|field|chart|class)\b|\blowermost\b", " WORST "),
     (
@@ -301,7 +304,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (
         r"\b(?:stays?|remains?|sits?|lies|lie|stands?|holds?|keeps?|is|are|was|were|be|been|being|has|have|had|does|do"
         r"|did|'s|'re|seems?|appears?|looks?|runs?|gets?|got|goes|went|gone|comes?|came|becomes?|shows?|exhibits?|displays?"
-        r"|performs?|gives?|produces?|writes?|needs?|needed|takes?|took|requires?|required|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?"
+        r"|performs?|scored|gives?|produces?|writes?|needs?|needed|takes?|took|requires?|required|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?"
         r"|posts?|achiev(?:es?|ed)|demonstrat(?:es?|ed)|manag(?:es?|ed)"
         r"|solv(?:es?|ed)|lets?|allows?|occup(?:y|ies)|brings?)\b", " is "),
 )  # fmt: skip

@@ -306,7 +306,7 @@ def mark_words(marked: Marked, axes: Axes) -> None:
     put(
         rf"(?:\b(?:at|by|in|towards?|until|to|till|up to) (?:the )?|\bthe )(?:very )?(?:end|finish"
         rf"|conclusion){training}\b(?! (?:of|point))|\bby the time the (?:run|job|training) (?:is over|ends)|\b(?:at|by"
-        rf"|in) the (?:very )?(?:right (?:edge|end)|last|final) ?{nouns}?(?: of the (?:axis|chart))?\b(?! (?:two|three"
+        rf"|in) the (?:very )?(?:right(?:-hand)? (?:edge|end|side|margin)|last|final) ?{nouns}?(?: of the (?:axis|chart))?\b(?! (?:two|three"
         rf"|\d))|\bin the end\b|\bultimately\b|\bfinally\b"
         rf"|\b(?:when|where|once|after|by the time) (?:the )?(?:training|run|job|axis) (?:ends|ended|stops|stopped|is over"
         rf"|was over|is killed|was killed|finishes|finished)\b",
@@ -341,7 +341,7 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         rf"|\bbetween the (?:two )?ends of the (?:x-)?(?:axis|range)\b|\bbetween the first and the last {nouns}\b|\bon the whole (?:card|chart|plot)\b|\boverall\b|\bin total\b"
         rf"|\bover the (?:run|day|week|night|period|experiment|sweep)\b|\bas (?:the )?training (?:proceeds|progresses|goes"
         rf" on|continues)\b"
-        rf"|\bover time\b|\bas time goes on\b|\b(?:every|each) time\b|\bfrom «X\d+» to «X\d+»",
+        rf"|\b(?:all|the whole) (?:of )?the time\b|\bover the (?:plotted|whole|entire|full) range\b|\bover time\b|\bas time goes on\b|\b(?:every|each) time\b|\bfrom «X\d+» to «X\d+»",
         "X", _whole(marked))  # fmt: skip
     put(
         rf"\b(?P<word>at|in|on|after|by|since|for"

@@ -62,7 +62,7 @@ BACK_REFERENCE = re.compile(r"\b(?:the two|both|the former|the latter|they)\b", 
 """Words for two series that the same sentence has named before."""
 CONCESSION = re.compile(
     r"^(?:despite|in spite of|notwithstanding|regardless of|given)\b(?:[^,]{1,50},\s+(?=[A-Z«]|the |it )"
-    r"|(?: \w+){2,3} (?=it\b|the\b))",
+    r"|(?: \w+){2,3} (?=it\b|the\b))|^(?:with regard to|in terms of|regarding|concerning) (?:the )?(?-i:[a-z]+(?: [a-z]+)?), ",
     re.I,
 )
 ENUMERATOR = re.compile(r"^\W{0,2}(?:[A-Z]?\d{1,2}[.)/:]|\[\d{1,2}\])\s+(?=\D)")
