@@ -148,7 +148,7 @@ def _trend(claim: Claim, curves: KnownCurves) -> Outcome:
         until = claim.where.low is None and claim.where.high is not None
         if until and len(row) > 2 and steps[-1][0][1] < -TINY:  # "rises until step 80", but has turned before
             return Outcome(False, steps[-1][1])
-        return Outcome(sign_of(change), (first, last))
+        return Outcome(sign_of(change, claim.is_weak), (first, last))
 
     return quantified(claim.group, curves, test, claim.where)
 

@@ -70,8 +70,10 @@ def _overtakes_there(leads: list[tuple[float, int]], flips: list[Interval], clai
             return None
         return False if there[0] < 0 else True if any(s < 0 for x, s in leads if x < high) else None
     if low == high:
-        if any(f[0] - TINY <= low <= f[1] + TINY for f in flips):
+        if any(f[0] + TINY < low <= f[1] + TINY for f in flips):
             return True
+        if any(abs(f[0] - low) <= TINY for f in flips):
+            return None
         return False if low in places or flips or all(s != 0 for _, s in leads[1:]) else None
     if any(f[0] >= low - TINY and f[1] <= high + TINY for f in flips):
         return True

@@ -52,7 +52,7 @@ def has_restriction(clause: Clause) -> bool:
 
 def is_unread(clause: Clause) -> bool:
     """Returns whether a clause without claims names an amount, or denies something."""
-    return clause.negation == "NEVER" or "ONLY" in clause.words
+    return clause.negation == "NEVER" or bool({"ONLY", "MIDDLE"} & set(clause.words))
 
 
 def is_ellipsis(text: str) -> bool:

@@ -76,6 +76,7 @@ WORDS = frozenset(
         "LESS",
         "THAN",
         "FOLLOWED",
+        "MIDDLE",
         "SPREAD",
     ]
 )  # fmt: skip
@@ -387,6 +388,7 @@ HARMLESS = frozenset(
         "this",
         "these",
         "counted",
+        "around",
         "funny",
     ]
 )  # fmt: skip

@@ -142,6 +142,9 @@ def _against(c: Clause, group: Group, relation: str, left: list[Token], right: l
                     negated=bool(c.negation),
                 )
             ]
+        before = c.places(left)
+        if len(places) == len(before) == 1 and c.says("than") and places[0].is_point and before[0].is_point:
+            return [replace(Claim("level", group, before[0], relation, amount=amount), other=SELF, other_where=places[0])]
         return _against_rival(c, group, relation, amount)
     if is_self:
         before, after = c.places(left), c.places(right)

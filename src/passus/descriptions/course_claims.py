@@ -93,6 +93,10 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
     if c.negation:
         if amount is not None:
             return [Claim("flat", group, where, amount=replace(amount, sense=LESS_OFTEN.get(amount.sense, amount.sense)))]
+        if c.negation == "NOT" and not is_strict and group.quantifier == "all":
+            net = Claim("trend", group, where, OPPOSITES[relation], is_weak=True)
+            flat = (Claim("flat", group, where),) if relation in ("up", "improves") else ()
+            return [replace(net, every_step=True, instead=(net, *flat))]
         if c.negation == "NEVER" or is_strict or group.quantifier in ("none", "only"):
             return [Claim("trend", group, where, OPPOSITES[relation], every_step=True, is_weak=True)]
         return []

@@ -129,9 +129,10 @@ def _gap_course(c: Clause, words: Sequence[str]) -> list[Claim]:
         return [Claim("gap", Group(names), w, amount=a) for w, a in zip(places, amounts, strict=False)]
     if c.amounts or c.values or where is None or c.negation:
         return []
+    meets = [Claim("same", Group(names), END if not where.is_point else where)] if "SAME" in words else []
     is_strict = where.every or c.is_monotone
     where = where if not where.is_point else WHOLE
-    return [Claim("gap_trend", Group(names), where, "widens" if widens else "narrows", every_step=is_strict)]
+    return [Claim("gap_trend", Group(names), where, "widens" if widens else "narrows", every_step=is_strict), *meets]
 
 
 def minus(c: Clause) -> Found:

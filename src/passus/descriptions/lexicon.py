@@ -12,6 +12,10 @@ PLACES_IN_RANKING = {
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     (r"\b\w+n't\b", " NOT "),
+    (r"\b(?:takes?|took|taking) over the lead\b", " BEST "),
+    (r"\b(?:gains?|gained|adds?|added) nothing\b|\bmakes? no (?:gains?|headway)\b", " FLAT "),
+    (r"\bin the middle\b(?! of)", " MIDDLE "),
+    (r"\bthe same(?= (?:as|at|on|in)\b)", " SAME "),
     (r"\bno (?=(?:better|worse|higher|lower|more accurate|longer|shorter) than\b)", " NOT "),
     (r"\b(?:most|more) (?:accurate|capable|successful)\b(?! than)", " best "),
     (r"\bleast (?:accurate|capable|successful)\b", " worst "),
@@ -205,7 +209,7 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|in) first\b|\bwins (?:first|on top)\b|\bholds? first place\b|\b(?:the )?leader\b"
         r"|\bnatural favourite\b", " BEST "),
     (
-        r"\bdead last\b|\b(?:in |at )?(?:the )?last place\b|\b(?:is|comes?(?: in)?|came(?: in)?|finishes|ends|was"
+        r"\bdead last\b|\b(?:in |at )?(?:the )?last place\b|\b(?:is|comes?(?: in)?|came(?: in)?|was"
         r"|ranks) last\b|\brock bottom\b|\bat the bottom\b(?! of the (?:page|post|figure|chart))|\btrails? the (?:pack"
         r"|field)\b", " WORST "),
     (
@@ -247,7 +251,7 @@ RULES: tuple[tuple[str, str], ...] = (
         r"\b(?:below|under|beneath|lower(?: \w+)? than|smaller(?: \w+)? than|shorter(?: \w+)? than|less than(?= «V)"
         r"|(?:a )?lower|shorter|fewer(?= «V)|underneath)\b", " BELOW "),
     (
-        r"(?<=[»\w])(?P<times> «R\d+»| «F\d+») (?:as )?(?:much|many|large|big|wide|great)(?: \w+)? as\b(?= (?:«|the |that"
+        r"(?<=[»\w])(?P<times> «R\d+»| «F\d+») (?:as )?(?:much|many|large|big|wide|great|accurate|high|good)(?: \w+)? as\b(?= (?:«|the |that"
         r"|those|any|it))",
         r"\g<times> MORE THAN"),
     (

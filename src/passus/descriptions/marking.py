@@ -336,7 +336,7 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         rf"|\b(?:over|in|during) the course of (?:the |this )?(?:training|run|adaptation|tuning|fine-tuning|experiment|job|period)\b"
         rf"|\b(?:during|throughout) (?:the )?(?:training|tuning|fine-tuning|adaptation|run)\b|\bfrom (?:the )?(?:start|first) to (?:the )?(?:finish|end"
         rf"|last)(?: {nouns})?\b|\banywhere(?: in the (?:sweep|figure|chart))?\b|\bat (?:any|some) (?:point|time|stage"
-        rf"|evaluation)\b|\b(?:along|on) the way(?: there)?\b|\bof the (?:whole|entire) (?:experiment|chart|figure"
+        rf"|evaluation)\b|\b(?:along|on) the way(?: there)?\b|\b(?:of|in) the (?:whole|entire) (?:experiment|chart|figure"
         rf"|sweep|run|table|study|plot)\b|\banywhere(?: in the (?:chart|figure|table|plot))?\b|\bso far\b"
         rf"|\bbetween the (?:two )?ends of the (?:x-)?(?:axis|range)\b|\bbetween the first and the last {nouns}\b|\bon the whole (?:card|chart|plot)\b|\boverall\b|\bin total\b"
         rf"|\bover the (?:run|day|week|night|period|experiment|sweep)\b|\bas (?:the )?training (?:proceeds|progresses|goes"
@@ -427,7 +427,7 @@ def _whole(marked: Marked) -> Callable[[re.Match[str]], Any]:
         every = bool(re.search(r"every|each|all|always|consistent|throughout|any|whole|entire", match[0], re.I))
         if re.search(
             r"anywhere|on the whole (?:card|chart|plot)|at any (?:point|time|evaluation|stage)|at some (?:point|time"
-            r"|stage)|along the way|on the way|of the (?:whole|entire)",
+            r"|stage)|along the way|on the way|(?:of|in) the (?:whole|entire)",
             match[0],
             re.I,
         ):

@@ -20,6 +20,7 @@ OWN_EXTREME = re.compile(
     r"(?<!the )\b(?:highest|lowest|best|worst|strongest|weakest)(?: (?:at|in|after|by|around|near))? (?:«X|$)", re.I
 )
 """An adjective that may say where a series is first, or where it has its own extreme: "A is best at step 40"."""
+TAKES = r"t(?:akes?|ook|aking) (?:over )?the (?:lead|crown|top spot)|(?:moves?|moved|jumps?|climbs?|rises?) (?:up )?(?:in)?to (?:the )?(?:first|top) \\w+"
 FAST = {"FASTEST": "HIGHEST", "SLOWEST": "LOWEST"}
 
 
@@ -44,7 +45,7 @@ def rank(c: Clause) -> Found:
     if word in RANKS and at > 0 and c.tokens[at - 1].kind == "group" and c.tokens[at - 1] is not token:
         return []  # "seven points clear of B in second place"
     moves = [w for w in rest if w in MOVES]
-    if group is None or group.rank or set(rest) - {*MOVES, "REACHES", "ABOVE", "BETTER", "NOISY", "ORDER"}:
+    if group is None or group.rank or set(rest) - {*MOVES, "REACHES", "ABOVE", "BETTER", "NOISY", "ORDER", "CHANGES"}:
         return None
     if "NOISY" in rest:
         return (
@@ -141,10 +142,10 @@ def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -
         return []
     if any(window.anywhere for window in c.places()) and word in EXTREMES and not c.negation:
         return [Claim("extreme", group, WHOLE, EXTREMES[word])]
-    takes = c.says(r"t(?:akes?|ook|aking) (?:over )?the (?:lead|crown|top spot)")
+    takes = c.says(TAKES)
     if takes and not where.is_point:
         return []
-    if where == WHOLE and c.says(r"wins|winner|won|best (?:result|model|method|run)|overall"):
+    if where == WHOLE and c.says(r"wins|winner|won|com(?:es?|ing) out|came out|best (?:result|model|method|run)|overall"):
         where = END
     on_chart = (
         where == WHOLE and word in ("HIGHEST", "LOWEST") and c.says("sweep|chart|figure|card|table|plot|study|experiment")
@@ -176,6 +177,8 @@ def peak(c: Clause) -> Found:
     if group is None or where is None or (len(c.groups) > 1 and not c.groups[1].is_possessive):
         return []
     relation = "max" if words[0] == "PEAKS" else "min"
+    if where.anywhere:
+        return [Claim("extreme", group, WHOLE, relation)] if not c.values else []
     relation = "best" if c.says("best") else relation
     found = [Claim("peak", group, where, relation)] if where != WHOLE and not where.every else []
     if len(c.values) == 1 and not c.values[0].number.is_range and not c.amounts and relation != "best":

@@ -181,6 +181,11 @@ def mark_groups(marked: Marked, context: Context) -> None:
         "S",
         lambda m: Group(every) if count_of(m["n"]) == len(every) else None,
     )
+    put(
+        rf"\bof (?:all |the |these )*(?P<n>{COUNT})\b(?=\W*$|[,.;]| (?:at|on|in|by|after|from|throughout)\b)",
+        "Z",
+        lambda m: "" if count_of(m["n"]) == len(every) else None,
+    )
     rivals = tuple(name for name in every if name not in (context.within or context.subject))
     if len(rivals) == 2:
         words = (
