@@ -317,6 +317,10 @@ def _gain_share(claim: Claim, curves: KnownCurves) -> Outcome:
         if not there or abs(whole) < TINY:
             return OPEN
         share = (there[-1].middle - row[0].middle) / whole
+        if claim.manner == "before" and curves.at(name, x) is not None and there[-1].x < x:
+            later = (curves.by_name[name][x].middle - row[0].middle) / whole
+            if fits((share, share), claim.amount, curves.in_shares) != fits((later, later), claim.amount, curves.in_shares):
+                return OPEN  # it may have been reached between two points
         return Outcome(fits((share, share), claim.amount, curves.in_shares), (row[0], there[-1], row[-1]))
 
     return quantified(claim.group, curves, test)

@@ -13,6 +13,7 @@ NOUN_ONLY = re.compile(
     r"(?!.*\b(?:is|NOT|NEVER|MONO|FLAT)\b)\W*(?:[a-z-]+ )*(?:RISES|FALLS|IMPROVES|WORSENS) of «[SIO]\d+»(?: [a-z]+)?\W*$"
 )
 """A title such as "Collapse of the second run"."""
+LOSES = r"los(?:es?|t|ing)|g(?:ives?|ave|iven|iving) (?:up|back|away)|sheds?|forfeit(?:s|ed)?|wipes? out"
 REST_SENSE = {"more": "less", "at least": "at most", "less": "more", "at most": "at least"}
 
 
@@ -115,8 +116,16 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
 
 def _instead(c: Clause, group: Group, relation: str, where: Window, last_step: Window | None) -> tuple[Claim, ...]:
     """Returns other readings of a change: since the point before, or at any point where no place is named."""
+    amount = c.amounts[0] if c.amounts else None
+    since_peak = (
+        (Claim("trend", group, where, relation, amount=amount, other_where="max"),)
+        if amount is not None and relation == "down" and where.low is None and c.before is not None
+        else ()
+    )
     if last_step is not None:
-        return (Claim("trend", group, last_step, relation, amount=c.amounts[0] if c.amounts else None),)
+        return (Claim("trend", group, last_step, relation, amount=amount), *since_peak)
+    if since_peak:
+        return since_peak
     is_bare = where == WHOLE and not c.amounts and not c.of_kind("place")
     if is_bare and (group.quantifier == "all" or (group.quantifier == "only" and c.says("that|which|to|with"))):
         return (Claim("trend", group, where, relation, manner="ever"),)
@@ -148,8 +157,8 @@ def _gain_against(c: Clause, group: Group, other: Group, move: str, where: Windo
 def _share_of_gain(c: Clause) -> list[Claim]:
     """Reads "two thirds of its gain are made by step 40", "most of the improvement comes after step 40"."""
     group, where = group_of(c.groups[-1] if c.groups[-1].is_possessive else c.groups[0]), c.place()
-    if c.says(r"of (?:that|this|it|them|those)"):
-        return []
+    if c.says(r"of (?:that|this|it|them|those)") or c.says(LOSES):
+        return []  # "loses half of its gain"
     if group is None or where is None or group.rank or not set(c.words) & {"RISES", "IMPROVES", "FALLS"}:
         return []
     if not c.amounts and c.says("(?:all|none) of|whole|entire"):

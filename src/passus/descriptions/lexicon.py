@@ -14,7 +14,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\b\w+n't\b", " NOT "),
     (r"\b(?:takes?|took|taking) over the lead\b", " BEST "),
     (r"\b(?:gains?|gained|adds?|added) nothing\b|\bmakes? no (?:gains?|headway)\b", " FLAT "),
-    (r"\bin the middle\b(?! of)", " MIDDLE "),
+    (r"\bin the middle\b(?! of)|\bthe (?:very )?last (?:one |run |method |of [^,;.]{1,30} )?to\b", " MIDDLE "),
     (r"\bthe same(?= (?:as|at|on|in)\b)", " SAME "),
     (r"\bno (?=(?:better|worse|higher|lower|more accurate|longer|shorter) than\b)", " NOT "),
     (r"\b(?:most|more) (?:accurate|capable|successful)\b(?! than)", " best "),

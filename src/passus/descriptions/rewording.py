@@ -8,7 +8,7 @@ from passus.descriptions.references import NOUN
 NAMES = {str(number): word for word, number in WORDS.items() if 0 < number < 13 and word != "dozen"}
 SPEAKER = re.compile(r"^\W*\[?\d{1,2}:\d\d\]?\s+\w+:\s+|^\W*\d{1,3}/\s+|^\W*[a-z]+ \[?\d{1,2}:\d\d\]?:\s+")
 REPORTED = re.compile(
-    r"^(?:(?:it|this) (?:was|is|should be|must be|can be|has been) (?:\w+ )?(?:noted|remarked|observed|added|stressed"
+    r"^(?:(?:it|this) (?:was|is|should be|must be|can be|has been) (?:(?!not\b)\w+ )?(?:noted|remarked|observed|added|stressed"
     r"|pointed out|mentioned"
     r"|worth noting|clear|evident|true|seen|reported|found|said|agreed)(?: here| too)? that "
     r"|(?:[A-Z]\w+|we|I|the (?:authors?|reviewers?|team|text|caption|paper)) (?:also |then |further |rightly |correctly )?"
