@@ -48,6 +48,8 @@ def _level(claim: Claim, curves: KnownCurves) -> Outcome:
             return _against_number(claim, name, curves)
         if claim.other.names == SELF:
             return _against_itself(claim, name, curves)
+        if claim.other.rank and not claim.where.is_point:
+            return OPEN  # who is the best differs from place to place
         others = [other for other in curves.members(claim.other, claim.where) or () if other != name]
         return all_of(_against_series(claim, name, other, curves) for other in others)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from passus.descriptions.claim_tokens import Found, are_same, group_of, until
+from passus.descriptions.claim_tokens import GAIN, Found, are_same, group_of, until
 from passus.descriptions.claims import WHOLE, Amount, Claim, Group, Window
 from passus.descriptions.clause_words import MOVES
 from passus.descriptions.clauses import Clause, Token, joined
@@ -92,7 +92,8 @@ def gain_is(c: Clause) -> Found:
         c.raw,
         re.I,
     )
-    is_noun = (c.groups[0].is_possessive and c.tokens.index(c.groups[0]) == at - 1) or of
+    owned = re.search(rf"{c.groups[0].text} (?:(?:total|overall|whole|net|final) )?(?:{GAIN})\b(?! to\b)", c.raw) and c.groups[0].is_possessive
+    is_noun = (owned and c.tokens.index(c.groups[0]) == at - 1) or of
     group, where = group_of(c.groups[0]), c.place()
     if not is_noun or value.number.is_range or group is None or where is None:
         return None

@@ -11,6 +11,7 @@ from passus.descriptions.layout import Sentence
 from passus.descriptions.mentions import Mentions
 from passus.descriptions.numbers import Number, numbers_in
 from passus.descriptions.panel_marks import panel_in, short_names
+from passus.descriptions.quantities import shown
 from passus.descriptions.references import Context
 from passus.descriptions.sentence_reading import SentenceReading
 from passus.descriptions.series_nouns import nouns_of, pattern_of, with_plain_nouns
@@ -103,6 +104,10 @@ class ClaimReader:
         self.short_panels = short_names(data.names.panels, texts)
         names = {name for row in self.subjects.by_panel.values() for name in row}
         self.only_panels = {panel for panel in data.names.panels if panel not in names}
+        data_texts = [sentence.text for sentence in data.sentences if sentence.number in self.by_sentence]
+        data_texts += [passage.text for passage in data.passages if passage.kind == "table"]
+        heads = [label.text for passage in data.passages for label in passage.labels]
+        self.quantities = shown(data.axes.y.label, data.names.panels, (*texts[:1], *heads, *data_texts), self.has_lengths)
         self.nouns = pattern_of(nouns_of(texts, len(names)))
         self.places = {point.reading.x_low for point in data.points if point.reading.x_low == point.reading.x_high}
         self.references = _references(data, names)

@@ -10,9 +10,9 @@ from passus.descriptions.references import NOUN
 WORD = r"(?!of\b|and\b|or\b)[a-z][\w'-]*"
 SUBJECT = re.compile(
     rf"(?:(?:«[XP]\d+»|[Aa]nd|[Bb]ut|[Ss]o|[Yy]et|[Ww]hile|[Aa]lthough|[Ww]hereas|[Bb]ecause|[A-Za-z]+ly),? )*"
-    rf"(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Oo]ur|[Aa]n?) (?P<noun>(?:{WORD} ){{0,3}}?{WORD})"
+    rf"(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Oo]ur|[Mm]y|[Aa]n?|[Aa]nother|[Ss]ome) (?P<noun>(?:{WORD} ){{0,3}}?{WORD})"
     rf"(?P<rest> (?:with|without|from|that|which|trained) (?:[\w'-]+ ){{0,4}}?[a-z][\w'-]*)?"
-    rf"(?: of [^,;:]{{1,50}}?)?,? (?={VERBS}(?:\W|$))"
+    rf"(?: of [^,;:]{{1,50}}?)?(?:,? (?={VERBS}(?:\W|$))|$)"
 )
 PLAIN_LINES = {"line", "lines", "curve", "curves", "runs", "models", "methods", "checkpoint", "checkpoints", "losses"}
 COMPARED = re.compile(r"\W*(?:compared|relative|as compared|in comparison|in contrast) (?:with|to) [^,;]{0,20}«S", re.I)

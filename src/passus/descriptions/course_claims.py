@@ -14,6 +14,8 @@ NOUN_ONLY = re.compile(
 )
 """A title such as "Collapse of the second run"."""
 LOSES = r"los(?:es?|t|ing)|g(?:ives?|ave|iven|iving) (?:up|back|away)|sheds?|forfeit(?:s|ed)?|wipes? out"
+HIGHEST_OF = {"HIGHEST"}
+"""The most stable run is none that is flat."""
 REST_SENSE = {"more": "less", "at least": "at most", "less": "more", "at most": "at least"}
 
 
@@ -38,6 +40,8 @@ def course(c: Clause) -> Found:
     ]
     if NOUN_ONLY.match(c.text) or (any(a.kind == "ratio" for a in c.amounts) and c.says(rf"(?:{GAIN}) (?:of|for)")):
         return []  # "collapse of A"; "twice the gain of A"
+    if c.says(r"from (?:the )?(?:first|second|third|best|worst|top|bottom|last)") or (c.says("then") and where == WHOLE and not c.before):
+        return []  # "falls from first to last place"; "it then loses 3 points": since when is not known
     if len(moves) > 1 and c.says("costs?"):
         return []  # "the collapse costs A 5 points": since its peak
     if others:
@@ -62,6 +66,8 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
             return [Claim("trend", group, WHOLE, relation, manner="ever")]
     if where.is_point and where.after and amount is None and not c.says("still"):
         where = Window(where.low, None)
+    if where.anchor == "end" and where.first:  # "in the last epoch"
+        where = Window(first=where.first)
     last_step: Window | None = None
     if where.is_point and amount is None and c.says("still") and not c.negation and where.anchor != "start":
         before = Window(first=-2) if where.anchor == "end" else replace(where, first=-2, low=None, by=False, after=False)
@@ -203,7 +209,7 @@ def flat(c: Clause) -> Found:
     if not set(words) & {"FLAT", "CHANGES"} or set(words) - {"FLAT", "CHANGES", *MOVES, "HIGHEST", "STEADY"} or not c.groups:
         return None
     group, where = group_of(c.groups[0]), c.place()
-    if group is None or where is None or len(c.amounts) > 1 or group.rank:
+    if group is None or where is None or len(c.amounts) > 1 or group.rank or (HIGHEST_OF & set(words)):
         return []
     amount = c.amounts[0] if c.amounts else None
     if "FLAT" not in words:

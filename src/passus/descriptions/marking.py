@@ -304,6 +304,11 @@ def mark_words(marked: Marked, axes: Axes) -> None:
     put(rf"\bover (?:the|all|these)(?: {count})? {axes.x_words}(?= ?(?:$|[,.;]))", "X", lambda m: WHOLE)
     put(r"\bat first\b(?! (?:sight|glance))", "X", lambda m: Window(first=2))
     put(
+        rf"\b(?:in|over|during) the (?:very )?(?:last|final) (?:{axes.x_words}|interval|stretch)\b(?<!s)(?! (?:two|three|\d))",
+        "X",
+        lambda m: Window(anchor="end", first=-2),
+    )
+    put(
         rf"(?:\b(?:at|by|in|towards?|until|to|till|up to) (?:the )?|\bthe )(?:very )?(?:end|finish"
         rf"|conclusion){training}\b(?! (?:of|point))|\bby the time the (?:run|job|training) (?:is over|ends)|\b(?:at|by"
         rf"|in) the (?:very )?(?:right(?:-hand)? (?:edge|end|side|margin)|last|final) ?{nouns}?(?: of the (?:axis|chart))?\b(?! (?:two|three"
@@ -335,7 +340,7 @@ def mark_words(marked: Marked, axes: Axes) -> None:
         rf"|\b(?:over|for|during|across) the (?:whole|entire|full)(?: \w+)?\b|\bthe (?:whole|entire) (?:time|way|run)\b"
         rf"|\b(?:over|in|during) the course of (?:the |this )?(?:training|run|adaptation|tuning|fine-tuning|experiment|job|period)\b"
         rf"|\b(?:during|throughout) (?:the )?(?:training|tuning|fine-tuning|adaptation|run)\b|\bfrom (?:the )?(?:start|first) to (?:the )?(?:finish|end"
-        rf"|last)(?: {nouns})?\b|\banywhere(?: in the (?:sweep|figure|chart))?\b|\bat (?:any|some) (?:point|time|stage"
+        rf"|last)(?: {nouns})?\b(?! (?:place|position|rank))|\banywhere(?: in the (?:sweep|figure|chart))?\b|\bat (?:any|some) (?:point|time|stage"
         rf"|evaluation)\b|\b(?:along|on) the way(?: there)?\b|\b(?:of|in) the (?:whole|entire) (?:experiment|chart|figure"
         rf"|sweep|run|table|study|plot)\b|\banywhere(?: in the (?:chart|figure|table|plot))?\b|\bso far\b"
         rf"|\bbetween the (?:two )?ends of the (?:x-)?(?:axis|range)\b|\bbetween the first and the last {nouns}\b|\bon the whole (?:card|chart|plot)\b|\boverall\b|\bin total\b"

@@ -8,13 +8,14 @@ from passus.descriptions.claim_parser import claims_of
 from passus.descriptions.claims import WHOLE, Claim, Group, Window
 from passus.descriptions.clause_rest import has_restriction, is_all_used, is_ellipsis, is_unread, values_of_plain
 from passus.descriptions.clause_split import clauses_of
-from passus.descriptions.clause_subject import COMPARED, is_about_other, is_before_verb
+from passus.descriptions.clause_subject import COMPARED, FIRST_VERB, is_about_other, is_before_verb
 from passus.descriptions.clauses import Clause, read_clause
 from passus.descriptions.layout import Sentence
 from passus.descriptions.lexicon import without_fillers
 from passus.descriptions.marking import Marked, mark_numbers, mark_words
 from passus.descriptions.names import lead_of
 from passus.descriptions.panel_marks import mark_panels
+from passus.descriptions.quantities import named
 from passus.descriptions.references import Context, mark_counts, mark_groups
 from passus.descriptions.rewording import BRACKETED_ORDER, reworded
 from passus.descriptions.series_nouns import with_plain_nouns
@@ -45,6 +46,7 @@ FIRST_PRONOUN = re.compile(r"\b(?:does|do|did|is|was|has|had|can) it\b", re.I)
 """A pronoun before the first name of a sentence, whose subject it is: "Only there does it overtake A"."""
 TERRITORY = re.compile(r"\bin (?:the )?(positive|negative)(?: territory| range| region)")
 FROM_THERE = re.compile(r"\bfrom (?:there|then|that point) (?:on )?(?:to|until|till)\b", re.I)
+FRONT_PHRASE = re.compile(r"\W*(?:on|in|for|with|without|under|at|using|given|within|among) [a-z]", re.I)
 NAMES_ONLY = re.compile(r"^(?!.*«[IO]\d).*«S\d")
 """A clause that names series and uses no pronoun."""
 FIRST_TIME = re.compile(
@@ -90,6 +92,8 @@ GENITIVE = re.compile(
     r"(«S\d+»)['\u2019]s?(?= (?:own |single |very )?(?:best|worst|highest|lowest|largest|smallest|biggest|greatest"
     r"|steepest|peak|maximum|minimum|top)\b)"
 )
+INSTEAD = re.compile(r"\b(?:instead of|rather than|as opposed to|not|and not) «S\d+»,?(?: but)?(?= |$)|, not «S\d+»(?=,|\W*$)", re.I)
+"""A series that stands for what does not hold: "B rather than A"."""
 CLEFT = re.compile(r"\bit(?:'s| is| was) (?P<series>«S\d+») (?:that|which|who)\b", re.I)
 """It was A that fell: A fell."""
 RANKED = re.compile(r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:,? (?:and )?then «S\d+»){2,}|«S\d+»(?: < «S\d+»)+")
@@ -117,6 +121,8 @@ class SentenceReading:
         self.last_subject = self.last_object = ""
         self.is_lost = False
         """Whether the sentence is about a series that is not known."""
+        self.has_condition = False
+        """Whether the sentence begins with a place, or a condition, that is not known."""
         self.is_restricted = False
         """Whether a word that is not known may restrict what the sentence says."""
         self.window: Window | None = None
@@ -166,7 +172,7 @@ class SentenceReading:
             found = [] if self._is_foreign(clause, whole) else claims_of(clause)
             if self.reader.has_lengths and LENGTH_TALK.search(whole):
                 found = [replace(claim, measure="tokens") for claim in found]
-            if not is_all_used(clause, found) or FROM_THERE.search(whole):
+            if not is_all_used(clause, found) or FROM_THERE.search(whole) or self.has_condition:
                 found = [replace(claim, is_sure=False) for claim in found]
             self.plain_values |= values_of_plain(clause)
             has_value = clause.values and not any(claim.number is not None or claim.amount is not None for claim in found)
@@ -175,6 +181,9 @@ class SentenceReading:
             self.is_restricted |= not found and is_unread(clause)
             if (not found and MEANT.search(clause.text)) or has_value:
                 is_complete = False
+            is_front = not found and clause.rest and FRONT_PHRASE.match(part) and not FIRST_VERB.search(part)
+            self.has_condition |= bool(is_front)
+            self.is_restricted |= self.has_condition
             claims += [self._in_same_place(self._on_panels(claim, clause), clause) for claim in found]
             self._go_on(clause)
         return claims, is_complete
@@ -183,6 +192,9 @@ class SentenceReading:
         """Returns whether a clause is about something else than the curves, or about a series that is not known."""
         is_spread = SPREAD_WORD.search(whole) and not {"LOWSPREAD", "HIGHSPREAD", "BARS"} & set(clause.words)
         is_spread = is_spread and ("SPREAD" not in clause.words or self.reader.has_spread)
+        if not named(whole) <= self.reader.quantities:
+            self.is_lost = True
+            return True
         return bool(NOT_CURVES.search(whole) or (is_spread and not clause.values))
 
     def _without_lead(self, sentence: Sentence) -> str:
@@ -214,6 +226,7 @@ class SentenceReading:
         mark_fractions(marked)
         marked.text = with_plain_nouns(marked.text, self.reader.nouns)
         _mark_orders(marked)
+        marked.text = INSTEAD.sub("", marked.text)
         marked.text = CLEFT.sub(r"\g<series> ", marked.text)
         marked.text = GENITIVE.sub(lambda m: marked.put("O", marked.get(m[1])), marked.text)
         mark_groups(marked, self.context)
