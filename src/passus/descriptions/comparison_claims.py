@@ -281,6 +281,8 @@ def ratio(c: Clause) -> Found:
         return None
     if words - {*MOVES, "MORE", "THAN", "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES", "FROMPEAK"}:
         return None
+    if c.says("of the way"):
+        return []
     if words & set(MOVES) and c.amounts[0].kind == "ratio" and c.says(rf"(?:{GAIN}) (?:of|for)"):
         return []  # "twice the gain of A"
     amount, group, where = c.amounts[0], group_of(c.groups[0]), c.place()

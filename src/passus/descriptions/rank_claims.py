@@ -138,6 +138,8 @@ def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -
     where = c.place()
     if where is None or c.negation == "NEVER" or len(c.values) > 1:
         return []
+    if len(group.names) > 1 and group.quantifier == "all" and word in EXTREMES and not c.negation:
+        return []  # two are not both the best
     if c.says(rf"(?:early|initial|original|former|previous|long-time|late) (?:leader|front-?runner|winner|starter|riser)"):
         return []
     if where == WHOLE and c.says("early|initial|original|former|previous|first"):

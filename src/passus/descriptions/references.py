@@ -145,7 +145,7 @@ def mark_groups(marked: Marked, context: Context) -> None:
     put(
         rf"\bneither {EVERY_NOUN}\b|\bnone of (?:the |these |those )?{COUNT}\b|\bnone of (?:these|those|them)\b",
         "S",
-        lambda m: Group(every, "none"),
+        lambda m: _none_of(m[0], every, context),
     )
     put(
         rf"\b(?P<n>one|two|three|four) of the {COUNT}\b(?! (?:panel|bench|chart|set|task|mark|evaluation|eval|checkpoint|step"
@@ -158,12 +158,12 @@ def mark_groups(marked: Marked, context: Context) -> None:
         rf"|them)(?! of)|\bno (?:single )?(?:other )?{EVERY_NOUN}\b|\bnot a single {EVERY_NOUN}\b|\bnobody\b|\bno one\b"
         rf"|\bno (?:entry|value|reading|score|number)\b(?: (?:of|in) the (?:table|chart|figure|plot))?"
         rf"|\bnothing in the (?:table|chart|figure|plot)\b|\bnone\b(?= (?:ever|is|are|do|does|reach))", "S",
-        lambda m: Group(_others(every, context) if "other" in m[0].lower() else every, "none"))  # fmt: skip
+        lambda m: _none_of(m[0], every, context))  # fmt: skip
     put(
         rf"\b(?:all|each|every|any|the)(?: of the| of the)?(?: {COUNT})? (?:other|remaining)(?: {COUNT})? (?:{NOUN}"
         rf"|ones?)\b|\bthe (?:others|rest|remaining {NOUN})\b|\b(?:any|every)(?:one| one) else\b"
         rf"|\ball (?:the )?others\b|\beverything else\b|\bits (?:competitors|rivals|peers)\b", "S",
-        lambda m: Group(_others(every, context)))  # fmt: skip
+        lambda m: _rest(m[0], every, context))  # fmt: skip
     put(
         rf"\b(?:all|each|every)(?: one)?(?: of)?(?: the| these| our)?(?: {COUNT})?(?: single)? {TRAINED}{EVERY_NOUN}\b"
         rf"|\beverybody\b|\beveryone\b|\ball (?:of )?them\b|\ball {COUNT}\b(?! (?:marked|bench|panel|chart|step|point))"
@@ -323,6 +323,23 @@ def _names(group: _Get, text: str) -> tuple[str, ...]:
 def _others(every: tuple[str, ...], context: Context) -> tuple[str, ...]:
     own = context.within or (() if context.is_item else context.subject)
     return tuple(name for name in every if name not in own) if own else ()
+
+
+def _none_of(words: str, every: tuple[str, ...], context: Context) -> Group | None:
+    """Returns "no run", "none of the others", and "neither of them", which is about two."""
+    if "other" in words.lower():
+        return Group(_others(every, context), "none")
+    if re.match(r"neither\b", words, re.I) and len(every) != 2:
+        return Group(context.pair, "none") if len(context.pair) == 2 else None
+    is_fewer = re.search(r"\bthem\b", words, re.I) and 1 < len(context.mentioned) < len(every)
+    return Group(tuple(context.mentioned) if is_fewer else every, "none")
+
+
+def _rest(words: str, every: tuple[str, ...], context: Context) -> Group | None:
+    """Returns "the others", and "the remaining one", which is about one."""
+    names = _others(every, context)
+    is_one = re.match(r"the\b", words, re.I) and not re.search(r"(?:s|rest|series)$", words, re.I)
+    return None if is_one and len(names) > 1 else Group(names)
 
 
 def _so_many_others(match: re.Match[str], every: tuple[str, ...], context: Context) -> Group | None:

@@ -47,8 +47,11 @@ FIRST_PRONOUN = re.compile(r"\b(?:does|do|did|is|was|has|had|can) it\b", re.I)
 TERRITORY = re.compile(r"\bin (?:the )?(positive|negative)(?: territory| range| region)")
 FROM_THERE = re.compile(r"\bfrom (?:there|then|that point) (?:on )?(?:to|until|till)\b", re.I)
 FRONT_PHRASE = re.compile(r"\W*(?:on|in|for|with|without|under|at|using|given|within|among) [a-z]", re.I)
-NAMES_ONLY = re.compile(r"^(?!.*«[IO]\d).*«S\d")
-"""A clause that names series and uses no pronoun."""
+AMONG = re.compile(r"\W*(?:among|of|out of) (?:the|those|all)\b[^,;]*? (?:that|which|who|with|without) [^,;]*,", re.I)
+SOME_OF = re.compile(r"(?P<group>«S\d+») (?:(?:runs|methods|models|lines) )?(?:that|which|whose|with|without)\b")
+"""Series of which only those are meant that have something in common: "all runs that rise"."""
+NAMES_ONLY = re.compile(r"(?:(?!«[IO]\d).)*«S\d")
+"""A clause that names a series before any pronoun."""
 FIRST_TIME = re.compile(
     r"\b(?:is|was|gets?|got|comes?|came|rises?|rose) (?P<how>ahead of|in front of|better than|above|over|past|beyond)"
     r"(?P<what> [^,;:]{1,50}?) for the first time\b", re.I)  # fmt: skip
@@ -154,6 +157,7 @@ class SentenceReading:
         is_opinion = False
         if re.fullmatch(r"\W*«S\d+»\s*\([^)]*\)\W*", marked.text):  # the title of a list
             return claims, False
+        self.has_condition = bool(AMONG.match(text)) or any(len(marked.get(m["group"]).names) > 1 for m in SOME_OF.finditer(marked.text))
         for part, words, whole, goes_on in clauses_of(marked.text):
             is_opinion = bool(OPINION.search(whole)) or (is_opinion and goes_on)
             clause = self._clause(part, words, marked)
