@@ -146,7 +146,8 @@ def gap_peak(claim: Claim, curves: KnownCurves) -> Outcome:
     """Checks where the distance of two series is largest (or smallest)."""
     gaps = {x: gap for x in curves.grid if (gap := gap_at(claim.group.names, x, curves)) is not None}
     if claim.manner == "lead":  # only where the first is ahead
-        leads = dict(_leads(*claim.group.names, curves.sign("better"), curves))
+        first, second = claim.group.names
+        leads = dict(_leads(first, second, curves.sign("better"), curves))
         gaps = {x: gap for x, gap in gaps.items() if leads.get(x, 0) > 0}
     there = [x for x in curves.where(claim.where) if x in gaps]
     if len(there) != 1 or len(gaps) < 3:

@@ -53,7 +53,7 @@ def _forget_strays(panel: Panel) -> None:
     """Leaves out the few values above 1 of a panel whose values are shares: they are places, or counts, that were taken for
     values."""
     panel.observations[:] = [o for o in panel.observations if not (o.x == o.low == o.high and o.x > 1)]
-    known = [*panel.observations, *panel.stretches]
+    known: list[Observation | Bound] = [*panel.observations, *panel.stretches]
     beyond = sum(o.high > 1 for o in known)
     if 0 < beyond <= MAX_STRAY_SHARE * len(known):
         panel.observations[:] = [o for o in panel.observations if o.high <= 1]
@@ -77,7 +77,8 @@ def _disagree(a: Observation, b: Observation) -> bool:
 
 
 def _in_shares(panel: Panel) -> bool:
-    return all(o.low >= 0 and o.high <= 1 for o in (*panel.observations, *panel.stretches))
+    known: list[Observation | Bound] = [*panel.observations, *panel.stretches]
+    return all(o.low >= 0 and o.high <= 1 for o in known)
 
 
 def lower_is_better(data: ChartData, panel: str) -> bool:

@@ -92,7 +92,14 @@ def gain_is(c: Clause) -> Found:
         c.raw,
         re.I,
     )
-    owned = re.search(rf"{c.groups[0].text} (?:(?:total|overall|whole|net|final) )?(?:{GAIN})\b(?! to\b)", c.raw) and c.groups[0].is_possessive
+    owned = (
+        re.search(
+            rf"{c.groups[0].text} (?:(?:total|overall|whole|net"
+            rf"|final) )?(?:{GAIN})\b(?! to\b)",
+            c.raw,
+        )
+        and c.groups[0].is_possessive
+    )
     is_noun = (owned and c.tokens.index(c.groups[0]) == at - 1) or of
     group, where = group_of(c.groups[0]), c.place()
     if not is_noun or value.number.is_range or group is None or where is None:

@@ -12,7 +12,7 @@ from passus.descriptions.mentions import Mentions
 from passus.descriptions.numbers import Number, numbers_in
 from passus.descriptions.panel_marks import panel_in, short_names
 from passus.descriptions.quantities import shown
-from passus.descriptions.references import Context
+from passus.descriptions.reference_words import Context
 from passus.descriptions.sentence_reading import SentenceReading
 from passus.descriptions.series_nouns import nouns_of, pattern_of, with_plain_nouns
 

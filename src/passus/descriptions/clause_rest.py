@@ -13,16 +13,19 @@ TINY = 1e-9
 
 RESTRICTING = frozenset(
     (
-        "what same other others no none neither less more fewer half second third last once twice without some few several most"
-        " partly often rarely seldom sometimes usually mostly briefly temporarily single only two three four five six except"
-        " unless until till before after again yet next previous former rather instead not nothing nobody nowhere anything"
-    ).split()
-)
+        "what", "same", "other", "others", "no", "none", "neither", "less", "more", "fewer", "half", "second", "third", "last",
+        "once", "twice", "without", "some", "few", "several", "most", "partly", "often", "rarely", "seldom", "sometimes",
+        "usually", "mostly", "briefly", "temporarily", "single", "only", "two", "three", "four", "five", "six", "except",
+        "unless", "until", "till", "before", "after", "again", "yet", "next", "previous", "former", "rather", "instead", "not",
+        "nothing", "nobody", "nowhere", "anything",
+    )
+)  # fmt: skip
 """Words that may turn around or restrict what a clause says."""
 EXTREME_OF = re.compile(r"\b(?:HIGHEST|LOWEST|BEST|WORST) (?P<word>[a-z-]+)\b")
 IN_ALL = re.compile(r"\bin «S\d+»\W*$")
 ELLIPSIS = re.compile(
-    r"\b(?:the other way (?:round|around)|the (?:opposite|reverse|contrary|same) (?:is true|holds|happens|goes|applies|can be said)"
+    r"\b(?:the other way (?:round|around)"
+    r"|the (?:opposite|reverse|contrary|same) (?:is true|holds|happens|goes|applies|can be said)"
     r"|vice versa|conversely|(?:so|nor|neither) (?:does|do|did|is|are|has|have)|(?:does|do|did|is|are|has|have) not$)",
     re.I,
 )

@@ -5,7 +5,7 @@ import re
 from passus.descriptions.clause_split import VERBS
 from passus.descriptions.clause_words import HARMLESS
 from passus.descriptions.numbers import WORDS
-from passus.descriptions.references import NOUN
+from passus.descriptions.reference_words import NOUN
 
 WORD = r"(?!of\b|and\b|or\b)[a-z][\w'-]*"
 SUBJECT = re.compile(

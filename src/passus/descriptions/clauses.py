@@ -8,7 +8,7 @@ from typing import Any
 from passus.descriptions.claims import END, START, WHOLE, Amount, Group, Window
 from passus.descriptions.clause_words import HARMLESS, HARMLESS_FORM, KINDS, LEFT_OVER, TOKEN, TOKEN_TEXT, WORDS
 from passus.descriptions.marking import Marked, MarkedValue
-from passus.descriptions.references import Context
+from passus.descriptions.reference_words import Context
 
 
 @dataclass(frozen=True)

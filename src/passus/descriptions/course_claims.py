@@ -40,7 +40,10 @@ def course(c: Clause) -> Found:
     ]
     if NOUN_ONLY.match(c.text) or (any(a.kind == "ratio" for a in c.amounts) and c.says(rf"(?:{GAIN}) (?:of|for)")):
         return []  # "collapse of A"; "twice the gain of A"
-    if c.says(r"from (?:the )?(?:first|second|third|best|worst|top|bottom|last)") or (c.says("then") and where == WHOLE and not c.before):
+    if c.says(
+        r"from (?:the )?(?:first|second|third|best|worst|top|bottom"
+        r"|last)"
+    ) or (c.says("then") and where == WHOLE and not c.before):
         return []  # "falls from first to last place"; "it then loses 3 points": since when is not known
     if len(moves) > 1 and c.says("costs?"):
         return []  # "the collapse costs A 5 points": since its peak
@@ -84,7 +87,8 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
     is_event = (
         c.says("ever")
         or c.says(
-            r"(?:a|any|some|one|no|visible|late|early|single)(?: \w+)? (?:dip|drop|decline|fall|decrease|setback|loss of ground)"
+            r"(?:a|any|some|one|no|visible|late|early|single)(?: \w+)? (?:dip|drop|decline|fall|decrease|setback"
+            r"|loss of ground)"
         )
         or c.says("anything")
     )

@@ -27,7 +27,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"(?= «D)", " APART "),
     (r"\blower(?:s|ed|ing)(?= (?:its|the|their|«O))", " FALLS "),
     (r"\b(?:is|are|was|were) disjoint\b", " NOT OVERLAPS "),
-    (r"\b(?:at |in )?(?:the )?bottom of the (?:pile|heap|table|ranking|list|pack|field|chart|class)\b|\blowermost\b", " WORST "),
+    (r"\b(?:at |in )?(?:the )?bottom of the (?:pile|heap|table|ranking|list|pack|field|chart|class)\b"
+        r"|\blowermost\b", " WORST "),
     (
         r"\b(?:out )?(?:in front|in the lead|in first place|in pole position)\b"
         r"(?= *(?:$|[,.;]|«[XP]|from\b|until\b|throughout\b|by\b|after\b|all\b))", " BEST "),
@@ -51,7 +52,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"\b(?P<verb>go(?:es)?|went|going|gone|moves?|moved|comes?|came|turns?|turned|heads?|headed|creeps?|crept|drifts?|drifted)"
         r" (?:back|right|straight|again|slightly|sharply|steadily|slowly|gradually|only|even|always|further|a (?:little|bit)) "
         r"(?P<way>up|down)\b", r" \g<verb> \g<way> "),
-    (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) up(?: by)? (?=«[DR]\d+»(?! (?:clear|ahead|behind|above|below|short|better|worse|in front|apart)))", " RISES "),
+    (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) up(?: by)? (?=«[DR]\d+»(?! (?:clear|ahead|behind|above"
+        r"|below|short|better|worse|in front|apart)))", " RISES "),
     (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) down(?: by)? (?=«[DR])", " FALLS "),
     (
         r"\b(?:stay(?:s|ed)?|remain(?:s|ed)?|is|are|was|were|keeps?|kept) (?:much |roughly |about |exactly |almost |nearly"
@@ -251,7 +253,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"\b(?:below|under|beneath|lower(?: \w+)? than|smaller(?: \w+)? than|shorter(?: \w+)? than|less than(?= «V)"
         r"|(?:a )?lower|shorter|fewer(?= «V)|underneath)\b", " BELOW "),
     (
-        r"(?<=[»\w])(?P<times> «R\d+»| «F\d+») (?:as )?(?:much|many|large|big|wide|great|accurate|high|good)(?: \w+)? as\b(?= (?:«|the |that"
+        r"(?<=[»\w])(?P<times> «R\d+»| «F\d+») (?:as )?(?:much|many|large|big|wide|great|accurate|high"
+        r"|good)(?: \w+)? as\b(?= (?:«|the |that"
         r"|those|any|it))",
         r"\g<times> MORE THAN"),
     (

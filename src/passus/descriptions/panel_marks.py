@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from passus.descriptions.marking import Marked
 from passus.descriptions.names import Names
 from passus.descriptions.numbers import count_of
-from passus.descriptions.references import COUNT
+from passus.descriptions.reference_words import COUNT
 from passus.descriptions.vocabulary import LENGTH_WORD
 
 PANEL_LETTER = (

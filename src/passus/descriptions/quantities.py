@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 
 FAMILIES = {
-    "loss": r"loss(?:es)?(?= (?:of|is|was|falls?|drops?|rises?|decreases?|increases?|curves?|values?|after|at|by|on|ends?|starts?)\b)",
+    "loss": r"loss(?:es)?(?= (?:of|is|was|falls?|drops?|rises?|decreases?|increases?|curves?|values?|after|at|by"
+    r"|on|ends?|starts?)\b)",
     "perplexity": r"perplexit(?:y|ies)|ppl",
     "entropy": r"entrop(?:y|ies)",
     "reward": r"reward(?! (?:model|hack|design|signal|shaping|function))",

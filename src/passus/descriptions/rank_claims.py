@@ -20,7 +20,10 @@ OWN_EXTREME = re.compile(
     r"(?<!the )\b(?:highest|lowest|best|worst|strongest|weakest)(?: (?:at|in|after|by|around|near))? (?:«X|$)", re.I
 )
 """An adjective that may say where a series is first, or where it has its own extreme: "A is best at step 40"."""
-TAKES = r"t(?:akes?|ook|aking) (?:over )?the (?:lead|crown|top spot)|(?:moves?|moved|jumps?|climbs?|rises?) (?:up )?(?:in)?to (?:the )?(?:first|top) \\w+"
+TAKES = (
+    r"t(?:akes?|ook|aking) (?:over )?the (?:lead|crown|top spot)"
+    r"|(?:moves?|moved|jumps?|climbs?|rises?) (?:up )?(?:in)?to (?:the )?(?:first|top) \w+"
+)
 FAST = {"FASTEST": "HIGHEST", "SLOWEST": "LOWEST"}
 
 
@@ -140,7 +143,7 @@ def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -
         return []
     if len(group.names) > 1 and group.quantifier == "all" and word in EXTREMES and not c.negation:
         return []  # two are not both the best
-    if c.says(rf"(?:early|initial|original|former|previous|long-time|late) (?:leader|front-?runner|winner|starter|riser)"):
+    if c.says(r"(?:early|initial|original|former|previous|long-time|late) (?:leader|front-?runner|winner|starter|riser)"):
         return []
     if where == WHOLE and c.says("early|initial|original|former|previous|first"):
         return []

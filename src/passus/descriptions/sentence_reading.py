@@ -12,11 +12,13 @@ from passus.descriptions.clause_subject import COMPARED, FIRST_VERB, is_about_ot
 from passus.descriptions.clauses import Clause, read_clause
 from passus.descriptions.layout import Sentence
 from passus.descriptions.lexicon import without_fillers
-from passus.descriptions.marking import Marked, mark_numbers, mark_words
+from passus.descriptions.marking import Marked, mark_numbers
 from passus.descriptions.names import lead_of
 from passus.descriptions.panel_marks import mark_panels
+from passus.descriptions.place_words import mark_words
 from passus.descriptions.quantities import named
-from passus.descriptions.references import Context, mark_counts, mark_groups
+from passus.descriptions.reference_words import Context
+from passus.descriptions.references import mark_counts, mark_groups
 from passus.descriptions.rewording import BRACKETED_ORDER, reworded
 from passus.descriptions.series_nouns import with_plain_nouns
 from passus.descriptions.word_marks import mark_fractions, mark_multiples, mark_place_lists
@@ -83,7 +85,8 @@ SPREAD_WORD = re.compile(
     r"\b(?:spread|standard deviation|s\.d\.|error bars?|bands?|confidence|confidence intervals?|intervals? of)\b", re.I
 )
 LENGTH_TALK = re.compile(
-    r"\b(?:lengths?|longer|shorter|longest|shortest|briefest|tersest|as long as|tokens?|verbos\w+|wordier|words)\b|\b(?:responses?"
+    r"\b(?:lengths?|longer|shorter|longest|shortest|briefest|tersest|as long as|tokens?|verbos\w+|wordier"
+    r"|words)\b|\b(?:responses?"
     r"|answers?|completions?|outputs?)\b"
     r"(?=[^.]{0,60}\b(?:long|short|grow|shrink|double|halve|half|times))",
     re.I,
@@ -95,7 +98,11 @@ GENITIVE = re.compile(
     r"(«S\d+»)['\u2019]s?(?= (?:own |single |very )?(?:best|worst|highest|lowest|largest|smallest|biggest|greatest"
     r"|steepest|peak|maximum|minimum|top)\b)"
 )
-INSTEAD = re.compile(r"\b(?:instead of|rather than|as opposed to|not|and not) «S\d+»,?(?: but)?(?= |$)|, not «S\d+»(?=,|\W*$)", re.I)
+INSTEAD = re.compile(
+    r"\b(?:instead of|rather than|as opposed to|not|and not) «S\d+»,?(?: but)?(?= |$)"
+    r"|, not «S\d+»(?=,|\W*$)",
+    re.I,
+)
 """A series that stands for what does not hold: "B rather than A"."""
 CLEFT = re.compile(r"\bit(?:'s| is| was) (?P<series>«S\d+») (?:that|which|who)\b", re.I)
 """It was A that fell: A fell."""
@@ -157,7 +164,9 @@ class SentenceReading:
         is_opinion = False
         if re.fullmatch(r"\W*«S\d+»\s*\([^)]*\)\W*", marked.text):  # the title of a list
             return claims, False
-        self.has_condition = bool(AMONG.match(text)) or any(len(marked.get(m["group"]).names) > 1 for m in SOME_OF.finditer(marked.text))
+        self.has_condition = bool(AMONG.match(text)) or any(
+            len(marked.get(m["group"]).names) > 1 for m in SOME_OF.finditer(marked.text)
+        )
         for part, words, whole, goes_on in clauses_of(marked.text):
             is_opinion = bool(OPINION.search(whole)) or (is_opinion and goes_on)
             clause = self._clause(part, words, marked)
