@@ -26,7 +26,7 @@ from passus.analysis.outcomes import (
 )  # fmt: skip
 from passus.analysis.passing_logic import first_to, passes
 from passus.analysis.rank_logic import extreme, is_near, margin, peak, rank, takes_lead, top, without_place
-from passus.descriptions.claims import END, START, WHOLE, Claim
+from passus.descriptions.claims import END, START, WHOLE, Claim, Window
 
 LEVEL = 0.05
 SELF = ("self",)
@@ -98,6 +98,20 @@ def _against_number(claim: Claim, name: str, curves: KnownCurves) -> Outcome:
     if claim.every_step or claim.where.every or claim.where.is_point:
         return covered(all_of(found), [o.x for outcome in found for o in outcome.because], claim.where, curves)
     return any_of(found)
+
+
+def _points(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks at how many of its points a series is above, or below, a number."""
+    wanted, total = (int(count) for count in claim.order)
+
+    def test(name: str) -> Outcome:
+        row = curves.series.get(name, [])
+        found = [_against_number(replace(claim, where=Window(o.x, o.x)), name, curves) for o in row]
+        if len(row) != total or any(outcome.truth is None for outcome in found):
+            return OPEN
+        return Outcome(sum(outcome.truth is True for outcome in found) == wanted, tuple(row))
+
+    return quantified(claim.group, curves, test)
 
 
 def _ratio(claim: Claim, curves: KnownCurves) -> Outcome:
@@ -420,5 +434,5 @@ KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "gain_than": gain, "gap_than": gap_than, "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier,
     "noisy": _noisy, "spread": _spread, "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes,
     "first_to": first_to, "order_same": order_same, "steepest": steepest, "levels": _levels, "moves": _moves,
-    "recovers": _recovers,
+    "recovers": _recovers, "points": _points,
 }  # fmt: skip

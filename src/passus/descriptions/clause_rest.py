@@ -46,10 +46,12 @@ def is_all_used(clause: Clause, claims: Sequence[Claim]) -> bool:
     return clause.is_understood and all(_is_used(token, clause, claims) for token in clause.tokens)
 
 
-def has_restriction(clause: Clause) -> bool:
+def has_restriction(clause: Clause, claims: Sequence[Claim]) -> bool:
     """Returns whether a word that is left of a clause may turn around or restrict what it says."""
     after_extreme = EXTREME_OF.search(clause.text)  # "the most productive stretch"
     is_other = after_extreme is not None and after_extreme["word"] in clause.rest
+    if any(claim.kind == "points" for claim in claims):
+        return False
     return is_other or bool(IN_ALL.search(clause.text)) or any(word.lower() in RESTRICTING for word in clause.rest)
 
 

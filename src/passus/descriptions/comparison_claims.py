@@ -20,6 +20,14 @@ from passus.descriptions.claims import END, START, WHOLE, Amount, Claim, Group, 
 from passus.descriptions.clause_words import EXTREMES, MOVES, OPPOSITES, RELATIONS
 from passus.descriptions.clauses import Clause, Token, joined
 from passus.descriptions.marking import MarkedValue
+from passus.descriptions.numbers import count_of
+from passus.descriptions.reference_words import COUNT
+
+POINTS_OF = re.compile(
+    rf"\b(?P<n>{COUNT}) of «[SIO]\d+»(?:'s?)? (?P<all>{COUNT}) (?:readings|evaluations|values|points|checkpoints|scores)\b",
+    re.I,
+)
+"""Points of one series that are counted: "four of A's five readings are below 3"."""
 
 
 def two_panels(c: Clause) -> Found:
@@ -105,6 +113,9 @@ def _threshold(c: Clause, group: Group, relation: str, value: MarkedValue, left:
     if where is None or value.number.is_range or len(c.values) > 1:
         return []
     number, measure = number_of(value, c), "tokens" if value.is_length and c.has_lengths else "accuracy"
+    if (counted := POINTS_OF.search(c.raw)) and not c.negation and where == WHOLE:
+        counts = (str(count_of(counted["n"])), str(count_of(counted["all"])))
+        return [Claim("points", group, where, relation, number, measure=measure, order=counts)]
     claim = Claim("level", group, where, relation, number, measure=measure)
     if c.negation:
         return [replace(claim, where=replace(where, every=True), relation=OPPOSITES[relation], every_step=True)]

@@ -12,6 +12,7 @@ PLACES_IN_RANKING = {
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     (r"\b\w+n't\b", " NOT "),
+    (r"\bto an? (?:local |first |second |new |small |brief )?(?:peak|maximum|high|low|trough|minimum) of\b", " to "),
     (r"\b(?:takes?|took|taking) over the lead\b", " BEST "),
     (r"\b(?:gains?|gained|adds?|added) nothing\b|\bmakes? no (?:gains?|headway)\b", " FLAT "),
     (r"\bin the middle\b(?! of)|\bthe (?:very )?last (?:one |run |method |of [^,;.]{1,30} )?to\b", " MIDDLE "),

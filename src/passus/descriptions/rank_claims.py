@@ -184,6 +184,8 @@ def peak(c: Clause) -> Found:
     if group is None or where is None or (len(c.groups) > 1 and not c.groups[1].is_possessive):
         return []
     relation = "max" if words[0] == "PEAKS" else "min"
+    if c.says(r"an? (?:[a-z]+ )?(?:peak|maximum|high|low|trough|minimum)"):
+        return []  # one of several
     if where.anywhere:
         return [Claim("extreme", group, WHOLE, relation)] if not c.values else []
     relation = "best" if c.says("best") else relation

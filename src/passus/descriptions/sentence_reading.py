@@ -190,7 +190,7 @@ class SentenceReading:
             self.plain_values |= values_of_plain(clause)
             has_value = clause.values and not any(claim.number is not None or claim.amount is not None for claim in found)
             states = bool(found) or bool(MEANT.search(clause.text))
-            self.is_restricted |= (states and has_restriction(clause)) or is_ellipsis(whole)
+            self.is_restricted |= (states and has_restriction(clause, found)) or is_ellipsis(whole)
             self.is_restricted |= not found and is_unread(clause)
             if (not found and MEANT.search(clause.text)) or has_value:
                 is_complete = False
