@@ -74,6 +74,8 @@ def _is_used(token: Token, clause: Clause, claims: Sequence[Claim]) -> bool:
         return _is_near_one(abs(token.part.value), numbers)
     if token.kind == "group":
         return _uses_group(token, set(_names(claims)), claims)
+    if token.kind == "place" and any(claim.kind == "extreme" for claim in claims):
+        return True  # where there is no extreme, it is nowhere
     if token.kind == "place":
         windows = {window for claim in claims for window in (claim.where, claim.other_where)}
         return _uses_place(clause.resolved(token.part), windows)

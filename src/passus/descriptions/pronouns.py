@@ -76,4 +76,4 @@ def mark_pronouns(marked: Marked, context: Context) -> None:
         pronoun,
     )
     put(r"\bits\b|\btheir\b", "O", pronoun)
-    put(r"\bit(?:self|'s)?\b", "I", pronoun)
+    put(r"(?<!makes )(?<!made )(?<!make )(?<!making )\bit(?:self|'s)?\b", "I", pronoun)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 OPINION = re.compile(
     r"\b(?:would|could|might|may|should|suspect\w*|believe\w*|guess\w*|assum\w*|conjectur\w*|attribut\w*|hypothes\w*"
     r"|presumabl\w*"
-    r"|suggest\w*|not true|not the case|untrue|contrary to|supposed|expect\w*|hop(?:e[ds]?|ing)|planned|predict\w*|unless"
+    r"|suggest\w*|not true|not the case|untrue|contrary to|supposed|expect\w*|planned|predict\w*|unless"
     r"|promis\w*|rumou?r\w*|probably|perhaps|possibly|likely|if|I'd|want|please|let's|question|whether)\b",
     re.I,
 )
