@@ -151,7 +151,8 @@ def _trend(claim: Claim, curves: KnownCurves) -> Outcome:
             return OPEN
         steps = [(curves.difference(b, a, sign), (a, b)) for a, b in pairwise(row)]
         if claim.manner == "ever":
-            return any_of(Outcome(sign_of(step), pair) for step, pair in steps)
+            whole = (curves.difference(row[-1], row[0], sign), (row[0], row[-1]))  # what rises over all rises somewhere
+            return any_of(Outcome(sign_of(step), pair) for step, pair in [*steps, whole])
         if claim.every_step and claim.amount is None:
             found = [Outcome(_step_sign(step, claim.is_weak), pair) for step, pair in steps]
             return all_of(found) if len(found) > 1 or claim.where != WHOLE else OPEN

@@ -107,7 +107,8 @@ class ClaimReader:
         data_texts = [sentence.text for sentence in data.sentences if sentence.number in self.by_sentence]
         data_texts += [passage.text for passage in data.passages if passage.kind == "table"]
         heads = [label.text for passage in data.passages for label in passage.labels]
-        self.quantities = shown(data.axes.y.label, data.names.panels, (*texts[: 1 + min(2, len(texts) // 6)], *heads, *data_texts), self.has_lengths)
+        first = texts[: 1 + min(2, len(texts) // 6)]
+        self.quantities = shown(data.axes.y.label, data.names.panels, (*first, *heads, *data_texts), self.has_lengths)
         self.nouns = pattern_of(nouns_of(texts, len(names)))
         self.places = {point.reading.x_low for point in data.points if point.reading.x_low == point.reading.x_high}
         self.references = _references(data, names)
