@@ -16,6 +16,8 @@ from passus.analysis.outcomes import (
 )  # fmt: skip
 from passus.descriptions.claims import WHOLE, Claim, Group, Window
 
+MIN_COVERED = 1 / 3
+"""Share of the known places of a part of the axis at which a series must be known, if something is to hold on all of it."""
 Test = Callable[[str], Outcome]
 
 
@@ -43,6 +45,13 @@ def _counted(group: Group, outcomes: Sequence[Outcome]) -> Outcome:
         return Outcome(False, reasons)
     enough = yes >= group.count if may_be_more else len(outcomes) - no <= group.count and (may_be_less or yes == group.count)
     return Outcome(True, reasons) if enough else OPEN
+
+
+def covered(outcome: Outcome, places: Sequence[float], window: Window, curves: KnownCurves) -> Outcome:
+    """Returns an outcome, or nothing where it holds at the few places that are known of a longer part of the axis."""
+    if outcome.truth is not True or window.is_point or window.points:
+        return outcome
+    return outcome if len(places) >= MIN_COVERED * len(curves.where(window)) else OPEN
 
 
 def compared(a: Observation, b: Observation, claim: Claim, curves: KnownCurves) -> Outcome:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from scipy.special import fdtrc
 
 from passus.analysis.change_logic import gain, gap_than, steepest
-from passus.analysis.claim_groups import compared, quantified, quotient
+from passus.analysis.claim_groups import compared, covered, quantified, quotient
 from passus.analysis.evidence import KnownCurves
 from passus.analysis.gap_logic import cross, crossing, gap, gap_at, gap_peak, gap_trend
 from passus.analysis.order_logic import order_same
@@ -26,7 +26,7 @@ from passus.analysis.outcomes import (
 )  # fmt: skip
 from passus.analysis.passing_logic import first_to, passes
 from passus.analysis.rank_logic import extreme, is_near, margin, peak, rank, takes_lead, top, without_place
-from passus.descriptions.claims import END, START, WHOLE, Claim
+from passus.descriptions.claims import END, START, WHOLE, Claim, Window
 
 LEVEL = 0.05
 SELF = ("self",)
@@ -48,6 +48,8 @@ def _level(claim: Claim, curves: KnownCurves) -> Outcome:
             return _against_number(claim, name, curves)
         if claim.other.names == SELF:
             return _against_itself(claim, name, curves)
+        if claim.other.rank and not claim.where.is_point:
+            return OPEN  # who is the best differs from place to place
         others = [other for other in curves.members(claim.other, claim.where) or () if other != name]
         return all_of(_against_series(claim, name, other, curves) for other in others)
 
@@ -71,7 +73,8 @@ def _against_series(claim: Claim, name: str, other: str, curves: KnownCurves) ->
     places = curves.common((name, other), claim.where)
     places = places if claim.where.is_point or claim.is_weak else without_common_start(name, other, places, curves)
     found = [compared(curves.by_name[name][x], curves.by_name[other][x], claim, curves) for x in places]
-    return without_place(found, places, curves) if claim.where == WHOLE else all_of(found)
+    outcome = without_place(found, places, curves) if claim.where == WHOLE else all_of(found)
+    return covered(outcome, places, claim.where, curves)
 
 
 def without_common_start(name: str, other: str, places: list[float], curves: KnownCurves) -> list[float]:
@@ -93,8 +96,22 @@ def _against_number(claim: Claim, name: str, curves: KnownCurves) -> Outcome:
             is_equal = o.low == o.high == number
             found.append(Outcome((True if claim.is_weak else None) if is_equal else sign_of(gap), (o,)))
     if claim.every_step or claim.where.every or claim.where.is_point:
-        return all_of(found)
+        return covered(all_of(found), [o.x for outcome in found for o in outcome.because], claim.where, curves)
     return any_of(found)
+
+
+def _points(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks at how many of its points a series is above, or below, a number."""
+    wanted, total = (int(count) for count in claim.order)
+
+    def test(name: str) -> Outcome:
+        row = curves.series.get(name, [])
+        found = [_against_number(replace(claim, where=Window(o.x, o.x)), name, curves) for o in row]
+        if len(row) != total or any(outcome.truth is None for outcome in found):
+            return OPEN
+        return Outcome(sum(outcome.truth is True for outcome in found) == wanted, tuple(row))
+
+    return quantified(claim.group, curves, test)
 
 
 def _ratio(claim: Claim, curves: KnownCurves) -> Outcome:
@@ -130,11 +147,12 @@ def _trend(claim: Claim, curves: KnownCurves) -> Outcome:
 
     def test(name: str) -> Outcome:
         row = curves.inside(name, claim.where)
-        if len(row) < 2:
+        if len(row) < 2 or not _has_ends(row, claim, curves):
             return OPEN
         steps = [(curves.difference(b, a, sign), (a, b)) for a, b in pairwise(row)]
         if claim.manner == "ever":
-            return any_of(Outcome(sign_of(step), pair) for step, pair in steps)
+            whole = (curves.difference(row[-1], row[0], sign), (row[0], row[-1]))  # what rises over all rises somewhere
+            return any_of(Outcome(sign_of(step), pair) for step, pair in [*steps, whole])
         if claim.every_step and claim.amount is None:
             found = [Outcome(_step_sign(step, claim.is_weak), pair) for step, pair in steps]
             return all_of(found) if len(found) > 1 or claim.where != WHOLE else OPEN
@@ -147,9 +165,22 @@ def _trend(claim: Claim, curves: KnownCurves) -> Outcome:
         until = claim.where.low is None and claim.where.high is not None
         if until and len(row) > 2 and steps[-1][0][1] < -TINY:  # "rises until step 80", but has turned before
             return Outcome(False, steps[-1][1])
-        return Outcome(sign_of(change), (first, last))
+        return Outcome(sign_of(change, claim.is_weak), (first, last))
 
     return quantified(claim.group, curves, test, claim.where)
+
+
+def _has_ends(row: list[Observation], claim: Claim, curves: KnownCurves) -> bool:
+    """Returns whether a series is known where a change begins and ends. Any two points show that it moves at some point."""
+    window = claim.where
+    if claim.manner == "ever" or claim.every_step or (claim.amount is None and window.low is window.high):
+        return True
+    if window.first or window.last or window.decade:
+        return True
+    low = window.low if window.low is not None else curves.grid[0]
+    high = window.high if window.high is not None else curves.grid[-1]
+    has_start = row[0].x <= low + TINY or isinstance(claim.other_where, str)
+    return has_start and row[-1].x >= high - TINY
 
 
 def _step_sign(step: Interval, is_weak: bool) -> bool | None:
@@ -303,6 +334,10 @@ def _gain_share(claim: Claim, curves: KnownCurves) -> Outcome:
         if not there or abs(whole) < TINY:
             return OPEN
         share = (there[-1].middle - row[0].middle) / whole
+        if claim.manner == "before" and curves.at(name, x) is not None and there[-1].x < x:
+            later = (curves.by_name[name][x].middle - row[0].middle) / whole
+            if fits((share, share), claim.amount, curves.in_shares) != fits((later, later), claim.amount, curves.in_shares):
+                return OPEN  # it may have been reached between two points
         return Outcome(fits((share, share), claim.amount, curves.in_shares), (row[0], there[-1], row[-1]))
 
     return quantified(claim.group, curves, test)
@@ -400,5 +435,5 @@ KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "gain_than": gain, "gap_than": gap_than, "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier,
     "noisy": _noisy, "spread": _spread, "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes,
     "first_to": first_to, "order_same": order_same, "steepest": steepest, "levels": _levels, "moves": _moves,
-    "recovers": _recovers,
+    "recovers": _recovers, "points": _points,
 }  # fmt: skip

@@ -37,7 +37,8 @@ def judge(statement: Statement, evidence: Evidence) -> ClaimVerdict:
     for claim, outcome in outcomes:
         if outcome.truth is False:
             return ClaimVerdict(Judgement.CONTRADICTED, outcome.because, claim)
-    if outcomes and all(outcome.truth for _, outcome in outcomes):
+    is_open = statement.is_restricted and any(claim.kind not in ("axis", "count") for claim in statement.claims)
+    if outcomes and all(outcome.truth for _, outcome in outcomes) and not is_open:
         claim, outcome = outcomes[-1]
         return ClaimVerdict(Judgement.SUPPORTED, outcome.because, claim)
     return ClaimVerdict(Judgement.UNTESTABLE)

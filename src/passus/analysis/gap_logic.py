@@ -70,8 +70,10 @@ def _overtakes_there(leads: list[tuple[float, int]], flips: list[Interval], clai
             return None
         return False if there[0] < 0 else True if any(s < 0 for x, s in leads if x < high) else None
     if low == high:
-        if any(f[0] - TINY <= low <= f[1] + TINY for f in flips):
+        if any(f[0] + TINY < low <= f[1] + TINY for f in flips):
             return True
+        if any(abs(f[0] - low) <= TINY for f in flips):
+            return None
         return False if low in places or flips or all(s != 0 for _, s in leads[1:]) else None
     if any(f[0] >= low - TINY and f[1] <= high + TINY for f in flips):
         return True
@@ -143,6 +145,10 @@ def gap(claim: Claim, curves: KnownCurves) -> Outcome:
 def gap_peak(claim: Claim, curves: KnownCurves) -> Outcome:
     """Checks where the distance of two series is largest (or smallest)."""
     gaps = {x: gap for x in curves.grid if (gap := gap_at(claim.group.names, x, curves)) is not None}
+    if claim.manner == "lead":  # only where the first is ahead
+        first, second = claim.group.names
+        leads = dict(_leads(first, second, curves.sign("better"), curves))
+        gaps = {x: gap for x, gap in gaps.items() if leads.get(x, 0) > 0}
     there = [x for x in curves.where(claim.where) if x in gaps]
     if len(there) != 1 or len(gaps) < 3:
         return OPEN
@@ -167,6 +173,12 @@ def gap_trend(claim: Claim, curves: KnownCurves) -> Outcome:
         most, room = max(sizes) - min(sizes), 0.012 if curves.in_shares else 0.04 * curves.span
         truth = True if most <= room else False if most > 2.5 * room and most > 0.3 * max(sizes) else None
         return Outcome(truth, (*gaps[0][1], *gaps[-1][1]))
+    if claim.every_step:
+        steps = [(b - a) * (1 if claim.relation == "widens" else -1) for a, b in pairwise(sizes)]
+        against = next((n for n, step in enumerate(steps) if step < -TINY), None)
+        if against is not None:
+            return Outcome(False, (*gaps[against][1], *gaps[against + 1][1]))
+        return Outcome(True if all(step > TINY for step in steps) else None, (*gaps[0][1], *gaps[-1][1]))
     if abs(change) < 0.05 * max(sizes):
         return OPEN
     return Outcome((change > 0) == (claim.relation == "widens"), (*gaps[0][1], *gaps[-1][1]))

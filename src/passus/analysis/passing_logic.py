@@ -103,6 +103,9 @@ def _when(claim: Claim, sides: list[tuple[Observation, bool | None]], curves: Kn
 def _at(claim: Claim, there: tuple[Observation, bool | None], before: list[tuple[Observation, bool | None]]) -> Outcome:
     """Checks the passing at one place: the value is passed there, and, where the claim says so, not before."""
     o, side = there
+    if claim.manner == "needs":  # it is passed there, and was not before
+        early = next((past for past, s in before if s is True), None)
+        return Outcome(False, (early,)) if early is not None else Outcome(side, (o,))
     if side is False and claim.manner == "by":
         return Outcome(_any([s for _, s in before]), (o,)) if before else Outcome(False, (o,))
     if side is not True or claim.manner == "by" or not before:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from passus.analysis.claim_groups import quantified
+from passus.analysis.claim_groups import covered, quantified
 from passus.analysis.evidence import KnownCurves
 from passus.analysis.outcomes import (
     OPEN,
@@ -36,7 +36,8 @@ def rank(claim: Claim, curves: KnownCurves) -> Outcome:
             return OPEN
         places = curves.common(names, claim.where) or [x for x in curves.where(claim.where) if curves.at(name, x)]
         found = [_is_nth(name, names, x, sign, place, curves) for x in places]
-        return without_place(found, places, curves) if claim.where == WHOLE else all_of(found)
+        outcome = without_place(found, places, curves) if claim.where == WHOLE else all_of(found)
+        return covered(outcome, places, claim.where, curves)
 
     return quantified(claim.group, curves, test, claim.where)
 
@@ -139,6 +140,8 @@ def top(claim: Claim, curves: KnownCurves) -> Outcome:
     def test(name: str) -> Outcome:
         row = curves.series.get(name, [])
         if len(row) < 4 or claim.number is None or any(s.series == name for s in curves.hidden):
+            return OPEN
+        if claim.where != WHOLE and curves.value(name, claim.where) is None:
             return OPEN
         return Outcome(
             is_near(curves.extreme(name, curves.sign(claim.relation)), claim, curves),

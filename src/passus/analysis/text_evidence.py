@@ -11,6 +11,9 @@ from passus.descriptions.vocabulary import LOWER_IS_BETTER
 
 MAX_DISAGREEMENTS, MAX_DISAGREEMENT_SHARE = 2, 0.1
 """Places at which sentences of a text may give unlike values, as a number and as a share of all places."""
+MAX_STRAY_SHARE = 0.15
+"""Share of the values of a panel that may be strays."""
+SPREAD = re.compile(r"\b(?:standard errors?|error[- ]bars?)\b", re.I)
 HIGHER_IS_BETTER = re.compile(
     r"\b(?:accurac\w+|win[- ]rates?|pass@\w+|pass[- ]rates?|scores?|rewards?|success|exact match|avg@\w+|agreement"
     r"|solved|f1|returns?)\b",
@@ -24,11 +27,13 @@ def text_evidence(data: ChartData) -> Evidence:
     for point in sorted(data.points, key=lambda point: data.rank(point.sentence)):
         key = (point.panel, point.measure)
         if key not in panels:
-            lower = point.measure == "accuracy" and lower_is_better(data, point.panel)
-            panels[key] = Panel(lower_is_better=lower, in_shares=point.measure == "accuracy" and _in_shares(data, point.panel))
+            panels[key] = Panel(lower_is_better=point.measure == "accuracy" and lower_is_better(data, point.panel))
         _add(panels[key], point, data.scale(point))
     for panel in panels.values():
+        _forget_strays(panel)
         _forget_disagreements(panel)
+    for (_, measure), panel in panels.items():
+        panel.in_shares = measure == "accuracy" and _in_shares(panel)
     listed = {point.sentence for point in data.points if data.is_listed(point.sentence)}
     return Evidence(panels, listed or {point.sentence for point in data.points})
 
@@ -42,6 +47,17 @@ def _add(panel: Panel, point: Point, scale: float) -> None:
     else:
         is_throughout = reading.where == "throughout"
         panel.stretches.append(Bound(point.series, reading.x_low, reading.x_high, low, high, is_throughout, point.sentence))
+
+
+def _forget_strays(panel: Panel) -> None:
+    """Leaves out the few values above 1 of a panel whose values are shares: they are places, or counts, that were taken for
+    values."""
+    panel.observations[:] = [o for o in panel.observations if not (o.x == o.low == o.high and o.x > 1)]
+    known: list[Observation | Bound] = [*panel.observations, *panel.stretches]
+    beyond = sum(o.high > 1 for o in known)
+    if 0 < beyond <= MAX_STRAY_SHARE * len(known):
+        panel.observations[:] = [o for o in panel.observations if o.high <= 1]
+        panel.stretches[:] = [o for o in panel.stretches if o.high <= 1]
 
 
 def _forget_disagreements(panel: Panel) -> None:
@@ -60,11 +76,9 @@ def _disagree(a: Observation, b: Observation) -> bool:
     return a.sentence != b.sentence and (a.low > b.high + room or b.low > a.high + room)
 
 
-def _in_shares(data: ChartData, panel: str) -> bool:
-    own = [
-        (point.reading.y, data.scale(point)) for point in data.points if point.panel == panel and point.measure == "accuracy"
-    ]
-    return all(y.low >= 0 and y.high * scale <= 1 for y, scale in own)
+def _in_shares(panel: Panel) -> bool:
+    known: list[Observation | Bound] = [*panel.observations, *panel.stretches]
+    return all(o.low >= 0 and o.high <= 1 for o in known)
 
 
 def lower_is_better(data: ChartData, panel: str) -> bool:
@@ -73,7 +87,7 @@ def lower_is_better(data: ChartData, panel: str) -> bool:
     if re.search(r"\blower is better\b", everything, re.I):
         return not HIGHER_IS_BETTER.search(panel)
     heads = " ".join(cell for passage in data.passages for _, row in passage.rows[:1] for cell in row)
-    for text in (data.axes.y.label, panel, heads):
+    for text in (SPREAD.sub(" ", data.axes.y.label), panel, SPREAD.sub(" ", heads)):
         if LOWER_IS_BETTER.search(text):
             return True
         if HIGHER_IS_BETTER.search(text):
@@ -93,5 +107,5 @@ def _near(data: ChartData, panel: str) -> list[str]:
 
 
 def _votes(texts: Iterable[str]) -> int:
-    text = " ".join(texts)
+    text = SPREAD.sub(" ", " ".join(texts))
     return len(LOWER_IS_BETTER.findall(text)) - len(HIGHER_IS_BETTER.findall(text))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from passus.descriptions.claim_tokens import Found, are_same, group_of, until
+from passus.descriptions.claim_tokens import GAIN, Found, are_same, group_of, until
 from passus.descriptions.claims import WHOLE, Amount, Claim, Group, Window
 from passus.descriptions.clause_words import MOVES
 from passus.descriptions.clauses import Clause, Token, joined
@@ -28,9 +28,10 @@ def more_than(c: Clause) -> Found:
         return []
     if len({word for word in words if word in MOVES}) > 1 or len(c.amounts) > 1 or c.values:
         return []
+    is_aside = bool(c.amounts) and re.search(r"«D\d+»[^,]*, (?:\w+ ){0,2}(?:MORE|LESS|more|less|faster|slower)\b", c.text)
     claim = Claim(
         what, _subject(c, left), relation=next((MOVES[word] for word in words if word in MOVES), "up"),
-        amount=c.amounts[0] if c.amounts else None, manner="least" if "LESS" in words else "most",
+        amount=c.amounts[0] if c.amounts and not is_aside else None, manner="least" if "LESS" in words else "most",
         order=tuple(map(str, next((t.part for t in c.of_kind("ranks")), ()))),
     )  # fmt: skip
     return _compared(c, replace(claim, kind=f"{what}_than"), left, right)
@@ -91,7 +92,15 @@ def gain_is(c: Clause) -> Found:
         c.raw,
         re.I,
     )
-    is_noun = (c.groups[0].is_possessive and c.tokens.index(c.groups[0]) == at - 1) or of
+    owned = (
+        re.search(
+            rf"{c.groups[0].text} (?:(?:total|overall|whole|net"
+            rf"|final) )?(?:{GAIN})\b(?! to\b)",
+            c.raw,
+        )
+        and c.groups[0].is_possessive
+    )
+    is_noun = (owned and c.tokens.index(c.groups[0]) == at - 1) or of
     group, where = group_of(c.groups[0]), c.place()
     if not is_noun or value.number.is_range or group is None or where is None:
         return None

@@ -2,88 +2,38 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from passus.descriptions.chart_data import ChartData, Point
-from passus.descriptions.claim_parser import claims_of
 from passus.descriptions.claims import Amount, Claim, Group, Window
-from passus.descriptions.clause_split import clauses_of
-from passus.descriptions.clauses import Clause, read_clause
 from passus.descriptions.count_claims import axis_limits, count_claims
 from passus.descriptions.layout import Sentence
-from passus.descriptions.lexicon import without_fillers
-from passus.descriptions.marking import Marked, mark_numbers, mark_words
 from passus.descriptions.mentions import Mentions
-from passus.descriptions.names import lead_of
 from passus.descriptions.numbers import Number, numbers_in
-from passus.descriptions.panel_marks import mark_panels, panel_in, short_names
-from passus.descriptions.references import Context, mark_counts, mark_groups
-from passus.descriptions.rewording import BRACKETED_ORDER, reworded
+from passus.descriptions.panel_marks import panel_in, short_names
+from passus.descriptions.quantities import shown
+from passus.descriptions.reference_words import Context
+from passus.descriptions.sentence_reading import SentenceReading
 from passus.descriptions.series_nouns import nouns_of, pattern_of, with_plain_nouns
-from passus.descriptions.word_marks import mark_fractions, mark_multiples, mark_place_lists
 
-OPINION = re.compile(
-    r"\b(?:would|could|might|may|should|suspect\w*|believe\w*|guess\w*|assum\w*|conjectur\w*|attribut\w*|hypothes\w*"
-    r"|presumabl\w*"
-    r"|suggest\w*|probably|perhaps|possibly|likely|if|I'd|want|please|let's|question|whether)\b",
-    re.I,
-)
-"""Words after which a sentence says what someone thinks."""
-MEANT = re.compile(
-    r"\b(?:NEVER|ONLY|ABOVE|BELOW|BETTER|WORSE|HIGHEST|LOWEST|BEST|WORST|RANK\d|OVERTAKES|CATCHES|CROSSES|PEAKS|TROUGHS"
-    r"|SAME|APART"
-    r"|CONVERGES|DIVERGES|ORDER|REVERSE|MONO)\b|«[DRF]\d+»"
-)
-"""Words of a clause that state something: where no reader knows it, the sentence is not wholly understood."""
-WITHOUT_SUBJECT = re.compile(
-    r"(?:«X\d+»,? )?(?:NEVER |NOT |is |END |START )*(?:«D\d+» )?(?:ABOVE|BELOW|BETTER|WORSE|OVERTAKES|FALLS (?:BETTER|WORSE))\b"
-)
-OBJECT = re.compile(r"(?P<verb>ABOVE|BELOW|BETTER|WORSE|OVERTAKES|CATCHES) «I\d+»")
 OTHER_SUBJECT = re.compile(
     r"(?:(?:without|with|under|given) the \w+,? )?(?:the|this|that) (?:[\w-]+ )?"
     r"(?:policy|model|run|method|variant|baseline|agent)\b",
     re.I,
 )
 """The beginning of a sentence about a series that it does not name. What "it" means in the next one is not known."""
-FIRST_PRONOUN = re.compile(r"\b(?:does|do|did|is|was|has|had|can) it\b", re.I)
-"""A pronoun before the first name of a sentence, whose subject it is: "Only there does it overtake A"."""
-TERRITORY = re.compile(r"\bin (?:the )?(positive|negative)(?: territory| range| region)")
-ASIDE = re.compile(
-    r"\b(?:un)?like (?:[\w.-]+ ){1,3}(?=it\b)|(?:^|(?<=: ))[Ll]ike [^,]{2,30}, (?=the |it |its )"
-    r"|,? ?\b(?:for its part|on its own|in its own right|itself|themselves),?"
-)
-FACT = re.compile(r"^the fact that (?P<fact>.+?),? (?:suggests?|indicates?|implies|means|points|hints|shows?)\b.*$", re.I)
-"""A sentence that draws a conclusion from something that it states."""
-BACK_REFERENCE = re.compile(r"\b(?:the two|both|the former|the latter|they)\b", re.I)
-"""Words for two series that the same sentence has named before."""
-CONCESSION = re.compile(
-    r"^(?:despite|in spite of|notwithstanding|regardless of|given)\b(?:[^,]{1,50},\s+(?=[A-Z«]|the |it )"
-    r"|(?: \w+){2,3} (?=it\b|the\b))",
-    re.I,
-)
-ENUMERATOR = re.compile(r"^\W{0,2}(?:[A-Z]?\d{1,2}[.)/:]|\[\d{1,2}\])\s+(?=\D)")
-NOT_CURVES = re.compile(
-    r"^\W*(?:take|try|use|note that|see|look|consider|recall|rerun|check|removing|adding|dropping|using|disabling"
-    r"|enabling|replacing|switching|turning|while)\b|^\W*(?:which|that) (?:it\b|they\b|«I)"
-    r"|\b(?:accompan\w+|correlat\w+|go(?:es)? (?:along|hand in hand)|across seeds|between seeds|variance|gone"
-    r"|stands for|colou?rs?)\b",
-    re.I,
-)
-"""Clauses whose subject is no curve, or that relate two quantities."""
-SPREAD_WORD = re.compile(r"\b(?:spread|standard deviation|s\.d\.|error bars?|bands?|confidence|intervals?)\b", re.I)
-LENGTH_TALK = re.compile(
-    r"\b(?:lengths?|longer|shorter|longest|shortest|as long as|tokens?|verbos\w+|wordier|words)\b|\b(?:responses?"
-    r"|answers?|completions?|outputs?)\b"
-    r"(?=[^.]{0,60}\b(?:long|short|grow|shrink|double|halve|half|times))",
-    re.I,
-)
+PRONOUN_SUBJECT = re.compile(r"\W*(?:[\w«» ,-]{0,30}, ?)?(?:it|its|they|their|this|these|that)\b", re.I)
 COVERED = re.compile(
     r"\b(?:columns?|rows?|cover(?:s|ed)?|evaluat(?:ed|ions?)|measured|readings?|checkpoints?|data)\b(?!.*\baxis\b)", re.I
 )
 """Words for where values are given, and not only where the axis runs."""
 MAX_VALUES = 2
 """Values of a sentence that are claims. A sentence with more lists data."""
+REFERENCE_NAME = re.compile(
+    r"\b(?:base(?: model|line)?|SFT|reference|untrained|chance|random(?: guess\w*)?|human(?:s| level)?|teacher|oracle"
+    r"|zero-shot)\b",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
@@ -94,6 +44,8 @@ class Statement:
     claims: tuple[Claim, ...]
     is_complete: bool = True
     """Whether all of it was understood that states something about the curves."""
+    is_restricted: bool = False
+    """Whether a word that was not understood may restrict what it says, or turn it around."""
 
 
 @dataclass
@@ -106,6 +58,8 @@ class _Memory:
     panel_pair: tuple[str, ...] = ()
     """The last two panels that a sentence named together."""
     passage: object = None
+    mentioned: frozenset[str] = frozenset()
+    """The series that the last sentence named."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +104,11 @@ class ClaimReader:
         self.short_panels = short_names(data.names.panels, texts)
         names = {name for row in self.subjects.by_panel.values() for name in row}
         self.only_panels = {panel for panel in data.names.panels if panel not in names}
+        data_texts = [sentence.text for sentence in data.sentences if sentence.number in self.by_sentence]
+        data_texts += [passage.text for passage in data.passages if passage.kind == "table"]
+        heads = [label.text for passage in data.passages for label in passage.labels]
+        first = texts[: 1 + min(2, len(texts) // 6)]
+        self.quantities = shown(data.axes.y.label, data.names.panels, (*first, *heads, *data_texts), self.has_lengths)
         self.nouns = pattern_of(nouns_of(texts, len(names)))
         self.places = {point.reading.x_low for point in data.points if point.reading.x_low == point.reading.x_high}
         self.references = _references(data, names)
@@ -166,9 +125,10 @@ class ClaimReader:
         names = self._names_on(memory.panel)
         own = (label,) if label else ()
         context = Context(
-            names, memory.subject or own, (), memory.pair, references=self.references, is_item=sentence.passage.kind == "item"
-        )
-        reading = _SentenceReading(self, context, memory.panel, own)
+            names, memory.subject or own, (), memory.pair, is_item=sentence.passage.kind == "item", mentioned=memory.mentioned,
+            references=self.references,
+        )  # fmt: skip
+        reading = SentenceReading(self, context, memory.panel, own)
         claims, is_complete = reading.read(sentence)
         if self.data.is_listed(sentence.number):  # prose is held against lists, and not the other way round
             claims = [claim for claim in claims if claim.kind != "value"]
@@ -177,13 +137,13 @@ class ClaimReader:
             *self._axis_claims(sentence),
             *count_claims(with_plain_nouns(sentence.text, self.nouns)),
             *axis_limits(sentence.text, self.axes),
-            *self._value_claims(sentence, amounts),
+            *self._value_claims(sentence, amounts, reading.plain_values),
             *claims,
         ]
         self._remember(sentence, reading.subject)
         if reading.is_lost:
             self.memory.subject = ()
-        return Statement(sentence, tuple(claims), is_complete)
+        return Statement(sentence, tuple(claims), is_complete, reading.is_restricted)
 
     def _enter(self, sentence: Sentence, label: str | None) -> None:
         """Takes the panel and the subject from the labels of a new passage."""
@@ -213,8 +173,9 @@ class ClaimReader:
         if len(places) == 2:
             memory.panel_pair = (places[0][1], places[1][1])
         mentioned = tuple(dict.fromkeys(mention.series[0] for mention in self.finder.find(sentence.text)))
-        is_other = not mentioned and OTHER_SUBJECT.match(sentence.text)
-        memory.subject = subject or mentioned[:1] or (() if is_other else memory.subject)
+        memory.mentioned = frozenset(mentioned)
+        is_other = PRONOUN_SUBJECT.match(sentence.text) if mentioned else OTHER_SUBJECT.match(sentence.text)
+        memory.subject = subject or (() if is_other else mentioned[:1] or memory.subject)
         if len(mentioned) == 2:
             memory.pair = mentioned
         elif (
@@ -243,9 +204,9 @@ class ClaimReader:
                 manner = "covered" if name == "x" and COVERED.search(sentence.text) else name
                 yield Claim("axis", number=axis.low, amount=Amount(axis.high), manner=manner)
 
-    def _value_claims(self, sentence: Sentence, amounts: Collection[float]) -> Iterator[Claim]:
+    def _value_claims(self, sentence: Sentence, amounts: Collection[float], plain: Collection[float]) -> Iterator[Claim]:
         """Yields the values of a sentence of prose, which are held against those of lists and other sentences. What the
-        sentence states as a difference is none."""
+        sentence states as a difference is none. Only values of plain clauses contradict others."""
         own = self.by_sentence.get(sentence.number, [])
         if len(own) > MAX_VALUES or self.data.is_listed(sentence.number):
             return
@@ -256,34 +217,8 @@ class ClaimReader:
                 digits = y.digits + (2 if scale != 1 else 0)
                 yield Claim(
                     "value", Group((point.series,)), Window(reading.x_low, reading.x_low), number=y.low * scale,
-                    panels=(point.panel,), measure=point.measure, amount=Amount(0, digits=digits),
+                    panels=(point.panel,), measure=point.measure, amount=Amount(0, digits=digits), is_sure=y.low in plain,
                 )  # fmt: skip
-
-
-GENITIVE = re.compile(
-    r"(«S\d+»)['\u2019]s?(?= (?:own |single |very )?(?:best|worst|highest|lowest|largest|smallest|biggest|greatest"
-    r"|steepest|peak|maximum|minimum|top)\b)"
-)
-RANKED = re.compile(r"«S\d+»(?: > «S\d+»)+|«S\d+»(?:,? (?:and )?then «S\d+»){2,}|«S\d+»(?: < «S\d+»)+")
-
-
-def _mark_orders(marked: Marked) -> None:
-    """Marks series that are listed in order: "A > B > C", "A, then B, then C"."""
-
-    def put(match: re.Match[str]) -> str:
-        names = [name for token in re.findall(r"«S\d+»", match[0]) for name in marked.get(token).names]
-        token = marked.put("S", Group(tuple(reversed(names) if "<" in match[0] else names)))
-        return f"ORDER {token}"
-
-    marked.text = BRACKETED_ORDER.sub(r" \g<word> first", marked.text)
-    marked.text = RANKED.sub(put, marked.text)
-
-
-REFERENCE_NAME = re.compile(
-    r"\b(?:base(?: model|line)?|SFT|reference|untrained|chance|random(?: guess\w*)?|human(?:s| level)?|teacher|oracle"
-    r"|zero-shot)\b",
-    re.I,
-)
 
 
 def _references(data: ChartData, names: Iterable[str]) -> tuple[str, ...]:
@@ -292,151 +227,3 @@ def _references(data: ChartData, names: Iterable[str]) -> tuple[str, ...]:
     for point in data.points:
         values.setdefault(point.series, set()).update((point.reading.y.low, point.reading.y.high))
     return tuple(name for name in names if len(values.get(name, ())) == 1 or REFERENCE_NAME.search(name))
-
-
-class _SentenceReading:
-    """Reads one sentence, clause after clause: a clause without a subject has that of the one before."""
-
-    def __init__(self, reader: ClaimReader, context: Context, panel: str, own: tuple[str, ...]) -> None:
-        self.reader, self.context, self.panel, self.own = reader, context, panel, own
-        self.subject: tuple[str, ...] = ()
-        """The first series that a clause is about."""
-        self.last_subject = self.last_object = ""
-        self.is_lost = False
-        """Whether the sentence is about a series that is not known."""
-        self.window: Window | None = None
-        self.parts: list[Any] = []
-        """What the sentence was found to name."""
-        self.last_place = ""
-        """The token of the last place, which an amount behind a comma is about as well."""
-
-    def read(self, sentence: Sentence) -> tuple[list[Claim], bool]:
-        """Returns the claims of the clauses, and whether all that states something was understood."""
-        text = reworded(ENUMERATOR.sub("", self._without_lead(sentence)))
-        mentioned = self.reader.finder.find(text)
-        if mentioned and not FIRST_PRONOUN.search(text[: mentioned[0].start]):
-            self.context.within = (mentioned[0].series[0],)
-        named = tuple(dict.fromkeys(mention.series[0] for mention in mentioned))
-        if len(named) == 2 and BACK_REFERENCE.search(text[mentioned[-1].end :]):
-            self.context.pair = named
-        text = FACT.sub(r"\g<fact>", CONCESSION.sub("", ASIDE.sub("", text)))
-        marked = self._marked(text)
-        self.parts = marked.parts
-        if self.own:
-            self.last_subject = marked.put("S", Group(self.own))
-        claims: list[Claim] = []
-        is_complete = not text.rstrip().endswith("?")
-        if not is_complete:
-            return claims, False
-        is_opinion = False
-        if re.fullmatch(r"\W*«S\d+»\s*\([^)]*\)\W*", marked.text):  # the title of a list
-            return claims, False
-        for part, words, whole, goes_on in clauses_of(marked.text):
-            is_opinion = bool(OPINION.search(whole)) or (is_opinion and goes_on)
-            clause = self._clause(part, words, marked)
-            if is_opinion:
-                self._go_on(clause)
-                continue
-            if "«U" in clause.text:  # a series that is not known: what follows may be about it
-                self.is_lost, is_complete = True, False
-                break
-            found = [] if self._is_foreign(clause, whole) else claims_of(clause)
-            if self.reader.has_lengths and LENGTH_TALK.search(whole):
-                found = [replace(claim, measure="tokens") for claim in found]
-            if not clause.is_understood:
-                found = [replace(claim, is_sure=False) for claim in found]
-            has_value = clause.values and not any(claim.number is not None or claim.amount is not None for claim in found)
-            if (not found and MEANT.search(clause.text)) or has_value:
-                is_complete = False
-            claims += [self._on_panels(claim, clause) for claim in found]
-            self._go_on(clause)
-        return claims, is_complete
-
-    def _is_foreign(self, clause: Clause, whole: str) -> bool:
-        """Returns whether a clause is about something else than the curves, or about a series that is not known."""
-        is_spread = SPREAD_WORD.search(whole) and not {"LOWSPREAD", "HIGHSPREAD", "BARS"} & set(clause.words)
-        is_spread = is_spread and ("SPREAD" not in clause.words or self.reader.has_spread)
-        return bool(NOT_CURVES.search(whole) or (is_spread and not clause.values))
-
-    def _without_lead(self, sentence: Sentence) -> str:
-        """Takes a title in bold off a list item: "**Late fall:** GRPO drops"."""
-        text, passage = sentence.text, sentence.passage
-        lead = lead_of(passage.text) if passage.kind == "item" else None
-        if lead is None or not lead.is_bold or not text.startswith(lead.text[:10]) or lead.text in self.reader.names.series:
-            return text
-        head = self.reader.finder.find(lead.text)
-        if head:
-            self.context.subject = (head[0].series[0],)
-        return re.sub(r"^[^:.]{1,60}[:.]\s+", "", text, count=1)
-
-    def _marked(self, text: str) -> Marked:
-        text = re.sub(rf"\b({self.reader.axes.x_words})-(?=\d)", r"\1 ", text)  # "its epoch-1 accuracy"
-        text = TERRITORY.sub(lambda match: "above 0" if match[1] == "positive" else "below 0", text)
-        marked = Marked(text)
-        for mention in reversed(self.reader.finder.find(text)):
-            if mention.series[0] in self.reader.only_panels:
-                continue
-            marked.text = marked.text[: mention.start] + marked.put("S", Group(mention.series)) + marked.text[mention.end :]
-        mark_panels(marked, self.reader.names, self.reader.memory.panel_pair, self.reader.short_panels)
-        mark_counts(marked, self.context)
-        mark_numbers(marked, self.reader.axes, self.reader.data.lists)
-        mark_words(marked, self.reader.axes)
-        mark_multiples(marked)
-        mark_place_lists(marked, self.reader.places)
-        mark_fractions(marked)
-        marked.text = with_plain_nouns(marked.text, self.reader.nouns)
-        _mark_orders(marked)
-        marked.text = GENITIVE.sub(lambda m: marked.put("O", marked.get(m[1])), marked.text)
-        mark_groups(marked, self.context)
-        return marked
-
-    def _clause(self, part: str, raw: str, marked: Marked) -> Clause:
-        text = re.sub(rf"(«X\d+»)\s+{self.reader.axes.x_words}\b", r"\1", without_fillers(part), flags=re.I)
-        has_subject = re.search(r"«[SIO]\d+»", text)
-        if self.last_subject and (not has_subject or WITHOUT_SUBJECT.match(text)):
-            text = f"{self.last_subject} {text}"
-        if self.last_object and self.last_subject:
-            text = OBJECT.sub(rf"\g<verb> {self.last_object}", text)
-        if re.match(rf"(?:{self.last_subject} )?«[DV]\d+»", text) and "«X" not in text and self.last_place:
-            text = f"{text} {self.last_place}"  # "is the best at step 40, 5 points ahead of B"
-        clause = read_clause(text, raw, marked, self.context, self.window)
-        panel, reader = self._panels(clause)[0][0], self.reader
-        clause.share = lambda number, value: reader.share(number, value, panel)
-        clause.has_lengths, clause.has_spread = reader.has_lengths, reader.has_spread
-        return clause
-
-    def _panels(self, clause: Clause) -> tuple[tuple[str, ...], str]:
-        """Returns the panels that a clause is about, and how: on all of them, on exactly so many, or wherever it is."""
-        every = self.reader.panels
-        for token in clause.of_kind("panel"):
-            if token.part and token.part[0] == "exactly":
-                return every, f"exactly {token.part[1]}"
-            if token.part:
-                return tuple(token.part), "all"
-        if len(every) <= 1:
-            return every or ("",), "all"
-        return ((self.panel,), "all") if self.panel in every else (every, "agree")
-
-    def _on_panels(self, claim: Claim, clause: Clause) -> Claim:
-        if claim.panels:
-            return claim
-        panels, quantifier = self._panels(clause)
-        return replace(claim, panels=panels, panel_quantifier=quantifier)
-
-    def _go_on(self, clause: Clause) -> None:
-        """Remembers what the next clause may leave out."""
-        windows = [
-            token.part for token in clause.of_kind("place") if isinstance(token.part, Window) and token.text.startswith("«")
-        ]
-        self.window = windows[-1] if windows else self.window
-        self.last_place = next((t.text for t in clause.of_kind("place") if t.text != "START"), self.last_place)
-        groups = [token for token in clause.groups if token.text.startswith("«")]
-        if not groups:
-            return
-        first = groups[0].part
-        if not self.subject and isinstance(first, Group) and len(first.names) == 1 and not first.rank:
-            self.subject = first.names
-        if not self.own or clause.text.startswith(groups[0].text):  # else it is the object of a line about its label
-            self.last_subject = groups[0].text.replace("«O", "«S")
-        if len(groups) > 1:
-            self.last_object = groups[1].text

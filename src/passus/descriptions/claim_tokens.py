@@ -11,7 +11,7 @@ SELF = Group(("self",))
 """The other side of a claim that compares a series with itself elsewhere."""
 RANKS = {f"RANK{n}": float(n) for n in range(2, 6)}
 GAIN = r"gains?|improvements?|drops?|rises?|increases?|declines?|growth|progress|jumps?|climbs?|losses|fall|swings?"
-LESS_OFTEN = {"more": "at most", "less": "at least", "about": "at most", "at least": "less"}
+LESS_OFTEN = {"more": "at most", "less": "at least", "about": "at most", "at least": "less", "at most": "more"}
 
 
 def group_of(token: Token | None) -> Group | None:

@@ -28,6 +28,8 @@ AND = re.compile(
     r" )?(?:RANK\d|BEST|WORST)\b|(?:is )?(?:FALLS|RISES|BEST|WORST|RANK\d) «[XDV]|is (?:FALLS|RISES|BELOW|ABOVE|BETTER"
     r"|WORSE)\b)"
 )
+CONCESSION = re.compile(r"^(?P<clause>\W*(?:although|though|even though|while|whereas) [^,;]{5,90}), (?=«|it\b|the\b)", re.I)
+"""A clause that stands before the one that it belongs to."""
 FRONT = re.compile(r"\W*(«X\d+»)")
 STANDING = re.compile(r"\b(?:RANK\d|BEST|WORST|ABOVE|BELOW|BETTER|WORSE|WITHIN|APART|SAME)\b")
 MOVING = re.compile(r"\b(?:END|START|NEVER|RISES|FALLS|OVERTAKES|MONO|IMPROVES|WORSENS|PEAKS|PASSES)\b")
@@ -38,7 +40,7 @@ TOKEN_WORD = re.compile(r"\b[A-Z]{3,}\d?\b")
 def clauses_of(text: str) -> Iterator[tuple[str, str, str, bool]]:
     """Yields each clause in few words, its own words as far as they are known, the words that it stands in, and whether it
     goes on with the clause before."""
-    for raw, goes_on in _split(text):
+    for raw, goes_on in _split(CONCESSION.sub(r"\g<clause>; ", text)):
         parts = [part for part in AND.split(canonical(raw)) if part and part.strip()]
         front = FRONT.match(parts[0]) if parts else None
         for n, part in enumerate(parts):

@@ -76,6 +76,7 @@ WORDS = frozenset(
         "LESS",
         "THAN",
         "FOLLOWED",
+        "MIDDLE",
         "SPREAD",
     ]
 )  # fmt: skip
@@ -346,7 +347,6 @@ HARMLESS = frozenset(
         "mark",
         "remaining",
         "benchmark",
-        "bar",
         "threshold",
         "level",
         "per",
@@ -385,6 +385,10 @@ HARMLESS = frozenset(
         "line's",
         "curve's",
         "something",
+        "this",
+        "these",
+        "counted",
+        "around",
         "funny",
     ]
 )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 from passus.descriptions.claims import END, START, WHOLE, Amount, Group, Window
 from passus.descriptions.clause_words import HARMLESS, HARMLESS_FORM, KINDS, LEFT_OVER, TOKEN, TOKEN_TEXT, WORDS
 from passus.descriptions.marking import Marked, MarkedValue
-from passus.descriptions.references import Context
+from passus.descriptions.reference_words import Context
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,13 @@ class Clause:
     @property
     def is_understood(self) -> bool:
         """Whether nothing is left of the clause but its tokens and words that change nothing."""
-        rest = LEFT_OVER.findall(TOKEN_TEXT.sub(" ", self.text))
-        return all(word.lower() in HARMLESS or HARMLESS_FORM.fullmatch(word) for word in rest)
+        return not self.rest
+
+    @property
+    def rest(self) -> list[str]:
+        """The words that nobody knows."""
+        words = LEFT_OVER.findall(TOKEN_TEXT.sub(" ", self.text))
+        return [word for word in words if word.lower() not in HARMLESS and not HARMLESS_FORM.fullmatch(word)]
 
     @property
     def words(self) -> list[str]:
@@ -126,6 +131,8 @@ def joined(windows: Sequence[Window], default: Window) -> Window | None:
         or any(bound is not None for bound in (w.low, w.high))
         or any((w.first, w.last, w.nth_low, w.half, w.decade, w.points))
     ]
+    if len(bounded) == 1 and every and bounded[0].after and bounded[0].low is not None:  # "at any step after 40"
+        return Window(bounded[0].low, None, open_low=True, every=True)
     if len(bounded) == 1:
         return replace(bounded[0], every=every or bounded[0].every)
     if set(bounded) == {START, END}:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from passus.descriptions.claim_tokens import (
+    GAIN,
+    LESS_OFTEN,
     SELF,
     Found,
     are_same,
@@ -18,6 +20,14 @@ from passus.descriptions.claims import END, START, WHOLE, Amount, Claim, Group, 
 from passus.descriptions.clause_words import EXTREMES, MOVES, OPPOSITES, RELATIONS
 from passus.descriptions.clauses import Clause, Token, joined
 from passus.descriptions.marking import MarkedValue
+from passus.descriptions.numbers import count_of
+from passus.descriptions.reference_words import COUNT
+
+POINTS_OF = re.compile(
+    rf"\b(?P<n>{COUNT}) of «[SIO]\d+»(?:'s?)? (?P<all>{COUNT}) (?:readings|evaluations|values|points|checkpoints|scores)\b",
+    re.I,
+)
+"""Points of one series that are counted: "four of A's five readings are below 3"."""
 
 
 def two_panels(c: Clause) -> Found:
@@ -103,12 +113,17 @@ def _threshold(c: Clause, group: Group, relation: str, value: MarkedValue, left:
     if where is None or value.number.is_range or len(c.values) > 1:
         return []
     number, measure = number_of(value, c), "tokens" if value.is_length and c.has_lengths else "accuracy"
+    if (counted := POINTS_OF.search(c.raw)) and not c.negation and where == WHOLE:
+        counts = (str(count_of(counted["n"])), str(count_of(counted["all"])))
+        return [Claim("points", group, where, relation, number, measure=measure, order=counts)]
     claim = Claim("level", group, where, relation, number, measure=measure)
     if c.negation:
         return [replace(claim, where=replace(where, every=True), relation=OPPOSITES[relation], every_step=True)]
     if c.stays and group.quantifier != "none":
         return [replace(claim, where=replace(where, every=True), every_step=True)]
-    return [replace(claim, every_step=where.every and not where.is_point and group.quantifier != "none")]
+    is_state = not set(words_of(left)) & {*MOVES, "REACHES", "CHANGES"} and (where.low is not None or where.high is not None)
+    holds_on = where.every or (is_state and not where.anywhere)
+    return [replace(claim, every_step=holds_on and not where.is_point and group.quantifier != "none")]
 
 
 def _against(c: Clause, group: Group, relation: str, left: list[Token], right: list[Token], other: Token | None) -> Found:
@@ -138,6 +153,9 @@ def _against(c: Clause, group: Group, relation: str, left: list[Token], right: l
                     negated=bool(c.negation),
                 )
             ]
+        before = c.places(left)
+        if len(places) == len(before) == 1 and c.says("than") and places[0].is_point and before[0].is_point:
+            return [replace(Claim("level", group, before[0], relation, amount=amount), other=SELF, other_where=places[0])]
         return _against_rival(c, group, relation, amount)
     if is_self:
         before, after = c.places(left), c.places(right)
@@ -162,7 +180,7 @@ def _against_self(
     c: Clause, group: Group, relation: str, left: list[Token], right: list[Token], amount: Amount | None, extreme: str
 ) -> list[Claim]:
     """Compares a series with its own start or peak."""
-    if group.rank:
+    if group.rank or any(place.anywhere for place in c.places()):
         return []
     places = [w for w in c.places(right) if w != START]
     where = c.place(left, joined(places, END) or END)
@@ -274,6 +292,10 @@ def ratio(c: Clause) -> Found:
         return None
     if words - {*MOVES, "MORE", "THAN", "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES", "FROMPEAK"}:
         return None
+    if c.says("of the way"):
+        return []
+    if words & set(MOVES) and c.amounts[0].kind == "ratio" and c.says(rf"(?:{GAIN}) (?:of|for)"):
+        return []  # "twice the gain of A"
     amount, group, where = c.amounts[0], group_of(c.groups[0]), c.place()
     others = [g for token in c.groups[1:] if (g := group_of(token)) is not None and not token.is_possessive]
     if group is None:
@@ -288,10 +310,14 @@ def ratio(c: Clause) -> Found:
         return []
     moves = [word for word in c.words if word in MOVES]
     if amount.kind == "share":
+        if c.says(r"of (?:that|this|it|them|those)"):
+            return []
         if not moves or c.says(r"gains?|improvements?|progress|growth|rise|increase|(?:total|whole|overall|entire) \w+"):
             return None if moves or "REACHES" in words else []
         start = "max" if words & {"PEAKS", "BEST", "HIGHEST", "FROMPEAK"} else None
         return [Claim("trend", group, until(where), MOVES[moves[0]], amount=amount, other_where=start)]
-    if c.negation == "NEVER":
+    if c.negation == "NEVER" or (c.negation and c.says("until|till|before")):
         return []
-    return [Claim("trend", group, until(where) if not where.every else WHOLE, "up", amount=amount, negated=bool(c.negation))]
+    if c.negation:
+        amount = replace(amount, sense=LESS_OFTEN.get(amount.sense, amount.sense) if amount.sense != "about" else "less")
+    return [Claim("trend", group, until(where) if not where.every else WHOLE, "up", amount=amount)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from passus.descriptions.axes import Axes
 from passus.descriptions.claims import Amount, Claim
 from passus.descriptions.numbers import count_of, numbers_in
-from passus.descriptions.references import COUNT
+from passus.descriptions.reference_words import COUNT
 
 COUNTED = (
     r"(?:runs|models|lines|methods|curves|panels|series|entries|charts|benchmarks|configurations|variants|systems|arms"

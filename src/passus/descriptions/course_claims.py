@@ -3,12 +3,19 @@
 import re
 from dataclasses import replace
 
-from passus.descriptions.claim_tokens import LESS_OFTEN, Found, are_same, digits_of, group_of, number_of, until
+from passus.descriptions.claim_tokens import GAIN, LESS_OFTEN, Found, are_same, digits_of, group_of, number_of, until
 from passus.descriptions.claims import END, START, WHOLE, Amount, Claim, Group, Window
 from passus.descriptions.clause_words import EXTREMES, MOVES, OPPOSITES
 from passus.descriptions.clauses import Clause
 
 LEVELLED = r"level(?:l?ed|l?ing|s) (?:off|out)|plateau\w*|saturat\w*|flatten\w*|stagnat\w*|stall\w*"
+NOUN_ONLY = re.compile(
+    r"(?!.*\b(?:is|NOT|NEVER|MONO|FLAT)\b)\W*(?:[a-z-]+ )*(?:RISES|FALLS|IMPROVES|WORSENS) of «[SIO]\d+»(?: [a-z]+)?\W*$"
+)
+"""A title such as "Collapse of the second run"."""
+LOSES = r"los(?:es?|t|ing)|g(?:ives?|ave|iven|iving) (?:up|back|away)|sheds?|forfeit(?:s|ed)?|wipes? out"
+HIGHEST_OF = {"HIGHEST"}
+"""The most stable run is none that is flat."""
 REST_SENSE = {"more": "less", "at least": "at most", "less": "more", "at most": "at least"}
 
 
@@ -31,6 +38,13 @@ def course(c: Clause) -> Found:
     others = [
         g for token in c.groups[1:] if (g := group_of(token)) is not None and not token.is_possessive and not are_same(g, group)
     ]
+    if NOUN_ONLY.match(c.text) or (any(a.kind == "ratio" for a in c.amounts) and c.says(rf"(?:{GAIN}) (?:of|for)")):
+        return []  # "collapse of A"; "twice the gain of A"
+    if c.says(
+        r"from (?:the )?(?:first|second|third|best|worst|top|bottom"
+        r"|last)"
+    ) or (c.says("then") and where == WHOLE and not c.before):
+        return []  # "falls from first to last place"; "it then loses 3 points": since when is not known
     if len(moves) > 1 and c.says("costs?"):
         return []  # "the collapse costs A 5 points": since its peak
     if others:
@@ -53,6 +67,10 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
             return [Claim("trend", group, Window(first=-2), relation, negated=bool(c.negation))]
         if c.says(r"(?:at least |only |just )?one (?:evaluation|eval|checkpoint|reading|score|value|point)") and not c.negation:
             return [Claim("trend", group, WHOLE, relation, manner="ever")]
+    if where.is_point and where.after and amount is None and not c.says("still"):
+        where = Window(where.low, None)
+    if where.anchor == "end" and where.first:  # "in the last epoch"
+        where = Window(first=where.first)
     last_step: Window | None = None
     if where.is_point and amount is None and c.says("still") and not c.negation and where.anchor != "start":
         before = Window(first=-2) if where.anchor == "end" else replace(where, first=-2, low=None, by=False, after=False)
@@ -66,10 +84,15 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
         where = WHOLE if where.anchor == "start" else Window(where.low, None) if is_later else until(where)
     is_strict = c.is_monotone or where.every
     no = c.says("no")
-    is_event = c.says(
-        r"(?:a|any|some|one|no|visible|late|early|single)(?: \w+)? (?:dip|drop|decline|fall|decrease|setback|loss of ground)"
-    ) or c.says("anything")
-    if (where.anywhere or is_event) and amount is None and not c.is_monotone:
+    is_event = (
+        c.says("ever")
+        or c.says(
+            r"(?:a|any|some|one|no|visible|late|early|single)(?: \w+)? (?:dip|drop|decline|fall|decrease|setback"
+            r"|loss of ground)"
+        )
+        or c.says("anything")
+    )
+    if (where.anywhere or is_event) and amount is None and (not c.is_monotone or c.says("ever")):
         span = WHOLE if where.anywhere else where
         if c.negation or no:
             if group.quantifier == "only":
@@ -81,6 +104,10 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
     if c.negation:
         if amount is not None:
             return [Claim("flat", group, where, amount=replace(amount, sense=LESS_OFTEN.get(amount.sense, amount.sense)))]
+        if c.negation == "NOT" and not is_strict and group.quantifier == "all":
+            net = Claim("trend", group, where, OPPOSITES[relation], is_weak=True)
+            flat = (Claim("flat", group, where),) if relation in ("up", "improves") else ()
+            return [replace(net, every_step=True, instead=(net, *flat))]
         if c.negation == "NEVER" or is_strict or group.quantifier in ("none", "only"):
             return [Claim("trend", group, where, OPPOSITES[relation], every_step=True, is_weak=True)]
         return []
@@ -92,10 +119,27 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
         Claim(
             "trend", group, where, relation, amount=amount, every_step=is_strict and amount is None,
             other_where=("best" if {"BEST", "FROMPEAK"} & set(c.words) else "max") if from_peak else None, is_weak=is_weak,
-            instead=() if last_step is None or from_peak or is_strict
-            else (Claim("trend", group, last_step, relation, amount=amount),),
+            instead=() if from_peak or is_strict else _instead(c, group, relation, where, last_step),
         )
     ]  # fmt: skip
+
+
+def _instead(c: Clause, group: Group, relation: str, where: Window, last_step: Window | None) -> tuple[Claim, ...]:
+    """Returns other readings of a change: since the point before, or at any point where no place is named."""
+    amount = c.amounts[0] if c.amounts else None
+    since_peak = (
+        (Claim("trend", group, where, relation, amount=amount, other_where="max"),)
+        if amount is not None and relation == "down" and where.low is None and c.before is not None
+        else ()
+    )
+    if last_step is not None:
+        return (Claim("trend", group, last_step, relation, amount=amount), *since_peak)
+    if since_peak:
+        return since_peak
+    is_bare = where == WHOLE and not c.amounts and not c.of_kind("place")
+    if is_bare and (group.quantifier == "all" or (group.quantifier == "only" and c.says("that|which|to|with"))):
+        return (Claim("trend", group, where, relation, manner="ever"),)
+    return ()
 
 
 def _from_to(c: Clause, group: Group, where: Window) -> list[Claim]:
@@ -123,6 +167,8 @@ def _gain_against(c: Clause, group: Group, other: Group, move: str, where: Windo
 def _share_of_gain(c: Clause) -> list[Claim]:
     """Reads "two thirds of its gain are made by step 40", "most of the improvement comes after step 40"."""
     group, where = group_of(c.groups[-1] if c.groups[-1].is_possessive else c.groups[0]), c.place()
+    if c.says(r"of (?:that|this|it|them|those)") or c.says(LOSES):
+        return []  # "loses half of its gain"
     if group is None or where is None or group.rank or not set(c.words) & {"RISES", "IMPROVES", "FALLS"}:
         return []
     if not c.amounts and c.says("(?:all|none) of|whole|entire"):
@@ -134,7 +180,7 @@ def _share_of_gain(c: Clause) -> list[Claim]:
         if before and where.high is not None:
             return [Claim("gain_share", group, Window(where.high, where.high), amount=Amount(0.5, "more", "share"))]
         return []
-    if where.low is not None and where.high is None:  # the share that is left at that place
+    if where.low is not None and (where.high is None or where.after):  # the share that is left at that place
         rest = replace(c.amounts[0], value=1 - c.amounts[0].value, sense=REST_SENSE.get(c.amounts[0].sense, "about"))
         return [Claim("gain_share", group, Window(where.low, where.low), amount=rest)] if not c.negation else []
     is_before = where.open_high and where.low is None and where.high is not None
@@ -167,7 +213,7 @@ def flat(c: Clause) -> Found:
     if not set(words) & {"FLAT", "CHANGES"} or set(words) - {"FLAT", "CHANGES", *MOVES, "HIGHEST", "STEADY"} or not c.groups:
         return None
     group, where = group_of(c.groups[0]), c.place()
-    if group is None or where is None or len(c.amounts) > 1 or group.rank:
+    if group is None or where is None or len(c.amounts) > 1 or group.rank or (HIGHEST_OF & set(words)):
         return []
     amount = c.amounts[0] if c.amounts else None
     if "FLAT" not in words:

@@ -9,6 +9,7 @@ from passus.descriptions.clause_words import MOVES
 from passus.descriptions.clauses import Clause
 from passus.descriptions.marking import MarkedValue
 
+LEAD = "leads?|advantage|margin|edge|ahead|head start|cushion"
 PASSIVE = r"(?:is|are|was|were|gets?|got|been|being) (?:\w+ ){0,2}?(?:overtaken|surpassed|passed|caught|leapfrogged)"
 
 
@@ -49,7 +50,7 @@ def gap(c: Clause) -> Found:
     ):
         groups = [Group(tuple(dict.fromkeys((*c.context.subject, *groups[0].names))))]
     always = c.negation == "NEVER" or where.every
-    is_lead = "GAP" in words and c.says("leads?|advantage|margin|edge|ahead|head start|cushion")
+    is_lead = "GAP" in words and c.says(LEAD)
     ranks = c.of_kind("ranks")
     if ranks:
         return [
@@ -101,7 +102,8 @@ def _widest(c: Clause) -> list[Claim]:
     where = c.place()
     if len(names) != 2 or where is None or not where.is_point:
         return []
-    return [Claim("gap_peak", Group(names), where, "max" if "HIGHEST" in c.words else "min")]
+    is_lead = "GAP" in c.words and c.says(LEAD)
+    return [Claim("gap_peak", Group(names), where, "max" if "HIGHEST" in c.words else "min", manner="lead" if is_lead else "")]
 
 
 def _gap_course(c: Clause, words: Sequence[str]) -> list[Claim]:
@@ -129,7 +131,10 @@ def _gap_course(c: Clause, words: Sequence[str]) -> list[Claim]:
         return [Claim("gap", Group(names), w, amount=a) for w, a in zip(places, amounts, strict=False)]
     if c.amounts or c.values or where is None or c.negation:
         return []
-    return [Claim("gap_trend", Group(names), where if not where.is_point else WHOLE, "widens" if widens else "narrows")]
+    meets = [Claim("same", Group(names), END if not where.is_point else where)] if "SAME" in words else []
+    is_strict = where.every or c.is_monotone
+    where = where if not where.is_point else WHOLE
+    return [Claim("gap_trend", Group(names), where, "widens" if widens else "narrows", every_step=is_strict), *meets]
 
 
 def minus(c: Clause) -> Found:

@@ -11,6 +11,31 @@ PLACES_IN_RANKING = {
 }  # fmt: skip
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
+    (r"\b\w+n't\b", " NOT "),
+    (r"\bto an? (?:local |first |second |new |small |brief )?(?:peak|maximum|high|low|trough|minimum) of\b", " to "),
+    (r"\b(?:takes?|took|taking) over the lead\b", " BEST "),
+    (r"\b(?:gains?|gained|adds?|added) nothing\b|\bmakes? no (?:gains?|headway)\b", " FLAT "),
+    (r"\bin the middle\b(?! of)|\bthe (?:very )?last (?:one |run |method |of [^,;.]{1,30} )?to\b", " MIDDLE "),
+    (r"\bthe same(?= (?:as|at|on|in)\b)", " SAME "),
+    (r"\bno (?=(?:better|worse|higher|lower|more accurate|longer|shorter) than\b)", " NOT "),
+    (r"\b(?:most|more) (?:accurate|capable|successful)\b(?! than)", " best "),
+    (r"\bleast (?:accurate|capable|successful)\b", " worst "),
+    (r"\b(?:briefest|tersest)\b", " shortest "),
+    (r"\bamount(?:s|ed|ing)?(?: to)?\b(?= (?:about |only |just |some )?«|$)", " is "),
+    (r"\bimprov(?:es?|ed|ing) (?:up)?on\b(?= (?:the |its |that )?(?:«[SIO]|initial|base|starting))", " BETTER "),
+    (
+        r"\b(?:is|are|was|were|be)? ?separated(?: by)?(?= «D)|\bdiffer(?:s|ed)?(?: from (?:each other|one another))?(?: by)?"
+        r"(?= «D)", " APART "),
+    (r"\blower(?:s|ed|ing)(?= (?:its|the|their|«O))", " FALLS "),
+    (r"\b(?:is|are|was|were) disjoint\b", " NOT OVERLAPS "),
+    (r"\b(?:at |in )?(?:the )?bottom of the (?:pile|heap|table|ranking|list|pack|field|chart|class)\b"
+        r"|\blowermost\b", " WORST "),
+    (
+        r"\b(?:out )?(?:in front|in the lead|in first place|in pole position)\b"
+        r"(?= *(?:$|[,.;]|«[XP]|from\b|until\b|throughout\b|by\b|after\b|all\b))", " BEST "),
+    (r"\b(?:the )?(?:uppermost|topmost)(?: one)?\b", " HIGHEST "),
+    (r"\b(?:(?P<down>lower|smaller|shorter)|higher|larger|longer) (?:at|in|on|after) (?:each|every)\b[^,;]{0,25}? than"
+        r" (?:at |in |on |after )?(?:the )?(?:one |previous|preceding|last)(?: one)?(?:before(?: it)?)?", " CHANGED_STEP "),
     # Fixed phrases before single words.
     (r"\b(?:from |at |with |in )?(?:\w+ )?(?:different|distinct|unequal) (?:values?|loss(?:es)?|levels?|scores?|points?"
         r"|accuracies|heights?|places)\b", " NOT SAME "),
@@ -28,7 +53,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"\b(?P<verb>go(?:es)?|went|going|gone|moves?|moved|comes?|came|turns?|turned|heads?|headed|creeps?|crept|drifts?|drifted)"
         r" (?:back|right|straight|again|slightly|sharply|steadily|slowly|gradually|only|even|always|further|a (?:little|bit)) "
         r"(?P<way>up|down)\b", r" \g<verb> \g<way> "),
-    (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) up(?: by)? (?=«[DR])", " RISES "),
+    (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) up(?: by)? (?=«[DR]\d+»(?! (?:clear|ahead|behind|above"
+        r"|below|short|better|worse|in front|apart)))", " RISES "),
     (r"\b(?:is|was|are|were|ends?|ended|finish(?:es|ed)?) down(?: by)? (?=«[DR])", " FALLS "),
     (
         r"\b(?:stay(?:s|ed)?|remain(?:s|ed)?|is|are|was|were|keeps?|kept) (?:much |roughly |about |exactly |almost |nearly"
@@ -66,7 +92,10 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|increase|epoch|step|checkpoint|eval|point|hour|update|iteration"
         r"|half-epoch)(?: of (?:the )?\w+)?(?: to (?:the )?next(?: one)?)?\b(?! (?:later|after|where|from|up))", " MONO "),
     (
-        r"\bfrom (?:one|each|every) \w+ to the (?:next|other)(?: one)?\b|\bbetween (?:any )?(?:two )?(?:neighbou?ring "
+        r"\bbetween (?:any )?(?:two )?(?:neighbou?ring|adjacent|consecutive|successive) [a-z]+\b"
+        r"|\bwith (?:every|each) (?:additional |further |new |single |added )?[a-z]+\b(?! of)", " MONO "),
+    (
+        r"\bfrom (?:one|each|every)(?: \w+){1,2} to the (?:next|other)(?: one)?\b|\bbetween (?:any )?(?:two )?(?:neighbou?ring "
         r"|adjacent |consecutive |successive )?(?:points?|checkpoints?|evaluations?|evals?|markers?|readings?|rows?"
         r"|entries|steps?|epochs?)\b|\bfrom (\w+) to \1\b", " MONO "),
     (r"\bbrings? up the rear\b|\bpropping up the \w+\b", " WORST "),
@@ -183,7 +212,7 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|in) first\b|\bwins (?:first|on top)\b|\bholds? first place\b|\b(?:the )?leader\b"
         r"|\bnatural favourite\b", " BEST "),
     (
-        r"\bdead last\b|\b(?:in |at )?(?:the )?last place\b|\b(?:is|comes?(?: in)?|came(?: in)?|finishes|ends|was"
+        r"\bdead last\b|\b(?:in |at )?(?:the )?last place\b|\b(?:is|comes?(?: in)?|came(?: in)?|was"
         r"|ranks) last\b|\brock bottom\b|\bat the bottom\b(?! of the (?:page|post|figure|chart))|\btrails? the (?:pack"
         r"|field)\b", " WORST "),
     (
@@ -225,7 +254,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"\b(?:below|under|beneath|lower(?: \w+)? than|smaller(?: \w+)? than|shorter(?: \w+)? than|less than(?= «V)"
         r"|(?:a )?lower|shorter|fewer(?= «V)|underneath)\b", " BELOW "),
     (
-        r"(?<=[»\w])(?P<times> «R\d+»| «F\d+») (?:as )?(?:much|many|large|big|wide|great)(?: \w+)? as\b(?= (?:«|the |that"
+        r"(?<=[»\w])(?P<times> «R\d+»| «F\d+») (?:as )?(?:much|many|large|big|wide|great|accurate|high"
+        r"|good)(?: \w+)? as\b(?= (?:«|the |that"
         r"|those|any|it))",
         r"\g<times> MORE THAN"),
     (
@@ -253,6 +283,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (rf"\b(?:{verbs.WORSENS}|degradation|deterioration|regressions?)\b", " WORSENS "),
     (rf"\b(?:{verbs.RISES}|growth|upwards?|won|slow riser|riser)\b", " RISES "),
     (rf"\b(?:{verbs.FALLS}|downwards?|downhill)\b", " FALLS "),
+    (r"\b(?:keeps?|kept|keeping|continu(?:es?|ed|ing))(?: on| to)?\s+(?=(?:RISES|FALLS|IMPROVES|WORSENS)\b)", " MONO "),
     (
         r"\b(?:flat(?:tens?(?: out| off)?)?|(?:levels?|levell?ed|levell?ing) (?:off|out)|plateaus?|plateaued|reach(?:es"
         r"|ed)? a plateau|stagnat\w+|saturat\w+|stable|constant|horizontal|unchanged|stays? put|stalls?|stalled"
@@ -281,7 +312,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (
         r"\b(?:stays?|remains?|sits?|lies|lie|stands?|holds?|keeps?|is|are|was|were|be|been|being|has|have|had|does|do"
         r"|did|'s|'re|seems?|appears?|looks?|runs?|gets?|got|goes|went|gone|comes?|came|becomes?|shows?|exhibits?|displays?"
-        r"|performs?|gives?|produces?|writes?|needs?|needed|takes?|took|requires?|required|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?"
+        r"|performs?|scored|gives?|produces?|writes?|needs?|needed|takes?|took|requires?|required|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?"
         r"|posts?|achiev(?:es?|ed)|demonstrat(?:es?|ed)|manag(?:es?|ed)"
         r"|solv(?:es?|ed)|lets?|allows?|occup(?:y|ies)|brings?)\b", " is "),
 )  # fmt: skip
@@ -307,6 +338,13 @@ FILLERS = re.compile(
 )
 
 
+MANNER = re.compile(
+    r"\b(?:steadily|slightly|gradually|slowly|quickly|rapidly|sharply|strongly|noticeably|clearly|visibly|considerably"
+    r"|significantly|substantially|markedly|dramatically|smoothly|gently|suddenly|comfortably|easily|narrowly|surely)"
+    r" (?!up\b|down\b)", re.I)  # fmt: skip
+"""Adverbs that stand between a verb and what belongs to it: "gets steadily worse"."""
+
+
 def _changed(match: re.Match[str]) -> str:
     return " FALLS " if match["down"] else " RISES "
 
@@ -321,7 +359,7 @@ def _changed_for(match: re.Match[str]) -> str:
 
 def canonical(text: str) -> str:
     """Returns the text with its words reduced. Tokens of marked parts stay as they are."""
-    text = re.sub(r"\s+", " ", re.sub(r"(?<=»)'s?\b", "", text))
+    text = re.sub(r"\s+", " ", MANNER.sub("", re.sub(r"(?<=»)'s?\b", "", text)))
     for pattern, token in RULES:
         text = re.sub(pattern, MAKERS.get(token, token), text, flags=re.I)
     return re.sub(r"\s+", " ", text).strip()

@@ -4,13 +4,13 @@ The words that remain are few, so that the frames of `claim_parser` can be short
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from passus.descriptions.axes import Axes
-from passus.descriptions.claims import END, START, WHOLE, Amount, Window
-from passus.descriptions.numbers import ORDINALS, WORDS, Number
+from passus.descriptions.claims import Amount, Window
+from passus.descriptions.numbers import Number
 from passus.descriptions.pairing import PlaceLists, items_in
 
 TOKEN = re.compile(r"«([A-Z])(\d+)»")
@@ -39,6 +39,7 @@ SENSE = re.compile(
 BEFORE_PLACE = re.compile(r"\b(?:by|at|after|until|from|since|before)\s+$", re.I)
 FIRST_HALF = re.compile(r"\b(?:first|second) half\b", re.I)
 STRETCH = re.compile(r"\bthe\s+(?:last|final|first|next|following)\s*$", re.I)
+SCALES = (1e9, 1e6, 1e3)
 PLACE_NOUN = re.compile(r"\s+(?:checkpoint|mark|evaluation|eval)\b", re.I)
 
 
@@ -73,8 +74,8 @@ class MarkedValue:
     is_length: bool = False
 
 
-def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
-    """Marks places, amounts and values."""
+def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists, known: Collection[float] = ()) -> None:
+    """Marks places, amounts and values. Known are the places of the points."""
     text = marked.text
     for item in reversed(items_in(text, axes, lists)):
         number = item.number
@@ -87,7 +88,7 @@ def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
         is_named = BEFORE_PLACE.search(before) or PLACE_NOUN.match(after)  # "by 6B", "the 60B checkpoint"
         is_place = number.is_scaled and number.low in lists.known and is_named
         if item.role == "x" or is_place or _is_stretch(text[: number.start], text[number.end :], axes):
-            begin, stop, window = _window(before, after, number, axes)
+            begin, stop, window = _window(before, after, _in_units_of(known, number), axes, has_unit)
             text = before[:begin] + marked.put("X", window) + after[stop:]
             continue
         if number.unit == "times" and not re.match(
@@ -126,6 +127,14 @@ def mark_numbers(marked: Marked, axes: Axes, lists: PlaceLists) -> None:
             continue
         text = before + marked.put("V", MarkedValue(number, item.role == "length")) + after
     marked.text = text
+
+
+def _in_units_of(known: Collection[float], number: Number) -> Number:
+    """Returns a place in the units of the known places: "20 billion tokens" where a table has a column of billions."""
+    if not number.is_scaled or number.low in known:
+        return number
+    scale = next((scale for scale in SCALES if number.low / scale in known or number.high / scale in known), 1.0)
+    return replace(number, low=number.low / scale, high=number.high / scale)
 
 
 def _is_half(text: str, number: Number) -> bool:
@@ -211,7 +220,7 @@ PREPOSITION = re.compile(
 )
 
 
-def _window(before: str, after: str, number: Number, axes: Axes) -> tuple[int, int, Any]:
+def _window(before: str, after: str, number: Number, axes: Axes, has_unit: bool) -> tuple[int, int, Any]:
     """Returns where the words of a place begin and end, and the part of the x-axis that they name."""
     noun_first = re.search(rf"{axes.x_words}\s*#?\s*(?:~|about |around )?$", before, re.I)
     head = before[: noun_first.start()] if noun_first else before
@@ -236,7 +245,8 @@ def _window(before: str, after: str, number: Number, axes: Axes) -> tuple[int, i
             else ("next", size)
         )
         return stretch.start(), noun.end() if noun else 0, window
-    follow = re.match(rf"\s?{axes.x_words} (?:which|that) follow(?:s|ed)?|\s?{axes.x_words} later\b", after, re.I)
+    words = "" if has_unit else rf"\s?{axes.x_words}"
+    follow = re.match(rf"{words} (?:which|that) follow(?:s|ed)?|{words} later\b", after, re.I)
     if follow and not noun_first:
         lead = re.search(r"(?:\b(?:over|in|during|for|within)\s+)?(?:\bthe\s+)?$", head, re.I)
         return lead.start() if lead else len(head), follow.end(), ("next", number.low)
@@ -270,169 +280,3 @@ def _window(before: str, after: str, number: Number, axes: Axes) -> tuple[int, i
     if word in ("over", "during", "within", "for", "in") and noun_last and not noun_first:
         return begin, stop, Window(None, low)
     return begin, stop, Window(low, low, after=word == "after", by=word == "by")
-
-
-def mark_words(marked: Marked, axes: Axes) -> None:
-    """Marks places, amounts and multiples that are given in words."""
-    nouns = (
-        rf"(?:{axes.x_words}(?: counts?| numbers?| budgets?)?|checkpoints?|evaluations?|evals?|readings?|points?"
-        rf"|markers?|ticks?|rows?|columns?|entries|intervals?|measurements?)"
-    )
-    count = rf"(?:\d+|{'|'.join(WORDS)})"
-    put = marked.replace
-    training = (
-        r"(?: of (?:the )?(?:training|run|runs|chart|plot|axis|figure|period|curve|experiment|plotted range"
-        r"|plotted steps|table))?"
-    )
-    put(
-        rf"\b(?:between|from) (?:this|that) (?:{nouns}) (?:and|to) (?:the )?(?:very )?end{training}\b"
-        rf"|\bfrom the (?:very )?first {nouns} after (?:the (?:start|common start)|initiali[sz]ation)\b",
-        "X",
-        _later(marked),
-    )
-    put(rf"\bover (?:the|all|these)(?: {count})? {axes.x_words}(?= ?(?:$|[,.;]))", "X", lambda m: WHOLE)
-    put(r"\bat first\b(?! (?:sight|glance))", "X", lambda m: Window(first=2))
-    put(
-        rf"(?:\b(?:at|by|in|towards?|until|to|till|up to) (?:the )?|\bthe )(?:very )?(?:end|finish"
-        rf"|conclusion){training}\b(?! (?:of|point))|\bby the time the (?:run|job|training) (?:is over|ends)|\b(?:at|by"
-        rf"|in) the (?:very )?(?:right (?:edge|end)|last|final) ?{nouns}?(?: of the (?:axis|chart))?\b(?! (?:two|three"
-        rf"|\d))|\bin the end\b|\bultimately\b|\bfinally\b"
-        rf"|\b(?:when|where|once|after) (?:the )?(?:training|run|job|axis) (?:ends|ended|stops|stopped|is over|was over)\b",
-        "X", lambda m: "until end" if re.match(r"(?:until|to|till|up to)", m[0], re.I) else END)  # fmt: skip
-    put(
-        rf"\b(?:at|in|from) (?:the )?(?:very |common )?(?:start|beginning|outset|first {nouns}|initiali[sz]ation"
-        rf"|onset){training}\b|\bbefore (?:any )?training\b|\binitially\b|\b(?:at|on) the (?:very )?left(?: (?:edge|end"
-        rf"|side|margin))?(?: of the (?:axis|chart|plot))?\b|\bat first sight\b|\bto begin with\b"
-        rf"|\bat initiali[sz]ation\b|\bsince the (?:beginning|start)\b",
-        "X", lambda m: START if not m[0].lower().startswith("since") else WHOLE)  # fmt: skip
-    put(
-        rf"\b(?:at|in|on) (?:every|each)(?: single)?(?: \w+)? (?:later|subsequent|following) {nouns}\b|\b(?:at"
-        rf"|in) (?:every|each)(?: single)?(?: \w+)? {nouns} after (?:the (?:start|first|common start)|initiali[sz]ation"
-        rf"|that|«X\d+»)|\b(?:at|in) (?:every|each)(?: single)?(?: \w+)? {nouns} «X\d+»"
-        rf"|\bafter (?:the|its|their|a) (?:common |shared |joint )?(?:start|beginning|first (?:{nouns}))\b|\bfrom then"
-        rf" on\b|\bfrom there on\b|\bever after\b|\bafterwards?\b"
-        rf"|\bafter that\b|\bthereafter\b|\bsubsequently\b|\bever since\b|\bsince\b(?=\W*(?:$|and\b))|\b(?:for |in "
-        rf"|over |during )?the (?:rest|remainder)(?: of the (?:chart|run|training|axis|experiment))?\b"
-        rf"|\bfrom that point on\b|\bsince then\b|\blater on\b",
-        "X", _later(marked))  # fmt: skip
-    put(
-        rf"\b(?:at|in|on|over|for|across) (?:every|each|all|any)(?: (?:single|one|of the|the|{count}|marked|recorded"
-        rf"|listed|neighbouring|plotted))* (?:\w+ )?{nouns}\b|\b(?:throughout|always|consistently|at all times"
-        rf"|all along|at every turn)\b(?: (?:the )?(?:entire |whole )?(?:training|run|chart|process|period))?(?: run)?"
-        rf"|\b(?:over|for|during|across) the (?:whole|entire|full)(?: \w+)?\b|\bthe (?:whole|entire) (?:time|way|run)\b"
-        rf"|\bover the course of (?:the )?(?:training|run)\b|\bfrom (?:the )?(?:start|first) to (?:the )?(?:finish|end"
-        rf"|last)(?: {nouns})?\b|\banywhere(?: in the (?:sweep|figure|chart))?\b|\bat (?:any|some) (?:point|time|stage"
-        rf"|evaluation)\b|\b(?:along|on) the way(?: there)?\b|\bof the (?:whole|entire) (?:experiment|chart|figure"
-        rf"|sweep|run|table|study|plot)\b|\banywhere(?: in the (?:chart|figure|table|plot))?\b|\bso far\b"
-        rf"|\bbetween the first and the last {nouns}\b|\bon the whole (?:card|chart|plot)\b|\boverall\b|\bin total\b"
-        rf"|\bover the (?:run|day|week|night|period|experiment|sweep)\b|\bas (?:the )?training (?:proceeds|progresses|goes"
-        rf" on|continues)\b"
-        rf"|\bover time\b|\bas time goes on\b|\b(?:every|each) time\b|\bfrom «X\d+» to «X\d+»",
-        "X", _whole(marked))  # fmt: skip
-    put(
-        rf"\b(?P<word>at|in|on|after|by|since|for"
-        rf"|during)? ?(?:the )?(?P<nth>{'|'.join(ORDINALS)}) (?:{axes.x_words})\b(?! (?:where|that))",
-        "X",
-        _nth_place,
-    )
-    put(
-        rf"\b(?:at|in|on|after|by|since|for|during)? ?(?:the )?(?P<nth>{'|'.join(ORDINALS)}) {nouns}\b",
-        "X",
-        lambda m: Window(nth=ORDINALS[m["nth"].lower()]),
-    )
-    put(
-        rf"\b(?:at|in|on|over|for|during)? ?(?:the )?(?P<side>first|last|final) (?P<n>{count}) (?P<noun>{nouns}"
-        rf"|hundred (?:{axes.x_words}))\b",
-        "X",
-        _first_or_last(axes),
-    )
-    put(
-        r"\b(?:in|during|over|for) (?:the )?(?:second|latter|last) half(?: of (?:the )?(?:training|run|chart))?",
-        "X",
-        lambda m: Window(half=1),
-    )
-    if re.search(r"\bfirst half\b", marked.text, re.I):
-        put(r"\b(?:in|during|over) the (?:second|latter|other)\b(?=\s*(?:$|[,.;]))", "X", lambda m: Window(half=1))
-    put(
-        r"\b(?:in|during|over|for) (?:the )?first half(?: of (?:the )?(?:training|run|chart))?",
-        "X",
-        lambda m: Window(half=-1),
-    )
-    put(r"\b(?:over |in |during |for )?the (?:last|final|same) decade(?: of \w+)?", "X", lambda m: Window(decade=1))
-    put(r"\b(?:over |in |during |for )?the first decade(?: of \w+)?", "X", lambda m: Window(decade=-1))
-    put(
-        r"\b(?:with|at|for|under|after|on) the (?P<size>largest|highest|biggest|longest|smallest|lowest|shortest)"
-        r" (?:(?:training|token|data|compute|sample) )?(?:budget|compute|count|number of \w+|amount of \w+|scale)\b",
-        "X",
-        lambda m: START if m["size"].lower() in ("smallest", "lowest", "shortest") else END,
-    )
-    put(
-        r"\b(?:over|in|during|for) the (?P<side>first|last|final) (?P<n>«V\d+»)(?=\s*(?:$|[,.;]))",
-        "X",
-        lambda m: _stretch(m["side"].lower() == "first", marked.get(m["n"]), axes),
-    )
-
-
-def _stretch(is_first: bool, value: Any, axes: Axes) -> Window | None:
-    """Returns the first or last so many steps, whose noun is left out: "more than in the first 8"."""
-    if not isinstance(value, MarkedValue) or value.number.unit or value.number.is_range:
-        return None
-    size = value.number.low
-    return Window(None, (axes.x.low or 0.0) + size) if is_first else Window(last=size)
-
-
-def _nth_place(match: re.Match[str]) -> Window | None:
-    """Returns the place of "the second epoch"."""
-    n = float(ORDINALS[match["nth"].lower()])
-    if n == 1 and not match["word"]:
-        return None
-    return Window(n - 1, n) if (match["word"] or "").lower() == "during" else Window(n, n)
-
-
-def _later(marked: Marked) -> Callable[[re.Match[str]], Any]:
-    def make(match: re.Match[str]) -> Any:
-        inner = TOKEN.search(match[0])
-        if inner:
-            window = marked.parts[int(inner[2])]
-            return Window(window.low, None, open_low=True, every=True) if isinstance(window, Window) else None
-        if re.search(r"start|initiali|first", match[0], re.I):
-            return Window(None, None, open_low=True, every=True, anchor="")
-        return "later" if not re.search(r"every|each", match[0], re.I) else "every later"
-
-    return make
-
-
-def _whole(marked: Marked) -> Callable[[re.Match[str]], Any]:
-    def make(match: re.Match[str]) -> Any:
-        inner = TOKEN.findall(match[0])
-        if len(inner) == 2:
-            a, b = (marked.parts[int(number)] for _, number in inner)
-            low = a.low if isinstance(a, Window) else None
-            high = b.high if isinstance(b, Window) else None
-            return Window(low, high)
-        every = bool(re.search(r"every|each|all|always|consistent|throughout|any|whole|entire", match[0], re.I))
-        if re.search(
-            r"anywhere|on the whole (?:card|chart|plot)|at any (?:point|time|evaluation|stage)|at some (?:point|time"
-            r"|stage)|along the way|on the way|of the (?:whole|entire)",
-            match[0],
-            re.I,
-        ):
-            return Window(anywhere=True)
-        return Window(every=every)
-
-    return make
-
-
-def _first_or_last(axes: Axes) -> Callable[[re.Match[str]], Any]:
-    def make(match: re.Match[str]) -> Any:
-        count = match["n"].lower()
-        n = WORDS[count] if count in WORDS else int(count)
-        is_first = match["side"].lower() == "first"
-        if match["noun"].lower().startswith("hundred"):
-            return Window(last=100.0 * n)
-        is_x = re.fullmatch(axes.x_words, match["noun"], re.I)
-        if is_x and n > 9:
-            return Window(None, float(n)) if is_first else Window(last=float(n))
-        return Window(first=n if is_first else -n, every=True)
-
-    return make

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from passus.descriptions.marking import Marked
 from passus.descriptions.names import Names
 from passus.descriptions.numbers import count_of
-from passus.descriptions.references import COUNT
+from passus.descriptions.reference_words import COUNT
+from passus.descriptions.vocabulary import LENGTH_WORD
 
 PANEL_LETTER = (
     r"(?:\b(?:in|on|of) )?(?:the )?(?:\b(?:panel|subplot|chart|plot|fig(?:ure|\.)?\s?\d*)\s?\(?(?P<a>[a-h])\)?(?![\w])"
@@ -71,6 +72,9 @@ def _all_panels(words: str, names: Names) -> tuple[str, ...] | None:
     """Returns all panels, or none where there are not as many as the words say."""
     count = re.search(rf"\b(?:both|{COUNT})\b", words, re.I)
     number = 2 if count and count[0].lower() == "both" else count_of(count[0]) if count else len(names.panels)
+    values = tuple(panel for panel in names.panels if not LENGTH_WORD.search(panel))
+    if number == len(values) < len(names.panels):
+        return values
     return tuple(names.panels) if number == len(names.panels) or (count and count[0].lower() == "one") else None
 
 

@@ -31,6 +31,10 @@ def passing(c: Clause) -> Found:
     )
     if c.negation:
         return _not_passing(c, claim)
+    if where.is_point and c.says("exceed(?:s|ed|ing)?") and not c.says("first|earliest|only"):
+        return [replace(claim, kind="level", amount=None)]
+    if where.is_point and c.says("needs?|needed|takes?|took|requires?|required") and not c.says("first|earliest"):
+        return [replace(claim, manner="needs")]
     if c.only_there or c.says("first|earliest|not before|only (?:at|after|in|by|from)"):
         return [replace(claim, manner="first")] if where.is_point else []
     if where == WHOLE or where.every or where.anywhere:

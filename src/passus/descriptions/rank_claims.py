@@ -16,6 +16,14 @@ from passus.descriptions.claims import END, WHOLE, Amount, Claim, Group
 from passus.descriptions.clause_words import EXTREMES, MOVES
 from passus.descriptions.clauses import Clause, Token
 
+OWN_EXTREME = re.compile(
+    r"(?<!the )\b(?:highest|lowest|best|worst|strongest|weakest)(?: (?:at|in|after|by|around|near))? (?:«X|$)", re.I
+)
+"""An adjective that may say where a series is first, or where it has its own extreme: "A is best at step 40"."""
+TAKES = (
+    r"t(?:akes?|ook|aking) (?:over )?the (?:lead|crown|top spot)"
+    r"|(?:moves?|moved|jumps?|climbs?|rises?) (?:up )?(?:in)?to (?:the )?(?:first|top) \w+"
+)
 FAST = {"FASTEST": "HIGHEST", "SLOWEST": "LOWEST"}
 
 
@@ -40,7 +48,7 @@ def rank(c: Clause) -> Found:
     if word in RANKS and at > 0 and c.tokens[at - 1].kind == "group" and c.tokens[at - 1] is not token:
         return []  # "seven points clear of B in second place"
     moves = [w for w in rest if w in MOVES]
-    if group is None or set(rest) - {*MOVES, "REACHES", "ABOVE", "BETTER", "NOISY", "ORDER"}:
+    if group is None or group.rank or set(rest) - {*MOVES, "REACHES", "ABOVE", "BETTER", "NOISY", "ORDER", "CHANGES"}:
         return None
     if "NOISY" in rest:
         return (
@@ -56,7 +64,8 @@ def rank(c: Clause) -> Found:
     if (moves or c.says(GAIN)) and word in ("HIGHEST", "LOWEST", "BEST", "WORST") and not (set(rest) & {"ABOVE", "BETTER"}):
         return _greatest_gain(c, group, word, moves)
     first_is_word = c.index((word,)) < c.tokens.index(token)
-    if _is_own(c, token, first_is_word):
+    is_among = any(len(g.names) > 1 for t in c.groups if t is not token and (g := group_of(t)) is not None)
+    if _is_own(c, token, first_is_word) and not is_among:
         return _own_peak(c, group, word)
     return _place_in_ranking(c, group, word, first_is_word)
 
@@ -132,14 +141,18 @@ def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -
     where = c.place()
     if where is None or c.negation == "NEVER" or len(c.values) > 1:
         return []
+    if len(group.names) > 1 and group.quantifier == "all" and word in EXTREMES and not c.negation:
+        return []  # two are not both the best
+    if c.says(r"(?:early|initial|original|former|previous|long-time|late) (?:leader|front-?runner|winner|starter|riser)"):
+        return []
     if where == WHOLE and c.says("early|initial|original|former|previous|first"):
         return []
     if any(window.anywhere for window in c.places()) and word in EXTREMES and not c.negation:
         return [Claim("extreme", group, WHOLE, EXTREMES[word])]
-    takes = c.says(r"t(?:akes?|ook|aking) (?:over )?the (?:lead|crown|top spot)")
+    takes = c.says(TAKES)
     if takes and not where.is_point:
         return []
-    if where == WHOLE and c.says(r"wins|winner|won|best (?:result|model|method|run)|overall"):
+    if where == WHOLE and c.says(r"wins|winner|won|com(?:es?|ing) out|came out|best (?:result|model|method|run)|overall"):
         where = END
     on_chart = (
         where == WHOLE and word in ("HIGHEST", "LOWEST") and c.says("sweep|chart|figure|card|table|plot|study|experiment")
@@ -149,6 +162,8 @@ def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -
     others = [g for token in c.groups[1:] if (g := group_of(token)) is not None and len(g.names) > 1]
     among = others[0] if others else None
     claim = Claim("rank", group, where, EXTREMES.get(word, "rank"), RANKS.get(word, 1.0), other=among, negated=bool(c.negation))
+    if where.is_point and not others and word in EXTREMES and OWN_EXTREME.search(c.raw):
+        claim = replace(claim, instead=(Claim("peak", group, where, EXTREMES[word], negated=bool(c.negation)),))
     found = [claim]
     if (c.only_there or takes) and where.is_point and word == "BEST":
         found = [replace(claim, kind="takes_lead", relation="best")]
@@ -169,6 +184,10 @@ def peak(c: Clause) -> Found:
     if group is None or where is None or (len(c.groups) > 1 and not c.groups[1].is_possessive):
         return []
     relation = "max" if words[0] == "PEAKS" else "min"
+    if c.says(r"an? (?:[a-z]+ )?(?:peak|maximum|high|low|trough|minimum)"):
+        return []  # one of several
+    if where.anywhere:
+        return [Claim("extreme", group, WHOLE, relation)] if not c.values else []
     relation = "best" if c.says("best") else relation
     found = [Claim("peak", group, where, relation)] if where != WHOLE and not where.every else []
     if len(c.values) == 1 and not c.values[0].number.is_range and not c.amounts and relation != "best":
@@ -178,7 +197,7 @@ def peak(c: Clause) -> Found:
             Claim(
                 "top",
                 group,
-                WHOLE,
+                where if where.is_point else WHOLE,
                 relation,
                 number_of(value, c),
                 amount=Amount(0, digits=digits_of(value, c)),

@@ -1,37 +1,14 @@
 """Which series a sentence means by "both", "all but Gemma3", "the latter", "it", "the larger model", "the second-best run"."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from passus.descriptions.claims import Group
 from passus.descriptions.marking import Marked
-from passus.descriptions.mentions import SIZE
-from passus.descriptions.numbers import ORDINALS, WORDS, count_of
-
-NOUN = (
-    r"(?:lines?|curves?|runs?|models?|methods?|configurations?|variants?|settings?|mixtures?|sizes?|polic(?:y|ies)"
-    r"|series|arms?|recipes?|adapters?"
-    r"|approach(?:es)?|algorithms?|systems?|alternatives?|ablations?|budgets?|competitors?|contenders?|families|agents?"
-    r"|learners?|checkpoints? of|baselines?"
-    r"|entries|reward models|RMs?|schemes?|strateg(?:y|ies)|techniques?|trajector(?:y|ies)|traces?|groups?"
-    r"|optimi[sz]ers?|jobs?|losses|versions?|conditions?|treatments?|students?)"
-)
-EVERY_NOUN = NOUN.replace("|checkpoints? of", "").replace("|adapters?", "").replace("|reward models|RMs?", "")
-TRAINED = r"(?:(?:trained|tested|evaluated|plotted|shown|listed|remaining|compared|different|RL|fine-tuned|student) )?"
-MOST = r"(?:most|a majority|the majority) of (?:the |these )?"
-COUNT = rf"(?:\d+|{'|'.join(WORDS)})"
-S = r"«S\d+»"
-OBJECT_BEFORE = re.compile(
-    r"\b(?:past|above|below|behind|than|overtak\w+|overtook|pass(?:es|ed)|caught|catches|left|beats?|leads?|ahead of"
-    r"|with|of|under|over|leaves)\s+$",
-    re.I,
-)
-
-
-OWN_VERB = re.compile(r"\s+(?:began|begins?|begun|start(?:s|ed)?|was|is|did|does|had|has|came|ever|once|itself)\b", re.I)
-"""Verbs before which "it" is a subject, though "than" or another such word stands before it."""
-
+from passus.descriptions.numbers import ORDINALS, count_of
+from passus.descriptions.pronouns import mark_pronouns
+from passus.descriptions.reference_words import COUNT, EVERY_NOUN, MOST, NOUN, TRAINED, Context, Getter, S
+from passus.descriptions.sizes import mark_sizes
 
 UNKNOWN = (
     r"\b(?:the|an?|this)(?: (?!the\b|an?\b|of\b|and\b|or\b|in\b|on\b|at\b|by\b|to\b|for\b|that\b|with\b)[\w-]+){1,2} "
@@ -39,7 +16,7 @@ UNKNOWN = (
 )
 """A series that is named by words which no name has."""
 KNOWN_ADJECTIVE = re.compile(
-    r"\b(?:whole|entire|full|same|other|others|two|three|four|five|six|seven|eight|all|remaining|best|worst|second"
+    r"\b(?:[a-z]+est|whole|entire|full|same|other|others|two|three|four|five|six|seven|eight|all|remaining|best|worst|second"
     r"|third|fourth|top|only|first"
     r"|last|most|least|more|less|very|common|usual|highest|lowest|topmost|uppermost|middle|strongest|weakest|leading|winning|fastest|slowest|base|initial|training|single|odd"
     r"|said|latter|former|winner|runner|horizontal|straight|flat|noisy|steady|clear|good|bad|new|better|worse|higher"
@@ -56,27 +33,10 @@ ONLY_ONE = re.compile(
 )
 
 
-@dataclass
-class Context:
-    """What pronouns refer to: the subject and the object of the sentence before, and the last pair of series."""
-
-    names: tuple[str, ...] = ()
-    """All series of the panel."""
-    subject: tuple[str, ...] = ()
-    other: tuple[str, ...] = ()
-    pair: tuple[str, ...] = ()
-    within: tuple[str, ...] = ()
-    """The first series that the sentence itself names."""
-    is_item: bool = False
-    """Whether it is an item of a list, which stands for itself."""
-    references: tuple[str, ...] = ()
-    """Series that stay at one value, to which others are compared."""
-
-
 def mark_groups(marked: Marked, context: Context) -> None:
     """Replaces words for series by tokens with the series that they mean."""
     put, every = marked.replace, context.names
-    group = _getter(marked)
+    group = Getter(marked)
 
     def without(match: re.Match[str]) -> Group:
         left_out = {name for token in re.findall(S, match[0]) for name in group(token).names}
@@ -124,6 +84,11 @@ def mark_groups(marked: Marked, context: Context) -> None:
         lambda m: Group(every, "exactly", 1),
     )
     put(
+        rf"(?<!the )\b(?:only|just|exactly|precisely) (?:one|a single) {EVERY_NOUN}\b",
+        "S",
+        lambda m: Group(every, "exactly", 1),
+    )
+    put(
         rf"(?P<part>«F\d+») (?:of )?(?:the |all |these )?(?:{COUNT} )?{NOUN}\b",
         "S",
         lambda m: _part_of(marked.get(m["part"]), every),
@@ -138,10 +103,11 @@ def mark_groups(marked: Marked, context: Context) -> None:
     put(
         rf"\bneither {EVERY_NOUN}\b|\bnone of (?:the |these |those )?{COUNT}\b|\bnone of (?:these|those|them)\b",
         "S",
-        lambda m: Group(every, "none"),
+        lambda m: _none_of(m[0], every, context),
     )
     put(
-        rf"\b(?P<n>one|two|three|four) of the {COUNT}\b(?! (?:panel|bench|chart|set|task))",
+        rf"\b(?P<n>one|two|three|four) of the {COUNT}\b(?! (?:panel|bench|chart|set|task|mark|evaluation|eval|checkpoint|step"
+        rf"|epoch|point|row|week|day|hour|interval|budget|reading|place|iteration|round))",
         "S",
         lambda m: Group(every, "exactly", count_of(m["n"])),
     )
@@ -150,18 +116,35 @@ def mark_groups(marked: Marked, context: Context) -> None:
         rf"|them)(?! of)|\bno (?:single )?(?:other )?{EVERY_NOUN}\b|\bnot a single {EVERY_NOUN}\b|\bnobody\b|\bno one\b"
         rf"|\bno (?:entry|value|reading|score|number)\b(?: (?:of|in) the (?:table|chart|figure|plot))?"
         rf"|\bnothing in the (?:table|chart|figure|plot)\b|\bnone\b(?= (?:ever|is|are|do|does|reach))", "S",
-        lambda m: Group(_others(every, context) if "other" in m[0].lower() else every, "none"))  # fmt: skip
+        lambda m: _none_of(m[0], every, context))  # fmt: skip
     put(
         rf"\b(?:all|each|every|any|the)(?: of the| of the)?(?: {COUNT})? (?:other|remaining)(?: {COUNT})? (?:{NOUN}"
         rf"|ones?)\b|\bthe (?:others|rest|remaining {NOUN})\b|\b(?:any|every)(?:one| one) else\b"
         rf"|\ball (?:the )?others\b|\beverything else\b|\bits (?:competitors|rivals|peers)\b", "S",
-        lambda m: Group(_others(every, context)))  # fmt: skip
+        lambda m: _rest(m[0], every, context))  # fmt: skip
     put(
         rf"\b(?:all|each|every)(?: one)?(?: of)?(?: the| these| our)?(?: {COUNT})?(?: single)? {TRAINED}{EVERY_NOUN}\b"
         rf"|\beverybody\b|\beveryone\b|\ball (?:of )?them\b|\ball {COUNT}\b(?! (?:marked|bench|panel|chart|step|point))"
         rf"|\bthey all\b|\bthe (?:whole )?(?:bunch|pack|field)\b|\beach of them\b|\bthem all\b"
         rf"|\ball of the {EVERY_NOUN}\b|\bthe (?P<n>{COUNT}) {TRAINED}{EVERY_NOUN}\b", "S",
         lambda m: _every(m, every, context))  # fmt: skip
+    put(
+        rf"\b(?:either|any|both|all|each|neither|none)? ?(?:of )?the other (?P<n>{COUNT})\b",
+        "S",
+        lambda m: _so_many_others(m, every, context),
+    )
+    put(
+        rf"\bthe (?P<n>{COUNT})(?= (?:all |also |still |even )?(?:are|were|lie|lay|end|ended|finish|finished"
+        rf"|start|started|begin"
+        rf"|stay|stayed|remain|remained|differ|rise|rose|fall|fell|have|had|do|did|never|converge|meet|cross)\b)",
+        "S",
+        lambda m: Group(every) if count_of(m["n"]) == len(every) else None,
+    )
+    put(
+        rf"\bof (?:all |the |these )*(?P<n>{COUNT})\b(?=\W*$|[,.;]| (?:at|on|in|by|after|from|throughout)\b)",
+        "Z",
+        lambda m: "" if count_of(m["n"]) == len(every) else None,
+    )
     rivals = tuple(name for name in every if name not in (context.within or context.subject))
     if len(rivals) == 2:
         words = (
@@ -175,8 +158,8 @@ def mark_groups(marked: Marked, context: Context) -> None:
         rf"|takes)\b[^.;]*«P)", "SAMEONE ",
         marked.text, flags=re.I)  # fmt: skip
     _mark_ranks(marked, context)
-    _mark_sizes(marked, context)
-    _mark_pronouns(marked, context)
+    mark_sizes(marked, context)
+    mark_pronouns(marked, context)
     put(rf"(?:\bboth |\beither )?{S}(?:, {S})*,? (?:and|or) {S}", "S", lambda m: _merged(group, m[0]))
     put(rf"\bonly {S}(?! of)|{S} alone\b", "S", lambda m: Group(_names(group, m[0]), "only"))
     put(rf"\b(?:the|this) (?P<adjective>[a-z]{{4,}}) {NOUN}\b(?! of)", "S", lambda m: _by_stem(m["adjective"].lower(), every))
@@ -271,34 +254,44 @@ def _every(match: re.Match[str], every: tuple[str, ...], context: Context) -> Gr
     return Group(others) if count_of(numbers[0]) == len(others) == len(every) - 1 else None
 
 
-def _merged(group: "_Get", text: str) -> Group | None:
+def _merged(group: Getter, text: str) -> Group | None:
     groups = [group(token) for token in re.findall(S, text)]
     if any(g.rank or g.quantifier != "all" for g in groups):
         return None
     return Group(tuple(dict.fromkeys(name for g in groups for name in g.names)))
 
 
-class _Get:
-    def __init__(self, marked: Marked) -> None:
-        self.marked = marked
-
-    def __call__(self, token: str) -> Group:
-        part = self.marked.get(token)
-        assert isinstance(part, Group)
-        return part
-
-
-def _getter(marked: Marked) -> _Get:
-    return _Get(marked)
-
-
-def _names(group: _Get, text: str) -> tuple[str, ...]:
+def _names(group: Getter, text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for token in re.findall(S, text) for name in group(token).names))
 
 
 def _others(every: tuple[str, ...], context: Context) -> tuple[str, ...]:
     own = context.within or (() if context.is_item else context.subject)
     return tuple(name for name in every if name not in own) if own else ()
+
+
+def _none_of(words: str, every: tuple[str, ...], context: Context) -> Group | None:
+    """Returns "no run", "none of the others", and "neither of them", which is about two."""
+    if "other" in words.lower():
+        return Group(_others(every, context), "none")
+    if re.match(r"neither\b", words, re.I) and len(every) != 2:
+        return Group(context.pair, "none") if len(context.pair) == 2 else None
+    is_fewer = re.search(r"\bthem\b", words, re.I) and 1 < len(context.mentioned) < len(every)
+    return Group(tuple(context.mentioned) if is_fewer else every, "none")
+
+
+def _rest(words: str, every: tuple[str, ...], context: Context) -> Group | None:
+    """Returns "the others", and "the remaining one", which is about one."""
+    names = _others(every, context)
+    is_one = re.match(r"the\b", words, re.I) and not re.search(r"(?:s|rest|series)$", words, re.I)
+    return None if is_one and len(names) > 1 else Group(names)
+
+
+def _so_many_others(match: re.Match[str], every: tuple[str, ...], context: Context) -> Group | None:
+    """Returns "the other two", where that is how many are left."""
+    names = _others(every, context)
+    is_none = re.search(r"neither|none", match[0], re.I)
+    return Group(names, "none" if is_none else "all") if len(names) == count_of(match["n"]) else None
 
 
 def _rivals(words: str, context: Context) -> tuple[str, ...]:
@@ -326,108 +319,11 @@ def _mark_ranks(marked: Marked, context: Context) -> None:
         rf"|\bthe (?:runner-up)\b", "S",
         lambda m: Group((), rank=ORDINALS[m["nth"].lower()] if m["nth"] else 2, among=context.names))  # fmt: skip
     put(
-        rf"\bthe {best} (?:of (?:them|the (?:bunch|rest|others|two|three|four))|{NOUN})\b|\bthe winner\b"
+        rf"\bthe {best} (?:of (?:them|the (?:bunch|rest|others|two|three|four))|{EVERY_NOUN})\b|\bthe winner\b"
         rf"|\bthe leader\b(?! on| of| in| at)", "S",
         lambda m: Group((), rank=1, among=_rivals(m[0], context)))  # fmt: skip
     put(
-        rf"\bthe {worst} (?:of (?:them|the (?:bunch|rest|others|two|three|four))|{NOUN})\b(?! of)|\bthe loser\b",
+        rf"\bthe {worst} (?:of (?:them|the (?:bunch|rest|others|two|three|four))|{EVERY_NOUN})\b(?! of)|\bthe loser\b",
         "S",
         lambda m: Group((), rank=-1, among=context.names),
     )
-
-
-def size_of(name: str) -> float | None:
-    """Returns the number of parameters, or another size, that a name states."""
-    match = SIZE.search(name) or re.search(r"(?<![\w.])([0-9]+(?:\.[0-9]+)?)\s?([bBmMkK])\b", name)
-    if match:
-        number, unit = (match[1] or match[3]), (match[2] or match[4] if match.lastindex and match.lastindex > 2 else match[2])
-        return float(number) * {"b": 1e9, "m": 1e6, "k": 1e3}[unit.lower()]
-    match = re.search(r"=\s?([0-9]+(?:\.[0-9]+)?)\b|\b([0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)\b", name)
-    return float(match[1] or match[2]) if match else None
-
-
-def _mark_sizes(marked: Marked, context: Context) -> None:
-    """Marks series that are named by size: the largest model, the smaller of the two."""
-    sizes = {name: size for name in context.names if (size := size_of(name)) is not None}
-    if len(sizes) < 2:
-        return
-    ordered = sorted(sizes, key=lambda name: sizes[name])
-    put = marked.replace
-    put(
-        rf"\bthe (?:(?P<two>two|three) )?(?P<word>largest|biggest|smallest|larger|bigger|smaller)(?: of (?:the )?(?:two"
-        rf"|three|four|them|all))?(?: {NOUN}| group| one| budget)?\b(?! (?:part|share|portion|half|swings?|gap"
-        rf"|gain|drop|difference|increase|decrease"
-        rf"|improvement|distance|total|change|value|advantage|lead|jump|rise))", "S",
-        lambda m: _by_size(m, ordered, context))  # fmt: skip
-
-
-def _by_size(match: re.Match[str], ordered: list[str], context: Context) -> Group | None:
-    large = match["word"].lower() in ("largest", "biggest", "larger", "bigger")
-    if match["two"]:
-        n = WORDS[match["two"].lower()]
-        return Group(tuple(ordered[-n:] if large else ordered[:n]))
-    if match["word"].lower().endswith("er") and len(ordered) > 2:
-        pair = [name for name in ordered if name in context.pair]
-        return Group((pair[-1] if large else pair[0],)) if len(pair) == 2 else None
-    return Group((ordered[-1] if large else ordered[0],))
-
-
-def _mark_pronouns(marked: Marked, context: Context) -> None:
-    put, group = marked.replace, _getter(marked)
-    pair = context.pair if len(context.pair) == 2 else context.names if len(context.names) == 2 else ()
-    if len(pair) == 2:
-        put(r"\bof the two,? ?|\bbetween the two,? ?", "Z", lambda m: "")
-        put(r"\bthe former\b", "S", lambda m: Group((pair[0],)))
-        put(r"\bthe latter\b", "S", lambda m: Group((pair[1],)))
-        put(
-            rf"\b(?:both|the two|these two|those (?:same )?two|the other two)(?: (?:of them|(?:dashed "
-            rf"|solid )?{NOUN}))?\b(?! (?:panel|chart|bench|quantit|axes|axis))|\bthe (?=\w+s\b)(?:{NOUN})\b(?= (?:do not"
-            rf"|don't|never|cross|meet"
-            rf"|intersect|swap|finish|coincide|converge|overlap|diverge|are|differ|start|end))",
-            "S",
-            lambda m: Group(pair),
-        )
-        put(
-            r"\b(?:they|them|each other|one another)\b",
-            "S",
-            lambda m: Group(pair) if m[0].lower() in ("they", "them") else None,
-        )
-    else:
-        put(
-            rf"\bthe (?=\w+s\b){NOUN}\b(?= (?:are|do not|don't|never|cross|coincide|converge|fan out|draw|all|start|end"
-            rf"|meet|diverge|share))",
-            "S",
-            lambda m: Group(context.names),
-        )
-        put(r"\bthey\b", "S", lambda m: Group(context.pair or context.subject or context.names))
-
-    def pronoun(match: re.Match[str]) -> Group | None:
-        """Refers to the first series before it in the sentence, else to the subject of the sentence before."""
-        before = match.string[: match.start()]
-        is_object = (
-            match[0].lower() == "it" and OBJECT_BEFORE.search(before) and not OWN_VERB.match(match.string[match.end() :])
-        )
-        starts = re.match(r"\W*(?:«[IO]\d+»|its?\b)", match.string)
-        own = (
-            context.within
-            and any(set(context.within) <= set(group(token).names) for token in re.findall(S, before))
-            and not (starts and context.subject)
-            and not (is_object and context.subject and context.subject != context.within)
-        )
-        names = context.within if own else context.subject
-        return Group(names) if names else None
-
-    put(
-        rf"\b(?:the same|this|that|the said)(?: (?!the\b)\w+)? {NOUN}\b(?! of)",
-        "S",
-        lambda m: Group(context.subject) if context.subject else None,
-    )
-    put(
-        r"\bthe (?:run|line|curve|model|policy)\b(?= (?:is|was|has|had|ends?|finish|starts?|begins?|rises?"
-        r"|falls?|drops?|climbs?"
-        r"|never|then|still|reach|gains?|loses?))",
-        "I",
-        pronoun,
-    )
-    put(r"\bits\b|\btheir\b", "O", pronoun)
-    put(r"\bit(?:self|'s)?\b", "I", pronoun)

@@ -3,12 +3,12 @@
 import re
 
 from passus.descriptions.numbers import WORDS
-from passus.descriptions.references import NOUN
+from passus.descriptions.reference_words import NOUN
 
 NAMES = {str(number): word for word, number in WORDS.items() if 0 < number < 13 and word != "dozen"}
-SPEAKER = re.compile(r"^\W*\[?\d{1,2}:\d\d\]?\s+\w+:\s+|^\W*\d{1,3}/\s+")
+SPEAKER = re.compile(r"^\W*\[?\d{1,2}:\d\d\]?\s+\w+:\s+|^\W*\d{1,3}/\s+|^\W*[a-z]+ \[?\d{1,2}:\d\d\]?:\s+")
 REPORTED = re.compile(
-    r"^(?:(?:it|this) (?:was|is|should be|must be|can be|has been) (?:\w+ )?(?:noted|remarked|observed|added|stressed"
+    r"^(?:(?:it|this) (?:was|is|should be|must be|can be|has been) (?:(?!not\b)\w+ )?(?:noted|remarked|observed|added|stressed"
     r"|pointed out|mentioned"
     r"|worth noting|clear|evident|true|seen|reported|found|said|agreed)(?: here| too)? that "
     r"|(?:[A-Z]\w+|we|I|the (?:authors?|reviewers?|team|text|caption|paper)) (?:also |then |further |rightly |correctly )?"
@@ -27,7 +27,9 @@ INTERJECTION = re.compile(
     r"|surprisingly|interestingly(?: enough)?|curiously(?: enough)?|luckily|unfortunately|fortunately|as expected"
     r"|unsurprisingly"
     r"|in the process|to be fair|to my surprise|by the way|on the whole|in short|all in all|in other words|that is|importantly"
-    r"|crucially|tellingly|remarkably|in particular|for instance|for example|in any case|more precisely|at a glance), ",
+    r"|crucially|tellingly|remarkably|in particular|for instance|for example|in any case|more precisely"
+    r"|at a glance|on closer inspection|at a closer look|taken together|all told|altogether|if anything|nah|nope|yep"
+    r"|yeah|well|hm+|sure), ",
     re.I,
 )
 BRACKETED_ORDER = re.compile(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from passus.descriptions.claims import Amount, Window
@@ -79,6 +80,11 @@ def mark_multiples(marked: Marked) -> None:
         lambda m: amount(0.5, "ratio", m["sense"]),
     )
     marked.replace(rf"\bby {sense}(?:a )?half\b", "F", lambda m: amount(0.5, "share", m["sense"]))
+    marked.replace(
+        rf"\b{sense}half(?= (?:as (?:much|many|long|large|high|big|great)|that of|those of)\b)",
+        "R",
+        lambda m: replace(amount(0.5, "share", m["sense"]), kind="ratio"),
+    )
     marked.replace(rf"\b{sense}(?P<word>twice|thrice)\b", "R", lambda m: amount(TIMES[m["word"].lower()], "ratio", m["sense"]))
 
     def fraction(match: re.Match[str]) -> Amount:
