@@ -50,7 +50,7 @@ class ImportedRun:
     @property
     def steps(self) -> int:
         """Training steps of the whole run, as far as they are known."""
-        last = [row["step"] for row in self.metrics] + [point.step for point in self.points] + list(self.source.samples)
+        last = [int(row["step"]) for row in self.metrics] + [point.step for point in self.points] + list(self.source.samples)
         return max([*last, self.facts.steps or 0, 1])
 
     @property
