@@ -1,6 +1,6 @@
 """Makes the collection of runs with known faults, and calibrates and scores the diagnosis of runs (docs/diagnosis.md).
 
-python scripts/gym.py run --out runs/gym        # 504 runs of 60 steps: some hours on two cores; run it again to go on
+python scripts/gym.py run --out runs/gym        # 425 runs of 60 steps: some hours on two cores; run it again to go on
 python scripts/gym.py reduce runs/gym           # the traces of all runs, as src/passus/gym/collection.parquet
 python scripts/gym.py calibrate                 # src/passus/diagnosis/likelihoods.json, from the training seeds
 python scripts/gym.py score                     # docs/diagnosis.json and its figures, from the runs set aside

@@ -9,6 +9,7 @@ from passus.diagnosis.trace import Trace
 
 STEPS, EVERY = 60, 5
 SETTINGS = {
+    "run.dtype": "float32",
     "model.tuning": "live", "model.lora.rank": 16, "model.lora.targets": ["all-linear"], "task.limit": 0, "method.name": "grpo",
     "method.clip_high": 0.2, "method.dual_clip": 3.0, "method.kl_coef": 0.0, "reward.values.correct": 1.0,
     "reward.values.wrong": 0.0, "train.steps": STEPS, "train.prompts": 16, "train.samples": 8, "train.max_tokens": 64,
@@ -45,7 +46,7 @@ def sound_run(**changes) -> Trace:
         "step": step_S, "wrong_accepted": np.zeros(STEPS), "gold_in_prompt": np.zeros(STEPS), "reward_order": np.ones(STEPS),
         "equal_rewards": np.full(STEPS, 0.2), "equal_completions": np.full(STEPS, 0.05),
         "reward_per_length": rng.normal(0.2, 0.1, STEPS), "usual_ending": np.ones(STEPS), "common_ending": np.ones(STEPS),
-        "draws_per_item": np.ones(STEPS),
+        "draws_per_item": np.ones(STEPS), "answered_before_cut": np.full(STEPS, np.nan),
     }  # fmt: skip
     settings = dict(SETTINGS)
     for name, value in changes.items():
@@ -88,6 +89,11 @@ def test_every_sign_is_absent_or_says_what_it_saw():
         ("prompts end in another way", 20, {"usual_ending": from_step(20, 1.0, 0.1)}),
         ("sampler a little off", 20, {"sampling/sampling_logp_difference/mean": from_step(20, 2e-8, 0.003)}),
         ("trainer sees other text", 20, {"sampling/sampling_logp_difference/mean": from_step(20, 2e-8, 3.0)}),
+        ("completions go on after the answer", 20, {"answered_before_cut": from_step(20, np.nan, 0.95)}),
+        ("what was learnt is lost in one step", 40, {"train/accuracy": from_step(40, np.linspace(0.4, 0.8, STEPS), 0.05)}),
+        ("training accuracy breaks before it rises", 4, {"train/accuracy": from_step(4, 0.4, 0.02)}),
+        ("entropy jumps", 20, {"train/entropy": from_step(20, 0.2, 0.9)}),
+        ("sampler a little off", 20, {"sampling/sampling_logp_difference/mean": from_step(20, 2e-8, 1e-4)}),
         ("completions suddenly cut off", 20, {"train/truncated": from_step(20, 0.003, 0.95)}),
         ("entropy grows", 20, {"train/entropy": from_step(20, 0.2, 1.0)}),
         ("gradient is zero", 20, {"train/grad_norm": from_step(20, 0.3, 0.0), "train/accuracy": np.full(STEPS, 0.6)}),
@@ -111,7 +117,8 @@ def test_the_gap_of_bf16_is_no_sign():
     """On a GPU every step has a gap of a hundredth, from the first on."""
     rng = np.random.default_rng(1)
     gap = 0.008 * np.exp(rng.normal(0, 0.2, STEPS))
-    assert names(sound_run(**{"sampling/sampling_logp_difference/mean": gap})) == {"accuracy learns and stays": None}
+    trace = sound_run(**{"sampling/sampling_logp_difference/mean": gap, "run.dtype": "bfloat16"})
+    assert names(trace) == {"accuracy learns and stays": None}
 
 
 def test_eval_points_that_all_repeat_date_the_last_change():

@@ -13,10 +13,8 @@ from passus.runs.run_folder import RunFolder
 CLAIM = "something is wrong with the run"
 SAMPLE_FILES = 24
 """Files of samples that are read per run: a report has many runs, and `passus diagnose` reads more of one."""
-CONCLUSIONS = {
-    Health.HEALTHY: Conclusion.NOT_SUPPORTED, Health.FAULTY: Conclusion.SUPPORTED, Health.UNKNOWN: Conclusion.SUPPORTED,
-    Health.UNTESTABLE: Conclusion.UNTESTABLE,
-}  # fmt: skip
+SURE = 0.05
+"""Probability of a healthy run below which it is supported that something is wrong."""
 
 
 def findings(curves: Sequence[MeasuredCurve]) -> list[Finding]:
@@ -30,10 +28,20 @@ def findings(curves: Sequence[MeasuredCurve]) -> list[Finding]:
 
 def _finding(curves: Sequence[MeasuredCurve], run: RunFolder) -> Finding:
     diagnosis = diagnose(read_trace(run, SAMPLE_FILES))
-    finding = curves[0].finding("A16", CLAIM, CONCLUSIONS[diagnosis.verdict], sentence(diagnosis), numbers=_numbers(diagnosis))
+    finding = curves[0].finding("A16", CLAIM, _conclusion(diagnosis), sentence(diagnosis), numbers=_numbers(diagnosis))
     if len(curves) > 1:
         finding.benchmark = OVERALL
     return finding
+
+
+def _conclusion(diagnosis: Diagnosis) -> Conclusion:
+    match diagnosis.verdict:
+        case Health.UNTESTABLE:
+            return Conclusion.UNTESTABLE
+        case Health.HEALTHY:
+            return Conclusion.NOT_SUPPORTED
+        case _:
+            return Conclusion.SUPPORTED if diagnosis.healthy <= SURE else Conclusion.UNDERPOWERED
 
 
 def _numbers(diagnosis: Diagnosis) -> dict[str, float]:

@@ -109,7 +109,10 @@ CAUSES = {
         Cause(
             "lost-end-token", "the sampler does not stop at the end token",
             "check the stop tokens of the sampler against generation_config.json and the chat template",
-            ("completions suddenly cut off", "completions cut off more and more", "accuracy breaks down"),
+            (
+                "completions go on after the answer", "completions suddenly cut off", "completions cut off more and more",
+                "accuracy breaks down",
+            ),
         ),
         Cause(
             "stale-sampler", "the sampler does not get the new weights",
@@ -124,7 +127,10 @@ CAUSES = {
         Cause(
             "lost-optimizer-state", "one update was far too large, as after a loss of the optimizer's state",
             "return to the checkpoint before it, and restore the optimizer's moments together with their step count",
-            ("training accuracy jumps down", "completions suddenly cut off", "accuracy breaks down", "gradient jumps"),
+            (
+                "what was learnt is lost in one step", "entropy jumps", "training accuracy jumps down",
+                "completions suddenly cut off", "accuracy breaks down", "gradient jumps",
+            ),
         ),
         Cause(
             "lost-updates", "updates do not reach the weights",

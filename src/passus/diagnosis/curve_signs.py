@@ -23,6 +23,7 @@ HIGH = 0.9
 def curve_signs(trace: Trace) -> list[Sign]:
     """Returns the signs of accuracy; none with too few eval points."""
     signs: list[Sign | None] = [_never_right(trace), _training_jump(trace, -1), _training_jump(trace, 1)]
+    signs += [_breaks_in_one_step(trace, is_learnt=True), _breaks_in_one_step(trace, is_learnt=False)]
     if len(trace.evals["step"]) >= MIN_EVALS:
         step_T, y_T, se_T = trace.evals["step"], trace.evals["accuracy"], _se(trace)
         signs += [_falls(step_T, y_T, se_T), _falls_at_once(step_T, y_T, se_T), _stays(step_T, y_T, se_T)]
@@ -157,6 +158,23 @@ def _never_right(trace: Trace) -> Sign | None:
         return absent("almost nothing right at first")
     words = f"{np.nanmean(first):.1%} of the first training completions are right"
     return Sign("almost nothing right at first", True, words, 1.0)
+
+
+def _breaks_in_one_step(trace: Trace, is_learnt: bool) -> Sign | None:
+    """Most of the accuracy is gone from one step to the next, and not back at once: after a rise, or before any."""
+    name = "what was learnt is lost in one step" if is_learnt else "training accuracy breaks before it rises"
+    is_known_S = ~np.isnan(trace.metric("train/accuracy"))
+    step_S, y_S = trace.metrics["step"][is_known_S], trace.metric("train/accuracy")[is_known_S]
+    if len(y_S) < 8:
+        return None
+    place = int(np.diff(y_S).argmin())
+    before, after = float(y_S[max(0, place - 2) : place + 1].mean()), float(y_S[place + 1 : place + 4].mean())
+    if before < 0.2 or after > 0.4 * before or y_S[place + 1] > 0.5 * before:
+        return absent(name)
+    if (before > float(y_S[:3].mean()) + 0.1) is not is_learnt:
+        return absent(name)
+    words = f"training accuracy falls from {before:.2f} to {after:.2f} in one step"
+    return Sign(name, True, words, float(step_S[place + 1]))
 
 
 def _training_jump(trace: Trace, direction: int) -> Sign | None:

@@ -18,7 +18,7 @@ MOST_CAUSES, MOST_SIGNS = 3, 4
 LEAST_PROBABILITY = 0.05
 """Probability below which a cause is not named."""
 MIN_STEPS, MIN_EVALS = 10, 4
-"""Steps with metrics, and eval points, without which nothing is said."""
+"""Steps with metrics without which nothing is said, and eval points without which the record lacks something."""
 
 
 class Health(StrEnum):
@@ -85,7 +85,7 @@ class Diagnosis:
 def diagnose(trace: Trace, likelihoods: Likelihoods | None = None) -> Diagnosis:
     """Weighs the signs of a run under every known cause."""
     lacks = _lacks(trace)
-    if len(trace.metrics["step"]) < MIN_STEPS and len(trace.evals["step"]) < MIN_EVALS:
+    if len(trace.metrics["step"]) < MIN_STEPS:
         return Diagnosis(Health.UNTESTABLE, 0.0, 0.0, lacks=lacks)
     likelihoods = likelihoods or load_likelihoods()
     signs = read_signs(trace)

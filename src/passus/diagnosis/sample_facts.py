@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from passus.grading.boxes import find_box
 from passus.grading.grade import compare_answer
 from passus.grading.verdict import Verdict
 from passus.runs.row_files import read_table
@@ -18,6 +19,8 @@ from passus.runs.row_files import read_table
 COLUMNS = ["task", "item", "sample", "prompt", "completion", "gold", "verdict", "extracted", "reward"]
 ENDING = 3
 """Characters of a prompt's end that are compared: where a template opens the model's turn, all prompts end alike."""
+MIN_CUT = 5
+"""Completions that must be cut off before a share of them is a fact."""
 MIN_GOLD = 2
 """Characters of a gold that is looked for in prompts: a single digit is in many of them by chance."""
 
@@ -27,6 +30,7 @@ FACTS = {
     "reward_order": "probability that a correct completion has more reward than a wrong one of the same step",
     "equal_rewards": "share of the groups whose rewards are all equal",
     "equal_completions": "share of the groups whose completions are all equal",
+    "answered_before_cut": "share of the completions cut off at the token limit that contain an answer in a box",
     "reward_per_length": "correlation of reward and length within groups",
     "usual_ending": "share of the prompts that end with the same characters as most prompts of the first step that is read",
     "common_ending": "share of the prompts that end with the same characters as most prompts of this step",
@@ -60,6 +64,7 @@ class SampleFacts:
             "reward_order": _order(reward_N[correct_N], reward_N[~correct_N]),
             "equal_rewards": _mean([float(np.ptp(reward_N[i]) == 0) for i in several]),
             "equal_completions": _mean([float(len({rows["completion"][n] for n in i}) == 1) for i in several]),
+            "answered_before_cut": _share_answered_before_cut(rows),
             "reward_per_length": _correlation_in_groups(reward_N, length_N, several),
             "usual_ending": endings[self._usual_ending] / max(1, len(groups)),
             "common_ending": count / max(1, len(groups)),
@@ -81,6 +86,13 @@ def _share_accepted_wrongly(rows: dict[str, list[Any]]) -> float:
     pairs = [(answer, gold) for verdict, answer, gold in judged if verdict == Verdict.CORRECT and answer and gold]
     equal = [compare_answer(answer, gold)[0] for answer, gold in pairs]
     return _mean([float(not value) for value in equal if value is not None])
+
+
+def _share_answered_before_cut(rows: dict[str, list[Any]]) -> float:
+    """A completion that answers and goes on did not stop where it ended; NaN with too few that were cut off."""
+    pairs = zip(rows["verdict"], rows["completion"], strict=True)
+    cut = [text or "" for verdict, text in pairs if verdict == Verdict.TRUNCATED]
+    return _mean([float(find_box(text) is not None) for text in cut]) if len(cut) >= MIN_CUT else np.nan
 
 
 def _contains_gold(prompt: str | None, gold: str | None) -> float:

@@ -13,7 +13,15 @@ WINDOW = 5
 def sample_signs(trace: Trace) -> list[Sign]:
     """Returns the signs in samples and in items; those that the run has no data for are left out."""
     signs = [wrong_answers_accepted, answers_in_prompts, rewards_partly_wrong, rewards_at_random, rewards_reversed]
-    signs += [copies_in_groups, prompts_end_otherwise, items_repeat, reward_is_length, nothing_changes, little_changes]
+    signs += [
+        copies_in_groups,
+        goes_on_after_the_answer,
+        prompts_end_otherwise,
+        items_repeat,
+        reward_is_length,
+        nothing_changes,
+        little_changes,
+    ]
     return [sign for read in signs if (sign := read(trace)) is not None]
 
 
@@ -67,22 +75,47 @@ def answers_in_prompts(trace: Trace) -> Sign | None:
 
 
 def rewards_partly_wrong(trace: Trace) -> Sign | None:
-    words = "a correct completion has more reward than a wrong one in {:.0%} of pairs"
-    return _lasting(trace, "rewards partly wrong", "reward_order", 0.6, 0.97, words)
+    return _order_sign(trace, "rewards partly wrong", 0.57, 0.97)
 
 
 def rewards_at_random(trace: Trace) -> Sign | None:
-    words = "a correct completion has more reward than a wrong one in {:.0%} of pairs"
-    return _lasting(trace, "rewards at random", "reward_order", 0.35, 0.65, words)
+    return _order_sign(trace, "rewards at random", 0.43, 0.57)
 
 
 def rewards_reversed(trace: Trace) -> Sign | None:
-    words = "a correct completion has more reward than a wrong one in only {:.0%} of pairs"
-    return _lasting(trace, "rewards reversed", "reward_order", 0.0, 0.25, words)
+    return _order_sign(trace, "rewards reversed", 0.0, 0.25)
+
+
+def _order_sign(trace: Trace, name: str, low: float, high: float) -> Sign | None:
+    """The sign that rewards follow the verdicts only so far, by the mean over all steps since they cease to follow them.
+
+    A step has a few dozen pairs, so one step alone does not tell noise from chance.
+    """
+    known = _fact(trace, "reward_order")
+    if known is None:
+        return None
+    step_R, order_R = known
+    start = since(step_R, _smooth(order_R) < 0.97, min(WINDOW, len(step_R)))
+    if start is None:
+        return absent(name)
+    is_off_R = (step_R >= start) & (order_R < 0.97)
+    first = float(step_R[is_off_R.argmax()]) if is_off_R.any() else start
+    order = float(order_R[step_R >= first].mean())
+    if not low <= order < high:
+        return absent(name)
+    words = f"a correct completion has more reward than a wrong one in {order:.0%} of pairs"
+    return Sign(name, True, words, first)
 
 
 def copies_in_groups(trace: Trace) -> Sign | None:
-    return _lasting(trace, "copies in groups", "equal_completions", 0.5, 1.0, "all completions are equal in {:.0%} of groups")
+    """A policy that is sure of itself repeats itself in many groups, and hardly ever in all of them."""
+    words = "all completions of a group are equal in {:.0%} of groups"
+    return _lasting(trace, "copies in groups", "equal_completions", 0.99, 1.0, words)
+
+
+def goes_on_after_the_answer(trace: Trace) -> Sign | None:
+    words = "{:.0%} of the completions that are cut off contain an answer"
+    return _lasting(trace, "completions go on after the answer", "answered_before_cut", 0.6, 1.0, words)
 
 
 def prompts_end_otherwise(trace: Trace) -> Sign | None:
@@ -94,8 +127,9 @@ def prompts_end_otherwise(trace: Trace) -> Sign | None:
     start = since(step_R, value_R < 0.5, min(WINDOW, len(step_R)))
     if start is not None and start > step_R[0]:
         return Sign(name, True, f"training prompts end otherwise from step {start:.0f} on", start)
-    accuracy_S = trace.metric("train/accuracy")
-    better = float(np.nanmean(trace.evals["accuracy"]) - np.nanmean(accuracy_S)) if np.isfinite(accuracy_S).any() else 0.0
+    accuracy_S, accuracy_T = trace.metric("train/accuracy"), trace.evals["accuracy"]
+    is_known = np.isfinite(accuracy_S).any() and np.isfinite(accuracy_T).any()
+    better = float(np.nanmean(accuracy_T) - np.nanmean(accuracy_S)) if is_known else 0.0
     if np.median(common[1]) > 0.7 or better < 0.15:
         return absent(name)
     return Sign(

@@ -13,10 +13,10 @@ from passus.diagnosis.trace import Trace
 
 EARLY = 8
 """Steps at the start that later ones are compared with."""
-ROUNDING = 1e-5
-"""Gap of log-probs, in nats, that the rounding of float32 explains."""
-BF16_GAP, LARGE_GAP = 0.03, 0.5
-"""Gap that the rounding of bf16 does not explain, and one that no precision explains."""
+ROUNDING = 1e-6
+"""Gap of log-probs, in nats, of two computations in float32."""
+FLOAT32_GAP, BF16_GAP, LARGE_GAP = 3e-5, 0.015, 0.5
+"""Gaps that the rounding of float32, and of bf16, does not explain, and one that no precision explains."""
 
 
 def signal_signs(trace: Trace) -> list[Sign]:
@@ -24,7 +24,7 @@ def signal_signs(trace: Trace) -> list[Sign]:
     signs = [groups_without_signal, groups_often_without_signal, reward_never_varies, reward_is_no_accuracy]
     signs += [reward_against_accuracy, entropy_grows, entropy_vanishes, truncated_from_the_start, truncated_suddenly]
     signs += [truncated_more_and_more, length_shrinks, gap_is_small, gap_grows, gap_is_large, kl_grows, gradient_vanishes]
-    signs += [gradient_jumps, updates_skipped, unparseable_grows, many_clipped]
+    signs += [gradient_jumps, entropy_jumps, updates_skipped, unparseable_grows, many_clipped]
     return [sign for read in signs if (sign := read(trace)) is not None]
 
 
@@ -181,8 +181,8 @@ def _gap(trace: Trace) -> tuple[np.ndarray, np.ndarray, float] | None:
     known = _known(trace, "sampling/sampling_logp_difference/mean")
     if known is None:
         return None
-    normal = 100 * ROUNDING if known[1].min() < ROUNDING else BF16_GAP
-    return known[0], known[1], normal
+    is_float32 = trace.settings.get("run.dtype") == "float32" or known[1].min() < ROUNDING
+    return known[0], known[1], FLOAT32_GAP if is_float32 else BF16_GAP
 
 
 def gap_is_small(trace: Trace) -> Sign | None:
@@ -208,7 +208,7 @@ def _gap_sign(trace: Trace, name: str, is_shape: Callable[[float, float, bool], 
     if gap is None:
         return None
     step_S, gap_S, normal = gap
-    start = since(step_S, gap_S > normal / 2, 4)
+    start = since(step_S, gap_S > normal, 4)
     if start is None:
         return absent(name)
     later, before = gap_S[step_S >= start], gap_S[step_S < start]
@@ -260,6 +260,21 @@ def gradient_jumps(trace: Trace) -> Sign | None:
     if jump.size < 0.7 or jump.size < 4 * jump.noise:
         return absent("gradient jumps")
     return Sign("gradient jumps", True, f"the norm of the gradient grows {np.exp(jump.size):.1f}-fold", jump.step)
+
+
+def entropy_jumps(trace: Trace) -> Sign | None:
+    """One update that goes far too far changes the entropy from one step to the next; training changes it by and by."""
+    known = _known(trace, "train/entropy")
+    if known is None or len(known[0]) < 2 * EARLY:
+        return None
+    step_S, log_S = known[0], np.log(np.maximum(known[1], 1e-4))
+    change_S = np.abs(np.diff(log_S))
+    place = int(change_S.argmax())
+    before, after = log_S[max(0, place - 2) : place + 1], log_S[place + 1 : place + 4]
+    if abs(after.mean() - before.mean()) < 0.7 or change_S[place] < 0.7 * abs(after.mean() - before.mean()):
+        return absent("entropy jumps")
+    words = f"entropy changes from {np.exp(log_S[place]):.2g} to {np.exp(log_S[place + 1]):.2g} in one step"
+    return Sign("entropy jumps", True, words, float(step_S[place + 1]))
 
 
 def updates_skipped(trace: Trace) -> Sign | None:

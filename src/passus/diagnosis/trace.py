@@ -28,7 +28,7 @@ METRICS = (
 )  # fmt: skip
 """Metrics that diagnosis reads."""
 SETTINGS = (
-    "model.tuning", "model.lora.rank", "model.lora.targets", "task.limit", "method.name", "method.clip_high",
+    "run.dtype", "model.tuning", "model.lora.rank", "model.lora.targets", "task.limit", "method.name", "method.clip_high",
     "method.dual_clip", "method.kl_coef", "reward.values.correct", "reward.values.wrong", "train.steps", "train.prompts",
     "train.samples", "train.max_tokens", "train.temperature", "train.updates",
 )  # fmt: skip

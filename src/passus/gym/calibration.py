@@ -17,11 +17,11 @@ from passus.diagnosis.sign import Group, Sign
 from passus.gym.arms import TEST_SEEDS, cause_of, seed_of
 from passus.gym.catalogue import UNSEEN
 
-ACCURACY_WEIGHTS, SIGNAL_WEIGHTS, SURE_WEIGHTS = (0.2, 0.35, 0.5), (0.3, 0.5, 0.8), (0.6, 0.8, 1.0)
+ACCURACY_WEIGHTS, SIGNAL_WEIGHTS, SURE_WEIGHTS = (0.2, 0.35, 0.5), (0.5, 0.8), (1.0, 1.4)
 """Weights that are tried: of signs of accuracy, of training signals, and of signs in samples and settings."""
 UNKNOWN_PRIORS = (0.02, 0.05, 0.1, 0.2)
-HEALTHY_PRIOR = 0.5
-"""Half of the runs that somebody diagnoses may well be sound."""
+HEALTHY_PRIOR = 0.3
+"""A third of the runs that somebody diagnoses may well be sound."""
 FOLDS = 4
 
 Signs = Mapping[str, Sequence[Sign]]
