@@ -37,7 +37,7 @@ def leaked() -> Trace:
         ("lenient-verifier", 20, sound_run(wrong_accepted=from_step(20, 0.0, 0.2))),
         ("negated-rewards", 20, sound_run(**{
             "reward_order": from_step(20, 1.0, 0.0), "train/accuracy": from_step(20, np.linspace(0.4, 0.7, STEPS), FALLING_S),
-            "accuracy": np.array([0.4, 0.5, 0.6, 0.65] + 9 * [0.01]), "train/reward": from_step(20, 0.5, 0.98),
+            "accuracy": np.array([0.4, 0.5, 0.6, 0.65] + 9 * [0.01]),
         })),
         ("groups-too-small", 1, sound_run(**{
             "train.samples": 2, "train/frac_reward_zero_std": np.full(STEPS, 0.6), "accuracy": np.linspace(0.4, 0.6, 13),
