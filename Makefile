@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TORCH ?= default
 
-.PHONY: demo test test-all setup setup-test lint lint-fast wheel golden torture simulate bench clean
+.PHONY: demo test test-all setup setup-test lint lint-fast wheel golden torture simulate gym bench clean
 
 demo: $(VENV)/ready
 	$(BIN)/passus demo
@@ -47,6 +47,13 @@ torture: $(VENV)/ready-test
 # Makes the tables of docs/simulations.md that docs/simulations.json lacks, in some hours on two cores (docs/analysis.md).
 simulate: $(VENV)/ready-test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/simulate.py
+
+# Trains the collection of runs with known faults, and calibrates and scores the diagnosis (docs/diagnosis.md), in some hours.
+gym: $(VENV)/ready-test
+	$(BIN)/python scripts/gym.py run --out runs/gym
+	$(BIN)/python scripts/gym.py reduce runs/gym
+	$(BIN)/python scripts/gym.py calibrate
+	$(BIN)/python scripts/gym.py score
 
 # Measures speed beside the numbers recorded for such a machine (docs/speed.md). Nothing else should run meanwhile.
 bench: $(VENV)/ready-test

@@ -3,7 +3,8 @@
 A claim is about series on panels, over a part of the x-axis. It is checked against points in `analysis.claim_check`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -106,3 +107,8 @@ class Claim:
     is_sure: bool = True
     """Whether all words of its clause are known. If not, it may be restricted in a way that was not read: it can agree with
     what is known, and contradicts nothing."""
+
+    def in_all_readings(self, **changes: Any) -> "Claim":
+        """Returns the claim with other fields, in its other readings too. A reading that has panels of its own keeps them."""
+        own = {key: value for key, value in changes.items() if key != "panels" or not self.panels}
+        return replace(self, **own, instead=tuple(reading.in_all_readings(**changes) for reading in self.instead))

@@ -184,7 +184,7 @@ class SentenceReading:
                 continue
             found = [] if self._is_foreign(clause, whole) else claims_of(clause)
             if self.reader.has_lengths and LENGTH_TALK.search(whole):
-                found = [replace(claim, measure="tokens") for claim in found]
+                found = [claim.in_all_readings(measure="tokens") for claim in found]
             if not is_all_used(clause, found) or FROM_THERE.search(whole) or self.has_condition:
                 found = [replace(claim, is_sure=False) for claim in found]
             self.plain_values |= values_of_plain(clause)
@@ -276,7 +276,7 @@ class SentenceReading:
         if claim.panels:
             return claim
         panels, quantifier = self._panels(clause)
-        return replace(claim, panels=panels, panel_quantifier=quantifier)
+        return claim.in_all_readings(panels=panels, panel_quantifier=quantifier)
 
     def _in_same_place(self, claim: Claim, clause: Clause) -> Claim:
         """Adds the reading that a claim without a place holds where the clause before it does. Both must agree."""
