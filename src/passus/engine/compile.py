@@ -10,7 +10,7 @@ part of a rollout and is captured as a graph.
 """
 
 import warnings
-from functools import partial
+from functools import cache, partial
 from types import MethodType
 from typing import Any
 
@@ -41,12 +41,8 @@ def compile_layers(model: Any) -> None:
     torch._dynamo.config.fail_on_recompile_limit_hit = True
     # Sizes that are equal by coincidence, such as 128 rows and a head width of 128, must not share a symbol.
     torch.fx.experimental._config.use_duck_shape = False
-    compiled: dict[type, Any] = {}
     for layer in model.get_decoder().layers:
-        layer_class = type(layer)
-        if layer_class not in compiled:
-            compiled[layer_class] = _compiled_by_plan(layer_class.forward)
-        layer.forward = MethodType(compiled[layer_class], layer)
+        layer.forward = MethodType(_compiled_by_plan(type(layer).forward), layer)
     for module in (model.get_decoder().norm, model.get_decoder().rotary_emb):
         module.forward = MethodType(_compiled_in_decode(type(module).forward), module)
 
@@ -60,8 +56,12 @@ class _MergeProducts(CustomGraphPass):
         return get_hash_for_files((fused_projections.__file__, __file__))
 
 
+@cache
 def _compiled_by_plan(plain: Any) -> Any:
-    """Returns a forward pass that is compiled for decode and for training, and plain otherwise."""
+    """Returns a forward pass that is compiled for decode and for training, and plain otherwise.
+
+    All models of a process share it, so that a worker that runs many arms compiles a layer once.
+    """
     # Norm and rotation of queries and keys become one kernel: in a decode step, a launch takes longer than the work.
     options: dict[str, Any] = {"post_grad_custom_pre_pass": _MergeProducts(), "combo_kernels": True}
     decode = torch.compile(plain, fullgraph=True, dynamic=True, options=options)
@@ -77,6 +77,7 @@ def _compiled_by_plan(plain: Any) -> Any:
     return forward
 
 
+@cache
 def _compiled_in_decode(plain: Any) -> Any:
     """Returns a forward pass that is compiled for decode steps, where even small operations around the layers take time."""
     decode = torch.compile(plain, fullgraph=True, dynamic=True)

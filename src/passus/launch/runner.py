@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,7 @@ class Runner:
         """Gives idle workers the next arms that are ready. Returns whether any was given out."""
         any_given = False
         for worker in self.workers:
-            if worker.arm is None and self.stopped_by is None and (arm := self._next_ready(waiting, worker.last_shape)):
+            if worker.arm is None and self.stopped_by is None and (arm := self._next_ready(waiting, worker)):
                 waiting.remove(arm)
                 self._start(worker, arm)
                 any_given = True
@@ -132,10 +132,15 @@ class Runner:
         answered, _, _ = select.select(list(busy), [], [], POLL_SECONDS)
         return [(arm, busy[number].exit_code()) for number in answered if (arm := busy[number].arm) is not None]
 
-    def _next_ready(self, waiting: Sequence[Arm], shape: object) -> Arm | None:
-        """Returns the first arm whose required arms are complete; one of the given shape, if there is any."""
+    def _next_ready(self, waiting: Sequence[Arm], worker: Worker) -> Arm | None:
+        """Returns an arm whose required arms are complete, for a worker that is idle.
+
+        Preferred are arms of the shape that the worker ran last, and then arms of a shape that no other worker has, because
+        every worker compiles for each shape that it runs.
+        """
         ready = [arm for arm in waiting if self._is_ready(arm)]
-        return next((arm for arm in ready if arm_shape(arm.config) == shape), next(iter(ready), None))
+        others = {other.last_shape for other in self.workers if other is not worker}
+        return min(ready, key=lambda arm: _rank(arm_shape(arm.config), worker.last_shape, others), default=None)
 
     def _is_ready(self, arm: Arm) -> bool:
         by_name = {other.name: other for other in self.experiment.arms} if arm.needs else {}
@@ -174,6 +179,10 @@ class Runner:
         if self.stopped_by is not None:
             return 130 if self.stopped_by == signal.SIGINT else 143
         return 2 if failures and set(failures) == {2} else int(bool(failures))
+
+
+def _rank(shape: object, own: object, others: Collection[object]) -> int:
+    return 0 if shape == own else 2 if shape in others else 1
 
 
 def _gpus() -> list[str]:
