@@ -20,7 +20,7 @@ from passus.gym.collection import first_bad_steps, read_collection, write_collec
 from passus.gym.drawing import draw_calibration, draw_confusion
 from passus.gym.evaluation import score_diagnoses
 from passus.launch.runner import Runner
-from passus.runs.run_folder import find_runs
+from passus.runs.run_folder import RunFolder, find_runs
 
 COLLECTION = Path("src/passus/gym/collection.parquet")
 SCORES, FIGURES = Path("docs/diagnosis.json"), Path("docs/figures")
@@ -34,7 +34,7 @@ def run(out: Path, jobs: int) -> int:
 
 
 def reduce(out: Path) -> None:
-    runs = find_runs(out)
+    runs = [run for run in find_runs(out) if RunFolder(run).status().get("state") == "finished"]
     write_collection(runs, COLLECTION)
     print(f"{COLLECTION}: {len(runs)} runs, {COLLECTION.stat().st_size / 1e6:.1f} MB")
 
