@@ -8,6 +8,7 @@ python scripts/gym.py score                     # docs/diagnosis.json and its fi
 
 import argparse
 import json
+from multiprocessing import Pool
 from pathlib import Path
 
 from passus.atomic_io import write_text
@@ -16,7 +17,7 @@ from passus.diagnosis.likelihoods import TABLE, load_likelihoods
 from passus.diagnosis.signs import read_signs
 from passus.gym.arms import gym_experiment
 from passus.gym.calibration import calibrate, training_runs, write_likelihoods
-from passus.gym.collection import first_bad_steps, read_collection, write_collection
+from passus.gym.collection import first_bad_steps, read_collection, reduce_run, write_collection
 from passus.gym.drawing import draw_calibration, draw_confusion
 from passus.gym.evaluation import score_diagnoses
 from passus.launch.runner import Runner
@@ -35,7 +36,8 @@ def run(out: Path, jobs: int) -> int:
 
 def reduce(out: Path) -> None:
     runs = [run for run in find_runs(out) if RunFolder(run).status().get("state") == "finished"]
-    write_collection(runs, COLLECTION)
+    with Pool() as pool:
+        write_collection(pool.imap(reduce_run, runs), COLLECTION)
     print(f"{COLLECTION}: {len(runs)} runs, {COLLECTION.stat().st_size / 1e6:.1f} MB")
 
 

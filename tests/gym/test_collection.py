@@ -5,7 +5,7 @@ import pytest
 
 from helpers.small_run import run_small
 from passus.diagnosis.trace import read_trace
-from passus.gym.collection import first_bad_steps, read_collection, write_collection
+from passus.gym.collection import first_bad_steps, read_collection, reduce_run, write_collection
 from passus.runs.run_folder import RunFolder
 
 
@@ -18,7 +18,7 @@ def runs(tmp_path_factory):
 
 
 def test_traces_come_back(runs, tmp_path):
-    write_collection(runs, tmp_path / "collection.parquet")
+    write_collection(map(reduce_run, runs), tmp_path / "collection.parquet")
     traces = read_collection(tmp_path / "collection.parquet")
     assert list(traces) == [run.name for run in runs]
     for run in runs:

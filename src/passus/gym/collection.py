@@ -5,6 +5,7 @@ One row per number: the run, the table (metrics, evals, samples), the column, th
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,29 @@ from passus.diagnosis.trace import Trace, read_trace
 from passus.runs.run_folder import RunFolder
 
 TABLES = ("metrics", "evals", "samples")
+FIRST_STEP = "fault.from_step"
 
 
-def write_collection(runs: Iterable[Path], path: Path) -> None:
-    """Reduces runs to their traces and writes them. The name of a run's folder tells its fault and its seed."""
+def reduce_run(run: Path) -> tuple[str, Trace]:
+    """Reads the trace of a run. The name of the folder tells its fault and its seed; the fault's first step is a setting."""
+    trace = read_trace(RunFolder(run))
+    return run.name, replace(trace, settings={**trace.settings, FIRST_STEP: RunFolder(run).config().fault.from_step})
+
+
+def write_collection(traces: Iterable[tuple[str, Trace]], path: Path) -> None:
+    """Writes the traces of runs, as `reduce_run` returns them."""
     import pyarrow
     import pyarrow.parquet
 
     rows: dict[str, list[Any]] = {name: [] for name in ("run", "table", "column", "step", "value")}
     settings: dict[str, str] = {}
-    for run in runs:
-        trace = read_trace(RunFolder(run))
-        settings[run.name] = json.dumps({**trace.settings, "fault.from_step": RunFolder(run).config().fault.from_step})
+    for run, trace in traces:
+        settings[run] = json.dumps(trace.settings)
         for table in TABLES:
             columns = getattr(trace, table)
             for name in (name for name in columns if name != "step"):
                 count = len(columns["step"])
-                rows["run"] += [run.name] * count
+                rows["run"] += [run] * count
                 rows["table"] += [table] * count
                 rows["column"] += [name] * count
                 rows["step"] += columns["step"].astype(int).tolist()
@@ -61,7 +68,7 @@ def read_collection(path: Path) -> dict[str, Trace]:
 
 
 def _trace(tables: Mapping[str, dict[str, np.ndarray]], settings: Mapping[str, Any]) -> Trace:
-    known = {key: value for key, value in settings.items() if key != "fault.from_step"}
+    known = {key: value for key, value in settings.items() if key != FIRST_STEP}
     return Trace(tables["metrics"], tables["evals"], tables["samples"], known)
 
 
@@ -70,4 +77,4 @@ def first_bad_steps(path: Path) -> dict[str, int]:
     import pyarrow.parquet
 
     settings = json.loads(pyarrow.parquet.read_schema(path).metadata[b"settings"])
-    return {run: json.loads(text)["fault.from_step"] for run, text in settings.items()}
+    return {run: json.loads(text)[FIRST_STEP] for run, text in settings.items()}
