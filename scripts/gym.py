@@ -1,7 +1,7 @@
 """Makes the collection of runs with known faults, and calibrates and scores the diagnosis of runs (docs/diagnosis.md).
 
 python scripts/gym.py run --out runs/gym        # 425 runs of 60 steps: some hours on two cores; run it again to go on
-python scripts/gym.py reduce runs/gym           # the traces of all runs, as src/passus/gym/collection.parquet
+python scripts/gym.py reduce runs/gym           # the traces of all runs, as docs/diagnosis.parquet
 python scripts/gym.py calibrate                 # src/passus/diagnosis/likelihoods.json, from the training seeds
 python scripts/gym.py score                     # docs/diagnosis.json and its figures, from the runs set aside
 """
@@ -23,7 +23,7 @@ from passus.gym.evaluation import score_diagnoses
 from passus.launch.runner import Runner
 from passus.runs.run_folder import RunFolder, find_runs
 
-COLLECTION = Path("src/passus/gym/collection.parquet")
+COLLECTION = Path("docs/diagnosis.parquet")
 SCORES, FIGURES = Path("docs/diagnosis.json"), Path("docs/figures")
 
 

@@ -355,7 +355,8 @@ def _draw(task: tuple[str, int]) -> Measures:
 def differs_through_folders(runs: list[SimulatedRun]) -> bool:
     """Whether `passus analyse` says something else of run folders than the analysis in memory.
 
-    The texts of completions are in the folders alone, so that the words about them are left out.
+    The texts of completions are in the folders alone, so that the words about them are left out, and so is the diagnosis, which
+    reads whole records.
     """
     in_memory = [_comparable(finding.to_json()) for finding in analyse(curves_in_memory(runs))]
     with tempfile.TemporaryDirectory() as folder:
@@ -368,7 +369,8 @@ def differs_through_folders(runs: list[SimulatedRun]) -> bool:
                 passus_analyse(Path(folder), json_=True)
             finally:
                 sys.stdout = saved
-        from_folders = [_comparable(json.loads(line)) for line in printed.read_text().splitlines()]
+        found = [json.loads(line) for line in printed.read_text().splitlines()]
+        from_folders = [_comparable(finding) for finding in found if finding["id"] != "A16"]
     return json.loads(json.dumps(in_memory)) != from_folders
 
 

@@ -6,11 +6,13 @@ from passus.config.explain import explain
 from passus.config.resolve import fields, inner_fields, resolve
 from passus.methods.presets import PRESETS
 
-MOST_FIELDS = 48
+MOST_FIELDS = 50
+APART = ("method.", "fault.", "imported.")
+"""Methods and faults have fields of their own; experiment files do not have [imported]."""
 
 
 def test_there_are_few_fields_beside_methods_and_faults():
-    assert len([key for key in fields() if not key.startswith(("method.", "fault."))]) <= MOST_FIELDS
+    assert len([key for key in fields() if not key.startswith(APART)]) <= MOST_FIELDS
 
 
 def test_every_field_is_documented():

@@ -11,6 +11,7 @@ from helpers.synthetic_runs import make_run
 from passus.analysis.finding import Conclusion, Finding
 from passus.cli.report import report as passus_report
 from passus.config.experiment import load_experiment
+from passus.config.resolve import flatten
 from passus.errors import UsageError
 from passus.figures.spec import Mark
 from passus.reports import next_experiments, renderer
@@ -194,7 +195,10 @@ def test_lines_of_a_file_are_described_and_not_ranked(tmp_path):
 def test_more_samples_are_proposed_only_where_evaluation_samples(temperature, expected):
     """Greedy decoding gives every item one sample, so a larger eval.samples would change nothing."""
     configs = [small_config(seed=seed, eval={"temperature": temperature}) for seed in range(3)]
-    runs = [SimpleNamespace(config=lambda config=config: config) for config in configs]
+    runs = [
+        SimpleNamespace(config=lambda config=config: config, settings=lambda config=config: flatten(config))
+        for config in configs
+    ]
     found = [Finding("A3", "a", "x", "", Conclusion.UNDERPOWERED, "L2", "", {})]
     assert [proposal.name for proposal in next_experiments.proposals(runs, found)] == expected
 
@@ -253,7 +257,8 @@ def test_lines_of_one_run_are_named_where_others_have_several(tmp_path):
 
 
 def test_more_seeds_are_proposed_where_three_would_not_tell():
-    run = SimpleNamespace(config=lambda: small_config(), path=SimpleNamespace(name="a_seed-0"))
+    config = small_config()
+    run = SimpleNamespace(config=lambda: config, settings=lambda: flatten(config), path=SimpleNamespace(name="a_seed-0"))
     (proposal, *_) = next_experiments.proposals([run], [], seeds=10)
     assert proposal.changes == {"seed": list(range(10))}
     (proposal, *_) = next_experiments.proposals([run], [], seeds=2)
