@@ -4,6 +4,7 @@ python scripts/gym.py run --out runs/gym        # 425 runs of 60 steps: some hou
 python scripts/gym.py reduce runs/gym           # the traces of all runs, as docs/diagnosis.parquet
 python scripts/gym.py calibrate                 # src/passus/diagnosis/likelihoods.json, from the training seeds
 python scripts/gym.py score                     # docs/diagnosis.json and its figures, from the runs set aside
+python scripts/gym.py score --training-seeds    # the same by leaving out one training seed at a time
 """
 
 import argparse
@@ -19,7 +20,7 @@ from passus.gym.arms import gym_experiment
 from passus.gym.calibration import calibrate, training_runs, write_likelihoods
 from passus.gym.collection import first_bad_steps, read_collection, reduce_run, write_collection
 from passus.gym.drawing import draw_calibration, draw_confusion
-from passus.gym.evaluation import score_diagnoses
+from passus.gym.evaluation import cross_validate, score_diagnoses
 from passus.launch.runner import Runner
 from passus.runs.run_folder import RunFolder, find_runs
 
@@ -48,12 +49,14 @@ def calibrate_table() -> None:
     print(f"{TABLE}: weights {table.weights}, prior {table.prior}")
 
 
-def score() -> None:
+def score(is_training: bool) -> None:
     traces, first_steps, table = read_collection(COLLECTION), first_bad_steps(COLLECTION), load_likelihoods()
-    whole = score_diagnoses(traces, first_steps, table)
-    means = score_diagnoses(traces, first_steps, table, lambda trace: trace.means_only())
-    write_text(SCORES, json.dumps({"whole": whole.to_json(), "means": means.to_json()}, indent=1) + "\n")
-    draw_confusion(whole, FIGURES / "diagnosis-confusion.png")
+    score_runs = cross_validate if is_training else score_diagnoses
+    whole = score_runs(traces, first_steps, table)
+    means = score_runs(traces, first_steps, table, lambda trace: trace.means_only())
+    which = "training seeds, each left out in turn" if is_training else "seeds set aside"
+    write_text(SCORES, json.dumps({"runs": which, "whole": whole.to_json(), "means": means.to_json()}, indent=1) + "\n")
+    draw_confusion(whole, f"Runs of the {which}, by fault and answer", FIGURES / "diagnosis-confusion.png")
     draw_calibration({"whole record": whole, "means only": means}, FIGURES / "diagnosis-calibration.png")
     for name, scores in (("whole record", whole), ("means only", means)):
         print(
@@ -71,7 +74,7 @@ def main() -> int:
     running.add_argument("--jobs", type=int, default=2)
     commands.add_parser("reduce").add_argument("out", type=Path)
     commands.add_parser("calibrate")
-    commands.add_parser("score")
+    commands.add_parser("score").add_argument("--training-seeds", action="store_true")
     given = parser.parse_args()
     match given.command:
         case "run":
@@ -81,7 +84,7 @@ def main() -> int:
         case "calibrate":
             calibrate_table()
         case _:
-            score()
+            score(given.training_seeds)
     return 0
 
 

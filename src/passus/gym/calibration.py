@@ -56,6 +56,12 @@ def count_signs(signs: Signs, runs: Sequence[str], accuracy: float, signals: flo
     return Likelihoods(there, measured, weights, {HEALTHY: HEALTHY_PRIOR, UNKNOWN: unknown})
 
 
+def count_like(table: Likelihoods, signs: Signs, runs: Sequence[str]) -> Likelihoods:
+    """Counts the signs of runs, with the weights and the prior of a table."""
+    weights = table.weights
+    return count_signs(signs, runs, weights["accuracy"], weights["signals"], weights["samples"], table.prior[UNKNOWN])
+
+
 def _score(signs: Signs, runs: Sequence[str], accuracy: float, signals: float, sure: float, unknown: float) -> float:
     """Returns the mean log-probability of the right answer, over seeds and causes left out in turn.
 

@@ -11,7 +11,7 @@ from passus.gym.evaluation import DiagnosisScores
 OTHERS = ("healthy", "unknown")
 
 
-def draw_confusion(scores: DiagnosisScores, path: Path) -> None:
+def draw_confusion(scores: DiagnosisScores, title: str, path: Path) -> None:
     """Draws the answers per cause as a map: rows are the truth, columns the first answer."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
@@ -31,7 +31,7 @@ def draw_confusion(scores: DiagnosisScores, path: Path) -> None:
     axes.set_yticks(range(len(rows)), rows, fontsize=7)
     axes.set_xlabel("first answer")
     axes.set_ylabel("fault of the run")
-    axes.set_title("Runs of the seeds set aside, by fault and answer", fontsize=9)
+    axes.set_title(title, fontsize=9)
     figure.savefig(path, dpi=130)
 
 
