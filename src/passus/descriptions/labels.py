@@ -62,6 +62,8 @@ SERIES_WORD = re.compile(
     re.I,
 )
 """Words before the name of a series: "Run 3: GRPO", "Line 1 (squares), LoRA"."""
+SIDE_WORD = re.compile(r"(?:(?:upper|lower|top|bottom) )?(?:left|right|cent(?:er|re)|middle|top|bottom)\s*[:\u2014-]\s+(?=[A-Z])", re.I)
+"""Where the panel is that a label names: "Left: AIME24"."""
 NO_LEAD = re.compile(
     r"\b(?:it|you|your|what|we|us|them|this|these|who|there|here|i|me|let|see|look|watch|follow|take|find|compare|note)\b"
     r"|^(?:upper|lower|left|right|top|bottom|from|at|by|after|before|until|between|since|over|during|from)\b|^(?:fig(?:ure"
@@ -102,7 +104,7 @@ def classify_label(text: str, axes: Axes) -> LabelName:
     """Says what a heading or lead names."""
     words = plain(text).strip(" :;,")
     words = SIDE.sub("", ENUMERATOR.sub("", words)).strip()
-    panel = PANEL_WORD.match(words)
+    panel = PANEL_WORD.match(words) or SIDE_WORD.match(words)
     if panel:
         words = words[panel.end() :].strip(" :\"'.")
     elif series := SERIES_WORD.match(words):

@@ -39,7 +39,7 @@ ABBREVIATION = re.compile(
 INFORMAL_BREAK = re.compile(r"(?<=[a-z0-9%)][.!?])\s+(?=\S)")
 BREAK = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][)\"'*])|(?<=[.!?]\*\*))\s+(?=[^\sa-z])|(?<=[\w%)]\.)\s+(?=[a-z]+-[a-z][\w-]* [a-z]+s\b"
-    r"|[a-z]+-\d\w* [a-z]+\b)"
+    r"|[a-z]+-\d\w* [a-z]+\b)|(?<=[a-z]{4}\.)\s+(?=[a-z]{3,} [a-z])|(?<=[\d%)]\.)\s+(?=[a-z]{3,} [a-z]{3})"
 )
 """Between sentences. A name in small letters may begin one: "... at step 0. unit-tests ends ..."."""
 DATA_ROW = re.compile(r"[^:.|]{1,40}(?:\.\s?[\w.-]{1,20})?\s*[:|]\s*[(\[]?[-~]?[.\d]")

@@ -22,6 +22,11 @@ LETTERED_HEAD = re.compile(
     r"\b(?!Panel|Figure|Fig|Table|Section|Phase|Stage|Reviewer|Chart|Plot|Part|Appendix|Group|And"
     r"|The)(?P<head>[A-Z][a-z]+) (?P<letter>[A-H])\b"
 )
+NUMBERED_HEAD = re.compile(
+    r"\b(?P<head>(?i:variant|seed|run|model|config(?:uration)?|arm|mixture|mix|recipe|method|policy|agent|candidate|setting|system"
+    r"|option|trial|team|job|version|build|rater|worker|cohort|class|site)) (?P<letter>\d{1,2})\b(?![.,]\d| ?%)"
+)
+"""A series that has a number: "Variant 2"."""
 CAPITAL_INSIDE = re.compile(r"(?<=[\w,;)%] )([A-Z][a-z]+)\b")
 LETTER_NAME = re.compile(
     r"\b(?:mixture|model|variant|run|arm|recipe|config(?:uration)?|setting|method|option|system|policy|group|schedule"
@@ -65,6 +70,7 @@ NO_CONTRAST_NOUN = (
 CALLED = re.compile(
     r"\b(?:is|are|was|we) (?:called|named|dubbed|labell?ed|call(?: it)?) \"?(?P<name>[\w.+-]*[\d_+-][\w.+-]*\w)"
     r"|\(\"(?P<quoted>[^\"]{2,20})\"\)"
+    r"|\b(?:lines?|curves?),? (?:labell?ed|named|called|marked) \"?(?P<labelled>[A-Z][\w.+-]*(?: [A-Z\d][\w.+-]*)*)\"?(?=[,.;)])"
 )
 
 
@@ -147,7 +153,11 @@ def lettered_heads(text: str) -> list[str]:
     heads: dict[str, set[str]] = defaultdict(set)
     for match in LETTERED_HEAD.finditer(text):
         heads[match["head"]].add(match["letter"])
-    return [head for head, letters in heads.items() if len(letters) > 1]
+    counts: Counter[str] = Counter()
+    for match in NUMBERED_HEAD.finditer(text):
+        heads[match["head"].lower()].add(match["letter"])
+        counts[match["head"].lower()] += 1
+    return [head for head, letters in heads.items() if len(letters) > 1 and counts[head] != 2]
 
 
 def people_in(text: str) -> frozenset[str]:
@@ -157,4 +167,4 @@ def people_in(text: str) -> frozenset[str]:
 
 def called_names(text: str) -> list[str]:
     """Returns what something is called: "the restart is called run-17b", "asynchronous ones (\"async\")"."""
-    return [match["name"] or match["quoted"] for match in CALLED.finditer(text)]
+    return [match["name"] or match["quoted"] or match["labelled"] for match in CALLED.finditer(text)]

@@ -66,6 +66,9 @@ def slots_of(tokens: Sequence[Word], first: int, end: int) -> Iterator[str]:
         after += 1
     right = tokens[after] if after < len(tokens) else None
     is_on = end < len(tokens) and bool(PLURAL_NOUN.fullmatch(tokens[end].text.lower()))
+    is_owned = is_on and tokens[end].start - tokens[end - 1].end > 1  # "the Student's score"
+    is_verb_here = is_on and end + 1 < len(tokens) and tokens[end + 1].kind == "number"  # "the Baseline scores 41.5"
+    is_on = is_on and not is_owned and not is_verb_here
     is_noun = end < len(tokens) and tokens[end].kind == "noun" and not is_on
     number_before = before > 0 and any(t.kind == "number" for t in tokens[max(0, before - 3) : before])
     if left == "on" and right is not None and right.text == ":" and _numbers_behind(tokens, after) >= MIN_DATA:

@@ -175,7 +175,7 @@ class NameFinder:
             text = text.replace(name, re.sub(r"[\s()]", JOINT, name))
         text = self.spaced_phrases.sub(lambda match: re.sub(r"\s", JOINT, match[0]), text)
         for head in self.heads:
-            text = re.sub(rf"\b{re.escape(head)} ([A-H])\b", rf"{head}{JOINT}\1", text)
+            text = re.sub(rf"\b({re.escape(head)}) ([A-H]|\d{{1,2}})\b(?![.,]\d| ?%)", rf"\1{JOINT}\2", text, flags=re.I)
         for pattern in [*PARTS, *([self.contrasts] if self.contrasts else [])]:
             text = pattern.sub(lambda match: re.sub(r"\s", JOINT, match[0]), text)
         return text

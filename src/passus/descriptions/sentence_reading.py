@@ -265,7 +265,7 @@ class SentenceReading:
         every = self.reader.panels
         for token in clause.of_kind("panel"):
             if token.part and token.part[0] == "exactly":
-                return every, f"exactly {token.part[1]}"
+                return every or ("",), f"exactly {token.part[1]}"
             if token.part:
                 return tuple(token.part), "all"
         if len(every) <= 1:

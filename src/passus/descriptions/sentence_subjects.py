@@ -39,6 +39,8 @@ NOT_IN_NAME = re.compile(
     re.I,
 )
 MAX_WORDS = 4
+NO_BREAK = "\ue000"
+"""Stands for a space within a word of a name."""
 
 
 def subject_of(text: str) -> str:
@@ -48,6 +50,7 @@ def subject_of(text: str) -> str:
     opening = OPENING.match(text)
     assert opening is not None
     rest, is_led = text[opening.end() :], bool(re.search(r"\b(?:the|our|an?)\s$", opening[0], re.I))
+    rest = re.sub(r"\bfrom scratch\b", f"from{NO_BREAK}scratch", rest)
     rest = OF_LINE.sub("", rest, count=1) if OF_LINE.match(rest) else rest
     words: list[str] = []
     for match in re.finditer(r"\([^()]*\)|[^\s,]+|,", rest):
@@ -78,7 +81,7 @@ def _as_name(words: list[str]) -> str:
     is_distinct = len(words) > 2 or bool(words and re.search(r"[A-Z0-9-]", words[0]))
     if len(words) > 1 and is_distinct and LINE.fullmatch(words[-1]):
         words = words[:-1]
-    name = " ".join(words).strip("\"'*`:;")
+    name = " ".join(words).strip("\"'*`:;").replace(NO_BREAK, " ")
     is_plain = all(word.lower() in COMMON or NO_NAME.fullmatch(word) for word in words)
     if is_plain or len(words) > MAX_WORDS or COLOUR.search(name) or MEASURE_WORD.search(name) or LENGTH_WORD.search(name):
         return ""
