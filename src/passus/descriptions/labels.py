@@ -53,7 +53,7 @@ PANEL_WORD = re.compile(
     r"^(?:(?:the\s+)?(?:left|right|top|bottom|middle|upper|lower|first|second|third)[- ])?(?:sub-?)?(?:panel|plot|chart"
     r"|figure|fig\.?|graph|subplot|benchmark"
     r"|task|dataset|test set)s?\b(?!-by)\s*(?:\(?(?:[a-h]|\d{1,2}|one|two|three|four|five"
-    r"|six)\)?)?\s*(?:[:.\u2014-]+\s*|(?=\"))(?=\S)|^(?:panel|subplot)\s\(?[a-h1-9]\)?\s+(?=\w)|^\(?[a-h]\)\s+(?=[A-Z])",
+    r"|six)\)?)?\s*(?:[:.,\u2014-]+\s*|(?=\"))(?=\S)|^(?:panel|subplot)\s\(?[a-h1-9]\)?\s+(?=\w)|^\(?[a-h]\)\s+(?=[A-Z])",
     re.I,
 )
 SERIES_WORD = re.compile(

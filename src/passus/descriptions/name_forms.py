@@ -27,6 +27,11 @@ NUMBERED_HEAD = re.compile(
     r"|option|trial|team|job|version|build|rater|worker|cohort|class|site)) (?P<letter>\d{1,2})\b(?![.,]\d| ?%)"
 )
 """A series that has a number: "Variant 2"."""
+COUNTED_NAME = re.compile(
+    r"(?<![\w.,-])(?P<n>\d{1,5})(?P<gap>[ -])(?P<noun>GPUs?|nodes?|samples?|rollouts?|shots?|layers?|workers?|heads?|experts?|candidates?"
+    r"|demos?|threads?|H100s?|A100s?|TPUs?|bits?|experts|annotators?|generations|turns?)\b"
+)
+"""A series that is named by how many of something it has: "8 GPUs", "the 4-bit model"."""
 CAPITAL_INSIDE = re.compile(r"(?<=[\w,;)%] )([A-Z][a-z]+)\b")
 LETTER_NAME = re.compile(
     r"\b(?:mixture|model|variant|run|arm|recipe|config(?:uration)?|setting|method|option|system|policy|group|schedule"
@@ -146,6 +151,14 @@ def _is_common_noun(word: str) -> bool:
     low = word.lower()
     is_noun = low.rstrip("s") in (*X_NOUNS, *NO_CONTRAST_NOUN) or bool(re.fullmatch(VERB, low))
     return is_noun or bool(MEASURE_WORD.fullmatch(word) or LENGTH_WORD.fullmatch(word) or COLOUR.fullmatch(word))
+
+
+def counted_nouns(text: str) -> list[str]:
+    """Returns the nouns of which several numbers stand again and again: 8 GPUs and 16 GPUs."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for match in COUNTED_NAME.finditer(text):
+        counts[match["noun"]][match["n"]] += 1
+    return [noun for noun, numbers in counts.items() if sum(count > 1 for count in numbers.values()) > 1]
 
 
 def lettered_heads(text: str) -> list[str]:

@@ -10,6 +10,8 @@ from passus.descriptions.series_nouns import VERB as CHANGE_VERB
 NAMED_BY = frozenset(["of", "for", "labelled", "labeled", "named", "called", "to"])
 ADVERB = re.compile(r"\w+ly|also|then|still|already|first|again|itself|alone|now|even|only|instead|too")
 PLURAL_NOUN = re.compile(r"(?:curves|scores|results|numbers|accuracies|accuracy|benchmark|dataset|panel|plot|chart|score)")
+TURNS = re.compile(r"(?:turn|begin|start|come|proceed|turning|beginning|starting|coming|now|on)")
+"""Words of a paper that takes up a benchmark: "we turn to A"."""
 DATA_NOUN = re.compile(r"(?:values?|numbers|scores?|results|figures|readings|accuracy|accuracies|rates?)")
 NO_OWNER = re.compile(rf"{VERB}|{CHANGE_VERB.pattern}|\w+ing|\w+ed|stood|went|ran|.|..")
 MAX_REMARK = 15
@@ -78,6 +80,11 @@ def slots_of(tokens: Sequence[Word], first: int, end: int) -> Iterator[str]:
         is_trained_on = before > 0 and re.match(r"(?:pre)?train|fine|tun", tokens[before - 1].text, re.I)
         if not is_trained_on:
             yield "place"
+        return
+    is_turned_to = left in ("to", "with") and before > 0 and TURNS.fullmatch(tokens[before - 1].text.lower())
+    if is_turned_to and right is not None and right.text in (".", ",", ":"):
+        yield "place"
+        yield "place"
         return
     follows = left in OWNER_BEFORE and (before == 0 or tokens[before - 1].text.lower() in BOUNDARY | CONJUNCTIONS)
     is_introduced = right is not None and left in ("for", "with") and follows and _numbers_behind(tokens, after)

@@ -78,7 +78,7 @@ class Names:
 
     def add(self, name: str) -> str:
         """Adds a series, and returns its name as it was written first."""
-        name = name.strip()
+        name = re.sub(r"^(?:With|For|Using|Under) (?=\S)", "", name.strip())
         known = self.find(name)
         if known is None and name:
             self.series.append(name)

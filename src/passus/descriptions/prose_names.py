@@ -16,6 +16,7 @@ from passus.descriptions.name_forms import (
     LINE_CALLED,
     PARTS,
     called_names,
+    counted_nouns,
     contrasts,
     lettered_heads,
     line_modifiers,
@@ -82,6 +83,7 @@ class NameFinder:
         """Capitalised words within sentences: the first word of a sentence is a name if it is one of them."""
         self.contrasts = contrasts(everything)
         self.heads = lettered_heads(everything)
+        self.counted = counted_nouns(everything)
         self.people = people_in(everything)
         self.pairs = Counter(pair.lower() for pair in PAIR.findall(everything))
         called = [*line_modifiers(everything), *parallel_owners(texts), *owner_phrases(texts), *called_names(everything)]
@@ -176,6 +178,8 @@ class NameFinder:
         text = self.spaced_phrases.sub(lambda match: re.sub(r"\s", JOINT, match[0]), text)
         for head in self.heads:
             text = re.sub(rf"\b({re.escape(head)}) ([A-H]|\d{{1,2}})\b(?![.,]\d| ?%)", rf"\1{JOINT}\2", text, flags=re.I)
+        for noun in self.counted:
+            text = re.sub(rf"(?<![\w.,-])(\d{{1,5}})[ -]({re.escape(noun)})\b", rf"\1{JOINT}\2", text)
         for pattern in [*PARTS, *([self.contrasts] if self.contrasts else [])]:
             text = pattern.sub(lambda match: re.sub(r"\s", JOINT, match[0]), text)
         return text

@@ -24,6 +24,7 @@ LINE = re.compile(r"(?:lines?|curves?|runs?|models?|variants?|versions?|traces?|
 ADVERB = re.compile(r"\w+ly|also|then|still|already|first|again|itself|alone|now|even|only|instead|too|never|just", re.I)
 VERBS = re.compile(
     rf"{VERB}|{CHANGE_VERB.pattern}|[a-z]{{2,}}ed|went|did|does|do|can|could|will|would|shows?|keeps?|kept|makes?|made"
+    r"|reports?|reported|solves?|answers?|satisf\w+|collects?|returns?|hands?|logs?|logged|prints?|passes|handles?|picks?"
     r"|runs?|ran|stood|lies|lay|sits|sat|sets?|leaves?|left|gives?|gave|brings?|puts?|manages?|posts?|needs?|follows?"
 )
 NO_NAME = re.compile(

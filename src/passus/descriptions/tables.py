@@ -42,7 +42,7 @@ class ReadTable:
 
 def read_table(passage: Passage, axes: Axes) -> ReadTable:
     """Reads a table whose rows or columns are places on the x-axis. A table without values gives names only."""
-    (_, head), *body = passage.rows
+    (_, head), *body = _with_columns_of_lists(passage.rows, axes)
     body = [(line, cells) for line, cells in body if any(cells)]
     if not body:
         return ReadTable([], [], [])
@@ -59,6 +59,21 @@ def read_table(passage: Passage, axes: Axes) -> ReadTable:
         return long
     is_legend = any(COLOUR.search(cell) for _, cells in body for cell in cells)
     return ReadTable([_name(cells[0])[0] for _, cells in body if cells and cells[0]], [], [], is_legend)
+
+
+def _with_columns_of_lists(rows: Sequence[tuple[int, list[str]]], axes: Axes) -> list[tuple[int, list[str]]]:
+    """Splits a column whose cells list the values at the places that its head lists: "values at epochs 0, 1, 2"."""
+    head = rows[0][1]
+    for at in range(len(head) - 1, 0, -1):
+        places = [number for number in numbers_in(head[at], axes.style) if not number.is_range]
+        cells = [numbers_in(row[at], axes.style) if at < len(row) else [] for _, row in rows[1:]]
+        if len(places) > 2 and cells and all(len(values) == len(places) for values in cells):
+            lists = [places, *cells]
+            return [
+                (line, [row[0], *(row[at][value.start : value.end] for value in values)])
+                for (line, row), values in zip(rows, lists, strict=True)
+            ]
+    return list(rows)
 
 
 def _long_table(head: Sequence[str], body: Sequence[tuple[int, list[str]]], axes: Axes) -> ReadTable | None:
