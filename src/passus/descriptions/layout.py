@@ -5,6 +5,7 @@ a heading, a bold line is one too, and a table may lack its outer bars.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -29,6 +30,8 @@ FENCE = re.compile(r"(?:```|~~~)")
 PANEL_LETTER = re.compile(r"(?:\*\*)?\([a-h]\)")
 BOLD_LEAD = re.compile(r"(?:\*\*|__)([^*_]{1,120}?)(?:\*\*|__)\s*(\([^)]{1,80}\))?(?:\s*[:.=-]|(?<=:\*\*)|$)")
 SPEAKER = re.compile(r"(?:\*\*)?[\w .'-]{1,30}(?:\*\*)?\s+\[?\(?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?\)?\]?:?$")
+CHAT_LINE = re.compile(r"(?:\[[\d:]{4,8}\] )?(?:\*\*|__)?(?P<name>[A-Za-z][\w.-]{1,15})(?:\*\*|__)?:(?:\*\*|__)? (?=\S)")
+MAX_SPEAKERS = 20
 MAIL_HEAD = re.compile(r"(?:from|to|cc|subject|date|sent|re):\s", re.I)
 TABLE_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?$")
 ABBREVIATION = re.compile(
@@ -123,7 +126,7 @@ def plain(text: str) -> str:
 
 def read_layout(text: str) -> list[Passage]:
     """Returns the passages of a text in order. Headings are passages too. Code is left out, unless it is a table."""
-    lines = [same_width(line.rstrip("\r")) for line in text.split("\n")]
+    lines = _without_speakers([same_width(line.rstrip("\r")) for line in text.split("\n")])
     return _Layout(lines).read()
 
 
@@ -245,6 +248,22 @@ class _Layout:
             paragraph.breaks = [(place - run_in.end(), line) for place, line in paragraph.breaks]
         elif len(plain(paragraph.text)) <= 60 and not re.search(r"[.!?]$", paragraph.text):
             self.labels.append(Label(plain(paragraph.text).removesuffix(":"), own, number))
+
+
+def _without_speakers(lines: Sequence[str]) -> list[str]:
+    """Takes the names of those who speak off the lines of a chat: "**dmitri**: prod is at 71 %". Nobody speaks once only, and
+    no other line names them."""
+    found = [CHAT_LINE.match(line) for line in lines]
+    names = Counter(match["name"] for match in found if match)
+    if len(names) > MAX_SPEAKERS:
+        return list(lines)
+    rest = "\n".join(line[match.end() :] if match else line for line, match in zip(lines, found, strict=True))
+    people = {name for name in names if not re.search(rf"(?<![\w@]){re.escape(name)}\b", rest)}
+    if not 1 < len(people) <= sum(names[name] for name in people) / 2:
+        return list(lines)
+    return [
+        line[match.end() :] if match and match["name"] in people else line for line, match in zip(lines, found, strict=True)
+    ]
 
 
 def _heading(lines: Sequence[str], at: int) -> tuple[int, str]:

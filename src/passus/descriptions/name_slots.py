@@ -82,7 +82,7 @@ def slots_of(tokens: Sequence[Word], first: int, end: int) -> Iterator[str]:
             yield "place"
         return
     is_turned_to = left in ("to", "with") and before > 0 and TURNS.fullmatch(tokens[before - 1].text.lower())
-    if is_turned_to and right is not None and right.text in (".", ",", ":"):
+    if is_turned_to and (right is None or right.text in (",", ":", ";")):
         yield "place"
         yield "place"
         return

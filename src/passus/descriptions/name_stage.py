@@ -18,7 +18,7 @@ from passus.descriptions.names import (
 )
 from passus.descriptions.numbers import numbers_in
 from passus.descriptions.prose_names import NameFinder
-from passus.descriptions.sentence_subjects import subject_of
+from passus.descriptions.sentence_subjects import plain_subject_of, subject_of
 from passus.descriptions.series_nouns import nouns_of
 from passus.descriptions.unit_stage import UnitStage
 from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD
@@ -188,6 +188,11 @@ class NameStage(UnitStage):
                 continue
             name = subject_of(unit.text)
             if name and not self.finder.find(name) and self._is_new(name) and self._may_be_series(name):
+                self.names.add(name)
+        if not self.names.series:
+            own = [unit for unit in units if unit.count > MIN_SUBJECT_DATA and not unit.observes and unit.lead is None]
+            plain = list(dict.fromkeys(name for unit in own if (name := plain_subject_of(unit.text))))
+            for name in plain if len(plain) > 1 else ():
                 self.names.add(name)
 
     def _accepted(self, names: Sequence[str], finder: NameFinder) -> list[str]:

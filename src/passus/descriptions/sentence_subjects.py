@@ -39,6 +39,10 @@ NOT_IN_NAME = re.compile(
     r"and|or|but|the|this|these|those|it|its|we|you|i|while|all|both|each|every|of|in|on|at|by|for|from|to|that|which|who|where|when|if|as|than|after|before|until|between|per",
     re.I,
 )
+PLAIN_SUBJECT = re.compile(
+    rf"\W*(?P<whose>The|My|Our|Your|Their|His|Her) (?P<noun>(?:[A-Za-z][\w-]* ){{0,2}}?[A-Za-z][\w-]*) (?=(?:{VERBS.pattern})\b)"
+)
+NO_SUBJECT = re.compile(rf"\b(?:gap|difference|{MEASURE_WORD.pattern[2:-2]}|{LENGTH_WORD.pattern[2:-2]}|chart|plot|axis|axes|values?)\b", re.I)
 MAX_WORDS = 4
 NO_BREAK = "\ue000"
 """Stands for a space within a word of a name."""
@@ -75,6 +79,14 @@ def subject_of(text: str) -> str:
     return _as_name(words)
 
 
+def plain_subject_of(text: str) -> str:
+    """Returns the common noun that a sentence is about: "my run", "paper". It is a name where a text has no other."""
+    match = PLAIN_SUBJECT.match(text)
+    if match is None or NO_SUBJECT.search(match["noun"]):
+        return ""
+    return match["noun"] if match["whose"].lower() == "the" else f"{match['whose'].lower()} {match['noun']}"
+
+
 def _as_name(words: list[str]) -> str:
     """Returns words as a name, without adverbs and nouns such as "run" behind it."""
     while words and ADVERB.fullmatch(words[-1]):
@@ -84,6 +96,7 @@ def _as_name(words: list[str]) -> str:
         words = words[:-1]
     name = " ".join(words).strip("\"'*`:;").replace(NO_BREAK, " ")
     is_plain = all(word.lower() in COMMON or NO_NAME.fullmatch(word) for word in words)
-    if is_plain or len(words) > MAX_WORDS or COLOUR.search(name) or MEASURE_WORD.search(name) or LENGTH_WORD.search(name):
+    is_look = COLOUR.search(name) and not re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+", name)  # "Team Red"
+    if is_plain or len(words) > MAX_WORDS or is_look or MEASURE_WORD.search(name) or LENGTH_WORD.search(name):
         return ""
     return name
