@@ -53,7 +53,7 @@ PANEL_WORD = re.compile(
     r"^(?:(?:the\s+)?(?:left|right|top|bottom|middle|upper|lower|first|second|third)[- ])?(?:sub-?)?(?:panel|plot|chart"
     r"|figure|fig\.?|graph|subplot|benchmark"
     r"|task|dataset|test set)s?\b(?!-by)\s*(?:\(?(?:[a-h]|\d{1,2}|one|two|three|four|five"
-    r"|six)\)?)?\s*(?:[:.,\u2014-]+\s*|(?=\"))(?=\S)|^(?:panel|subplot)\s\(?[a-h1-9]\)?\s+(?=\w)|^\(?[a-h]\)\s+(?=[A-Z])",
+    r"|six)\)?)?\s*(?:[:.,\u2014-]+\s*|(?=\"))(?=\S)|^(?:panel|subplot)\s\(?[a-h1-9]\)?\s+(?=\w)|^\(?[a-h]\)\s+(?=[A-Z]|\d+(?:\.\d+)?[BMK]\b)",
     re.I,
 )
 SERIES_WORD = re.compile(
@@ -114,7 +114,7 @@ def classify_label(text: str, axes: Axes) -> LabelName:
         words = owned["name"]
     name, look = without_look(words)
     bare = re.sub(r"\s*[\[(][^\])]*[\])]?\s*$", "", name).strip(" :\"'.") or name
-    if bare and _is_place(bare, axes):
+    if bare and _is_place(bare, axes) and not (panel and re.fullmatch(r"[\d.]+[BMK]", bare)):
         return LabelName("place", bare)
     if bare and _is_measure(bare):
         return LabelName("panel" if panel else "measure", bare, look)

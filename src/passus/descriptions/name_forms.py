@@ -27,6 +27,12 @@ NUMBERED_HEAD = re.compile(
     r"|option|trial|team|job|version|build|rater|worker|cohort|class|site)) (?P<letter>\d{1,2})\b(?![.,]\d| ?%)"
 )
 """A series that has a number: "Variant 2"."""
+HYPERPARAMETER = re.compile(
+    r"\b(?P<head>(?i:rank|range|temperature|temp|lr|learning rate|rate|cap|beta|alpha|gamma|lambda|weight|batch size|batch|group size"
+    r"|width|depth|dropout|warmup|penalty|horizon|window|clip|lag|top-p|top-k|tau|epsilon|eps|decay|coefficient|buffer|pool|bonus"
+    r"|threshold|ratio)) (?P<n>\d+(?:\.\d+)?(?:e-?\d+)?[kK]?)\b(?![.,]\d| ?%)"
+)
+"""A series that is named by a parameter of its training: "rank 8", "range 0.28"."""
 COUNTED_NAME = re.compile(
     r"(?<![\w.,-])(?P<n>\d{1,5})(?P<gap>[ -])(?P<noun>GPUs?|nodes?|samples?|rollouts?|shots?|layers?|workers?|heads?|experts?|candidates?"
     r"|demos?|threads?|H100s?|A100s?|TPUs?|bits?|experts|annotators?|generations|turns?)\b"
@@ -159,6 +165,14 @@ def counted_nouns(text: str) -> list[str]:
     for match in COUNTED_NAME.finditer(text):
         counts[match["noun"]][match["n"]] += 1
     return [noun for noun, numbers in counts.items() if sum(count > 1 for count in numbers.values()) > 1]
+
+
+def hyperparameters(text: str) -> list[str]:
+    """Returns the parameters that several numbers follow again and again: rank 8 and rank 32."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for match in HYPERPARAMETER.finditer(text):
+        counts[match["head"].lower()][match["n"]] += 1
+    return [head for head, numbers in counts.items() if sum(count > 1 for count in numbers.values()) > 1]
 
 
 def lettered_heads(text: str) -> list[str]:

@@ -38,7 +38,7 @@ VERB = (
     r"|records?|obtains?|obtained|ends?|finish(?:es)?|lands?|drops?|falls?|jumps?|shoots?|creeps?|passes|improves?"
     r"|edges|takes|comes|stands?|learns?"
     r"|sits?|peaks?|dips?|holds?|stays?|remains?|hovers?|declines?|grows?|increases?|decreases?|shows?|achieves?"
-    r"|attains?|plods|saturates|needs?|makes)"
+    r"|attains?|yields?|yielded|gives?|gave|reports?|reported|solves|plods|saturates|needs?|makes)"
 )
 LINE_NOUN = (
     r"(?:lines?|curves?|runs?|models?|polic(?:y|ies)|variants?|methods?|series|versions?|settings?|systems?|arms?"

@@ -46,6 +46,7 @@ def read_table(passage: Passage, axes: Axes) -> ReadTable:
     body = [(line, cells) for line, cells in body if any(cells)]
     if not body:
         return ReadTable([], [], [])
+    head, body = _without_words(head, body, axes)
     row_places = [_place(cells[0], head[0], axes) for _, cells in body if cells]
     column_places = [_place(cell, "", axes) for cell in head[1:]]
     if row_places and all(row_places) and not all(column_places):
@@ -59,6 +60,21 @@ def read_table(passage: Passage, axes: Axes) -> ReadTable:
         return long
     is_legend = any(COLOUR.search(cell) for _, cells in body for cell in cells)
     return ReadTable([_name(cells[0])[0] for _, cells in body if cells and cells[0]], [], [], is_legend)
+
+
+def _without_words(
+    head: list[str], body: list[tuple[int, list[str]]], axes: Axes
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Leaves out columns of words between names and values, such as colours, where all others are of places."""
+    words = {
+        at
+        for at in range(1, len(head))
+        if _place(head[at], "", axes) is None and not any(at < len(cells) and numbers_in(cells[at], axes.style) for _, cells in body)
+    }
+    rest = [at for at in range(len(head)) if at not in words]
+    if not words or len(rest) < 3 or any(_place(head[at], "", axes) is None for at in rest[1:]):
+        return head, body
+    return [head[at] for at in rest], [(line, [cells[at] for at in rest if at < len(cells)]) for line, cells in body]
 
 
 def _with_columns_of_lists(rows: Sequence[tuple[int, list[str]]], axes: Axes) -> list[tuple[int, list[str]]]:
