@@ -116,6 +116,9 @@ def _long_table(head: Sequence[str], body: Sequence[tuple[int, list[str]]], axes
 
 def _place(cell: str, head: str, axes: Axes) -> Number | None:
     """Returns the place on the x-axis that a cell names."""
+    short = re.fullmatch(r"([A-Za-z]{1,2})(\d[\d,.]*[kKMB]?)", cell.strip())
+    if short and any(noun.startswith(short[1].lower()) for noun in axes.x_nouns):  # "E3" for epoch 3
+        cell = short[2]
     numbers = numbers_in(cell, axes.style)
     if not numbers and axes.x.low is not None and axes.x.high is not None:
         if START.match(cell.strip()):
