@@ -322,6 +322,24 @@ def _returns(claim: Claim, curves: KnownCurves) -> Outcome:
     return quantified(claim.group, curves, test)
 
 
+def _closer(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks that a series is closer to one than to another."""
+    near, far = claim.order
+
+    def test(name: str) -> Outcome:
+        found = []
+        places = curves.common((name, near, far), claim.where) if {name, near, far} <= set(curves.series) else []
+        for x in places:
+            mine, a, b = (curves.by_name[series][x] for series in (name, near, far))
+            to_near, to_far = abs(mine.middle - a.middle), abs(mine.middle - b.middle)
+            truth = None if abs(to_near - to_far) <= TINY else to_near < to_far
+            exact = all(o.low == o.high for o in (mine, a, b))
+            found.append(Outcome(truth if exact else None, (mine, a, b)))
+        return without_place(found, places, curves) if claim.where == WHOLE else all_of(found)
+
+    return quantified(claim.group, curves, test)
+
+
 def _gain_share(claim: Claim, curves: KnownCurves) -> Outcome:
     """Checks which share of its whole gain a series has made at a place."""
 
@@ -435,5 +453,5 @@ KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "gain_than": gain, "gap_than": gap_than, "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier,
     "noisy": _noisy, "spread": _spread, "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes,
     "first_to": first_to, "order_same": order_same, "steepest": steepest, "levels": _levels, "moves": _moves,
-    "recovers": _recovers, "points": _points,
+    "recovers": _recovers, "points": _points, "closer": _closer,
 }  # fmt: skip

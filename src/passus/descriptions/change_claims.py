@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from passus.descriptions.claim_tokens import GAIN, Found, are_same, group_of, until
-from passus.descriptions.claims import WHOLE, Amount, Claim, Group, Window
+from passus.descriptions.claims import END, START, WHOLE, Amount, Claim, Group, Window
 from passus.descriptions.clause_words import MOVES
 from passus.descriptions.clauses import Clause, Token, joined
 
@@ -177,6 +177,8 @@ def _gap_ratio(c: Clause, left: Sequence[Token], right: Sequence[Token], amount:
             else []
         )
     both = [*places[0], *places[1]]
+    if not [place for place in both if not place.every] and not ranks and len(group.names) == 2 and not c.says("that|those"):
+        both = [END, START]  # "the gap doubles over training"
     if len(both) != 2 or both[0] == both[1] or not all(window.is_point for window in both):
         return []
     return [replace(claim, where=both[0], other_where=both[1])]

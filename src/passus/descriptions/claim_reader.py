@@ -141,7 +141,7 @@ class ClaimReader:
             *claims,
         ]
         self._remember(sentence, reading.subject)
-        if reading.is_lost:
+        if reading.is_lost and (reading.has_other_series or len(self.memory.mentioned) != 1):
             self.memory.subject = ()
         return Statement(sentence, tuple(claims), is_complete, reading.is_restricted)
 

@@ -78,6 +78,7 @@ WORDS = frozenset(
         "FOLLOWED",
         "MIDDLE",
         "SPREAD",
+        "CLOSER",
     ]
 )  # fmt: skip
 HARMLESS = frozenset(

@@ -58,6 +58,19 @@ def two_panels(c: Clause) -> Found:
     ]
 
 
+def closer(c: Clause) -> Found:
+    """Reads "A ends closer to B than to C"."""
+    if c.words != ["CLOSER"] or len(c.groups) != 3 or c.values or c.amounts or not c.says("than"):
+        return None
+    groups, where = [group_of(token) for token in c.groups], c.place()
+    if any(group is None or len(group.names) != 1 for group in groups) or where is None:
+        return []
+    first, near, far = (group.names[0] for group in groups if group is not None)
+    if len({first, near, far}) < 3:
+        return []
+    return [Claim("closer", Group((first,)), where, order=(near, far), negated=bool(c.negation))]
+
+
 def within_range(c: Clause) -> Found:
     """Reads that a series stays between two values."""
     if set(c.words) - {"FLAT", "NOISY", "WITHIN", "CHANGES"} or len(c.values) != 1 or len(c.groups) != 1:

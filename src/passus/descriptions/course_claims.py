@@ -76,6 +76,8 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
         before = Window(first=-2) if where.anchor == "end" else replace(where, first=-2, low=None, by=False, after=False)
         return [Claim("trend", group, before, relation)]
     if where.is_point:
+        if amount is None and where.low is not None and not where.by and not where.after and not c.says("by|until|up to|when|once"):
+            return _step_at(c, group, relation, where)
         if amount is None and not (where.anchor == "end" or c.says("by|until|up to")):
             return []
         # "loses 3 points at hour 40" may mean since the point before, or since the start: both must agree.
@@ -114,6 +116,7 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
     if group.quantifier == "none" and amount is None:
         return [Claim("trend", Group(group.names), where, OPPOSITES[relation], every_step=True, is_weak=True)]
     from_peak = bool({"BEST", "PEAKS", "HIGHEST", "FROMPEAK"} & set(c.words)) and amount is not None
+    from_peak |= "FROMPEAK" in c.words and relation in ("down", "worsens") and not is_strict
     is_weak = c.is_monotone and c.says("never")
     return [
         Claim(
@@ -122,6 +125,15 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
             instead=() if from_peak or is_strict else _instead(c, group, relation, where, last_step),
         )
     ]  # fmt: skip
+
+
+def _step_at(c: Clause, group: Group, relation: str, where: Window) -> list[Claim]:
+    """Reads "A dips at step 40": since the point before, or up to the next one. Both must agree."""
+    if c.is_monotone or c.negation or group.quantifier != "all" or where.points or where.nth or where.anchor:
+        return []
+    before = replace(where, first=-2, low=None)
+    behind = Claim("trend", group, replace(where, high=None, first=2), relation)
+    return [Claim("trend", group, before, relation, instead=(behind,))]
 
 
 def _instead(c: Clause, group: Group, relation: str, where: Window, last_step: Window | None) -> tuple[Claim, ...]:
@@ -226,6 +238,8 @@ def flat(c: Clause) -> Found:
         return [Claim("flat", group, where, amount=amount)]
     if set(words) & set(MOVES) and where == WHOLE:
         return []
+    if amount is not None and amount.sense == "about" and c.says(r"hardly|barely|scarcely") and not c.negation:
+        return [Claim("moves", group, until(where) if not where.every else WHOLE, amount=amount)]
     if where.is_point and (where.anchor == "end" or where.low is None):
         return [Claim("levels", group)] if c.says(LEVELLED) and where.anchor == "end" and not c.negation else []
     if where.is_point:

@@ -20,7 +20,8 @@ def gap(c: Clause) -> Found:
         return None
     if set(words) & {"NARROWS", "WIDENS", "CONVERGES", "DIVERGES"} or ("GAP" in words and set(words) & {*MOVES, "FLAT"}):
         return _gap_course(c, words)
-    where = c.place()
+    places = c.places()
+    where = places[0] if len(places) == 2 and END in places and "WITHIN" in words else c.place()
     amount = c.amounts[0] if len(c.amounts) == 1 else _amount_after_relation(c)
     if "GAP" in words and set(words) & {"HIGHEST", "LOWEST"} and amount is None:
         return _widest(c)
@@ -63,6 +64,8 @@ def gap(c: Clause) -> Found:
                 manner="always" if always else "",
             )
         ]
+    if len(groups) == 2 and are_same(*groups) and c.groups[1].is_possessive and "WITHIN" in words and amount is not None:
+        return _within_own(c, groups[0], amount)
     if len(groups) == 2 and len(groups[0].names) == len(groups[1].names) == 1 and not are_same(*groups):
         if is_lead or set(words) & {"BETTER"}:
             return [Claim("level", groups[0], where, "better", other=groups[1], amount=amount)]
@@ -73,6 +76,14 @@ def gap(c: Clause) -> Found:
     if len(groups) != 1 or len(groups[0].names) < 2 or groups[0].quantifier != "all":
         return []
     return [Claim("gap", groups[0], where, amount=amount, manner="always" if always else "")]
+
+
+def _within_own(c: Clause, group: Group, amount: Amount) -> list[Claim]:
+    """Reads "by step 40 A is within 2 points of its final value"."""
+    before = [place for place in c.places() if place != END]
+    if len(before) != 1 or not before[0].is_point or before[0].low is None or END not in c.places() or c.negation:
+        return []
+    return [Claim("moves", group, Window(before[0].low, None), amount=amount)]
 
 
 def _amount_after_relation(c: Clause) -> Amount | None:
@@ -112,7 +123,7 @@ def _gap_course(c: Clause, words: Sequence[str]) -> list[Claim]:
     names = tuple(dict.fromkeys(name for g in groups for name in g.names))
     names = names if len(names) > 1 else _two(c, names)
     where = c.place()
-    if len(names) < 2 or set(words) - {"GAP", "NARROWS", "WIDENS", "CONVERGES", "DIVERGES", "SAME", "FLAT", *MOVES}:
+    if len(names) < 2 or set(words) - {"GAP", "APART", "NARROWS", "WIDENS", "CONVERGES", "DIVERGES", "SAME", "FLAT", *MOVES}:
         return []
     if "FLAT" in words:
         is_alone = where is not None and not where.is_point and not c.amounts
@@ -126,7 +137,7 @@ def _gap_course(c: Clause, words: Sequence[str]) -> list[Claim]:
         return []
     amounts = c.amounts if len(c.amounts) == 2 else [*c.amounts, *map(_size, c.values)]
     if len(amounts) == 2 and c.says("from"):
-        places = c.places()
+        places = [place for place in c.places() if place not in (WHOLE, replace(WHOLE, every=True))]
         places = places if len(places) == 2 else [START, END] if not places else []
         return [Claim("gap", Group(names), w, amount=a) for w, a in zip(places, amounts, strict=False)]
     if c.amounts or c.values or where is None or c.negation:

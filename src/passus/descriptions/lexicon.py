@@ -12,6 +12,10 @@ PLACES_IN_RANKING = {
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     (r"\b\w+n't\b", " NOT "),
+    (r"\b(?:closer|nearer) to\b(?= (?:the |that of )?«[SI])", " CLOSER "),
+    (
+        r"\b(?:since|after|from|past|beyond) (?:«O\d+»|the|its) (?:own )?(?:maximum|peak|best|top|high(?: point)?|summit|highest"
+        r"|optimum)\b(?: (?:value|score|accuracy|point|level|result))?", " FROMPEAK "),
     (r"\bto an? (?:local |first |second |new |small |brief )?(?:peak|maximum|high|low|trough|minimum) of\b", " to "),
     (r"\b(?:takes?|took|taking) over the lead\b", " BEST "),
     (r"\b(?:gains?|gained|adds?|added) nothing\b|\bmakes? no (?:gains?|headway)\b", " FLAT "),
@@ -327,7 +331,9 @@ FILLERS = re.compile(
     r"|easily|visibly|noticeably|slight|sharp|steep|gradual|significant|substantial"
     r"|far|much|by far|funny enough|so|and|yes|lol|tbf|hm|ok|yeah|but|although|though|while|whereas|yet|because|since|a"
     r"|an|the|its own|own|overall|roughly|about|approximately|almost|nearly|essentially|practically"
-    r"|(?:one )?of (?:all )?(?:two|three|four|five|six|seven|eight)|sadly|firstly|secondly|thirdly|(?:first"
+    r"|(?:one )?of (?:all )?(?:two|three|four|five|six|seven|eight)"
+    r"|of (?:the|these|those|all)(?: the)? (?:two|three|four|five|six|seven|eight)(?=\W*$| (?:at|on|in|by|after|to|from|throughout|and)\b)"
+    r"|a little|sadly|firstly|secondly|thirdly|(?:first"
     r"|second|third|yes|hm|right)(?=,)"
     r"|in summary|moreover|in turn|completely|a bit|bit|largely|no doubt"
     r"|of (?:each|one) (?:an)?other|at once"

@@ -12,7 +12,7 @@ from passus.descriptions.claim_tokens import (
     number_of,
     until,
 )
-from passus.descriptions.claims import END, WHOLE, Amount, Claim, Group
+from passus.descriptions.claims import END, WHOLE, Amount, Claim, Group, Window
 from passus.descriptions.clause_words import EXTREMES, MOVES
 from passus.descriptions.clauses import Clause, Token
 
@@ -175,11 +175,23 @@ def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -
     return found
 
 
+def _late_peak(c: Clause) -> Found:
+    """Reads "does not peak before step 40"."""
+    group, where = group_of(c.groups[0]), c.place()
+    is_late = where is not None and where.low is None and where.high is not None and c.says("before|until|till")
+    if group is None or where is None or not is_late or len(c.groups) > 1 or c.values or len(c.words) > 1:
+        return None
+    relation = "max" if c.words[0] == "PEAKS" else "min"
+    return [Claim("peak", group, Window(where.high, None), relation)]
+
+
 def peak(c: Clause) -> Found:
     """Reads "A peaks at step 40", "A tops out at .62"."""
     words = [word for word in c.words if word in ("PEAKS", "TROUGHS")]
-    if len(words) != 1 or not c.groups or set(c.words) - {"PEAKS", "TROUGHS", *MOVES, "REACHES"} or c.negation:
+    if len(words) != 1 or not c.groups or set(c.words) - {"PEAKS", "TROUGHS", *MOVES, "REACHES"}:
         return None
+    if c.negation:
+        return _late_peak(c)
     group, where = group_of(c.groups[0]), c.place()
     if group is None or where is None or (len(c.groups) > 1 and not c.groups[1].is_possessive):
         return []

@@ -114,7 +114,10 @@ def mark_groups(marked: Marked, context: Context) -> None:
     put(
         rf"\b(?:none|neither|not one|not any) of (?:the |these |them)?(?:{COUNT} )?(?:other )?(?:{EVERY_NOUN}"
         rf"|them)(?! of)|\bno (?:single )?(?:other )?{EVERY_NOUN}\b|\bnot a single {EVERY_NOUN}\b|\bnobody\b|\bno one\b"
-        rf"|\bno (?:entry|value|reading|score|number)\b(?: (?:of|in) the (?:table|chart|figure|plot))?"
+        rf"|\b(?:no|not a single|not one) (?:single )?(?:entry|value|reading|score|number|result)\b"
+        rf"(?: (?:of|in) the (?:table|chart|figure|plot))?"
+        rf"|\bnothing\b(?: here| on (?:this|the) \w+)?(?= (?:ever )?(?:gets?|got|reach\w*|exceed\w*|goes|climbs?|rises?|falls?|makes|passes"
+        rf"|drops?)\b)"
         rf"|\bnothing in the (?:table|chart|figure|plot)\b|\bnone\b(?= (?:ever|is|are|do|does|reach))", "S",
         lambda m: _none_of(m[0], every, context))  # fmt: skip
     put(
@@ -124,7 +127,7 @@ def mark_groups(marked: Marked, context: Context) -> None:
         lambda m: _rest(m[0], every, context))  # fmt: skip
     put(
         rf"\b(?:all|each|every)(?: one)?(?: of)?(?: the| these| our)?(?: {COUNT})?(?: single)? {TRAINED}{EVERY_NOUN}\b"
-        rf"|\beverybody\b|\beveryone\b|\ball (?:of )?them\b|\ball {COUNT}\b(?! (?:marked|bench|panel|chart|step|point))"
+        rf"|\beverybody\b|\beveryone\b|\beverything\b(?! (?:else|that|it|they|we|is)\b)|\ball (?:of )?them\b|\ball {COUNT}\b(?! (?:marked|bench|panel|chart|step|point))"
         rf"|\bthey all\b|\bthe (?:whole )?(?:bunch|pack|field)\b|\beach of them\b|\bthem all\b"
         rf"|\ball of the {EVERY_NOUN}\b|\bthe (?P<n>{COUNT}) {TRAINED}{EVERY_NOUN}\b", "S",
         lambda m: _every(m, every, context))  # fmt: skip
@@ -169,6 +172,7 @@ def mark_groups(marked: Marked, context: Context) -> None:
         lambda _: _own(context),
     )
     put(UNKNOWN, "U", lambda m: None if "«" in m[0] or KNOWN_ADJECTIVE.search(m[0]) else m[0])
+    marked.text = re.sub(r"«U\d+» (?=«S)", "", marked.text)  # "the suspect branch main": a name in apposition
 
 
 def _mark_numbers_of(marked: Marked, every: tuple[str, ...]) -> None:

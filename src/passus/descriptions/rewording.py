@@ -60,11 +60,28 @@ COUNT_LINE = re.compile(
 )
 
 
+ALL_VALUES = re.compile(
+    r"\b(?:all|every|each)(?: of)?(?: the)? (?:single )?(?:scores?|values?|readings?|numbers|entry|entries|data points?)"
+    r"(?: (?:in|of|on) the (?:chart|table|figure|plot))?(?= (?:is|are|lies?|stays?|remains?)\b)", re.I)  # fmt: skip
+ON_NONE = re.compile(
+    r"\b(?P<on>on|in) none of (?P<what>the [^,.;]{3,40}?s) (?:does|do|did|has|have|is) (?:any|a single|one) (?P<who>[a-z]+)\b", re.I
+)
+"""On none of the panels does any method exceed 70 %: on all of them, no method does."""
+
+
+FIRST_TO_LAST = re.compile(
+    r"\b(?:between|from) the (?:very )?first(?: (?!and\b|to\b)[a-z-]+){0,2} (?:and|to) (?:the|its) (?:very )?(?:last|final)"
+    r"(?: (?:one|evaluations?|evals?|checkpoints?|readings?|measurements?|values?|ticks?|marks?|markers?|points?|rows?|columns?|steps?"
+    r"|epochs?|hours?|days?|weeks?|rounds?|iterations?|stops?|log lines?|lines?|tests?))?\b(?! (?:place|position|rank))", re.I)  # fmt: skip
+
+
 def reworded(text: str) -> str:
     """Returns a sentence without the words that only say who says it, or that it is surprising."""
     text = SPEAKER.sub("", text)
     if not NOT_REPORTED.match(text):
         text = REPORTED.sub("", text)
+    text = FIRST_TO_LAST.sub("from start to finish", text)
+    text = ON_NONE.sub(r"\g<on> all of \g<what> no \g<who>", ALL_VALUES.sub("all methods always", text))
     text = AT_START.sub("has returned to its starting value", THAN_START.sub("than at the start", text))
     text = TRIED.sub("", INTERJECTION.sub("", COMPARING.sub("", text)))
     text = ABOVE_IN_TEXT.sub(

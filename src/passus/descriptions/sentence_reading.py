@@ -8,7 +8,7 @@ from passus.descriptions.claim_parser import claims_of
 from passus.descriptions.claims import WHOLE, Claim, Group, Window
 from passus.descriptions.clause_rest import has_restriction, is_all_used, is_ellipsis, is_unread, values_of_plain
 from passus.descriptions.clause_split import clauses_of
-from passus.descriptions.clause_subject import COMPARED, FIRST_VERB, is_about_other, is_before_verb
+from passus.descriptions.clause_subject import COMPARED, FIRST_VERB, is_about_other, is_about_other_series, is_before_verb
 from passus.descriptions.clauses import Clause, read_clause
 from passus.descriptions.layout import Sentence
 from passus.descriptions.lexicon import without_fillers
@@ -131,6 +131,8 @@ class SentenceReading:
         self.last_subject = self.last_object = ""
         self.is_lost = False
         """Whether the sentence is about a series that is not known."""
+        self.has_other_series = False
+        """Whether that is a series, and no other thing: then "it" may be that one in the next sentence."""
         self.has_condition = False
         """Whether the sentence begins with a place, or a condition, that is not known."""
         self.is_restricted = False
@@ -175,11 +177,13 @@ class SentenceReading:
                 continue
             if "«U" in clause.text:  # a series that is not known: what follows may be about it
                 self.is_lost, is_complete = True, False
+                self.has_other_series = True
                 break
             if COMPARED.match(part):
                 is_complete = False
                 continue
             if is_about_other(part) or (self.is_lost and not NAMES_ONLY.search(part)):
+                self.has_other_series |= is_about_other_series(part)
                 self.is_lost, is_complete = True, False
                 continue
             found = [] if self._is_foreign(clause, whole) else claims_of(clause)
