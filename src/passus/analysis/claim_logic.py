@@ -158,7 +158,10 @@ def _trend(claim: Claim, curves: KnownCurves) -> Outcome:
             return all_of(found) if len(found) > 1 or claim.where != WHOLE else OPEN
         first, last = row[0], row[-1]
         if claim.other_where is not None:
-            first = curves.value(name, claim.other_where) or first
+            start = curves.value(name, claim.other_where)
+            if start is None:
+                return OPEN
+            first = start
         change = curves.difference(last, first, sign)
         if claim.amount is not None:
             return Outcome(_change_fits(change, first, last, claim, curves), (first, last))

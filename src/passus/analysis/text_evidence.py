@@ -14,6 +14,12 @@ MAX_DISAGREEMENTS, MAX_DISAGREEMENT_SHARE = 2, 0.1
 MAX_STRAY_SHARE = 0.15
 """Share of the values of a panel that may be strays."""
 SPREAD = re.compile(r"\b(?:standard errors?|error[- ]bars?)\b", re.I)
+LOST = re.compile(
+    r"\b(?:suffers?|suffered|without|no|any|slight|small|takes?) (?:a |an |any )?(?:\w+ )?loss(?:es)?\b|\bloss(?:es)? (?:of|against|mask)\b|\bloss-\w+",
+    re.I,
+)
+"""Losses that are no measure."""
+ERROR = re.compile(r"\b(?:errors?(?!(?: bars?|s? of))|error rates?|wer|cer|failures?|failure rates?|hallucinat\w+|violations?|lower is better)\b", re.I)
 HIGHER_IS_BETTER = re.compile(
     r"\b(?:accurac\w+|win[- ]rates?|pass@\w+|pass[- ]rates?|scores?|rewards?|success|exact match|avg@\w+|agreement"
     r"|solved|f1|returns?)\b",
@@ -82,8 +88,12 @@ def _in_shares(panel: Panel) -> bool:
 
 
 def lower_is_better(data: ChartData, panel: str) -> bool:
-    """Returns whether the values of a panel are losses or errors, by the words nearest to them."""
+    """Returns whether the values of a panel are losses or errors, by the words nearest to them. No loss is in percent."""
     everything = " ".join(sentence.text for sentence in data.sentences)
+    values = [point.reading.y for point in data.points if point.panel == panel and point.measure == "accuracy"]
+    is_percent = panel in data.percent_panels or sum(value.unit == "%" for value in values) * 2 > len(values)
+    if is_percent and not ERROR.search(" ".join([everything, panel, data.axes.y.label])):
+        return False
     if re.search(r"\blower is better\b", everything, re.I):
         return not HIGHER_IS_BETTER.search(panel)
     heads = " ".join(cell for passage in data.passages for _, row in passage.rows[:1] for cell in row)
@@ -107,5 +117,5 @@ def _near(data: ChartData, panel: str) -> list[str]:
 
 
 def _votes(texts: Iterable[str]) -> int:
-    text = SPREAD.sub(" ", " ".join(texts))
+    text = LOST.sub(" ", SPREAD.sub(" ", " ".join(texts)))
     return len(LOWER_IS_BETTER.findall(text)) - len(HIGHER_IS_BETTER.findall(text))

@@ -24,6 +24,8 @@ def more_than(c: Clause) -> Found:
     left, right = c.tokens[:at], c.tokens[at + 1 :]
     if not what:
         return None
+    if c.says("together|combined|in sum|jointly|taken as a whole") or not any(group_of(t) or t.kind == "ranks" for t in left):
+        return []
     if set(words) - {"THAN", "MORE", "LESS", "GAP", "SPREAD", "APART", "CHANGES", *MOVES} or c.negation:
         return []
     if len({word for word in words if word in MOVES}) > 1 or len(c.amounts) > 1 or c.values:

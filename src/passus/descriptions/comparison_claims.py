@@ -212,6 +212,8 @@ def _against_self(
             else []
         )
     where = END if not where.is_point else where
+    if where == to or (END in c.places(right) and to == START):
+        return []
     return [Claim("level", group, where, relation, other=SELF, other_where=to, amount=amount, negated=bool(c.negation))]
 
 
@@ -241,6 +243,8 @@ def _against_other(
     extreme: str,
 ) -> list[Claim]:
     """Compares two series at one place, or each at its own."""
+    if set(group.names) & set(other.names):
+        return []
     before, after = c.places(left), c.places(right)
     where = c.place()
     other_where: Window | str | None = None
@@ -296,6 +300,15 @@ def recovering(c: Clause) -> Found:
     return [Claim("recovers", group, where, negated=bool(c.negation))]
 
 
+def _to_share_of_start(c: Clause) -> list[Claim]:
+    """Reads "drops to a third of its initial value"."""
+    group, where = group_of(c.groups[0]), joined([w for w in c.places() if w != START], WHOLE)
+    is_own = all(token.part == c.groups[0].part for token in c.groups[1:])
+    if group is None or where is None or group.rank or c.negation or not is_own or START not in c.places():
+        return []
+    return [Claim("trend", group, until(where), "up", amount=replace(c.amounts[0], kind="ratio"))]
+
+
 def ratio(c: Clause) -> Found:
     """Reads "doubles", "is twice as long as", "loses half of its peak"."""
     if len(c.amounts) != 1 or c.amounts[0].kind not in ("ratio", "share") or not c.groups:
@@ -305,8 +318,10 @@ def ratio(c: Clause) -> Found:
         return None
     if words - {*MOVES, "MORE", "THAN", "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES", "FROMPEAK"}:
         return None
-    if c.says("of the way"):
+    if c.says("of the way") or (c.says("(?:that|those) of") and len({token.part for token in c.groups}) < 2):
         return []
+    if c.amounts[0].kind == "share" and re.search(r"\bto (?:[a-z]+ ){0,2}«F\d+»", c.raw):
+        return _to_share_of_start(c)
     if words & set(MOVES) and c.amounts[0].kind == "ratio" and c.says(rf"(?:{GAIN}) (?:of|for)"):
         return []  # "twice the gain of A"
     amount, group, where = c.amounts[0], group_of(c.groups[0]), c.place()

@@ -28,6 +28,8 @@ def course(c: Clause) -> Found:
         or set(c.words) - {*MOVES, "BEST", "PEAKS", "HIGHEST", "REACHES", "NOISY", "STEADY", "FROMPEAK"}
     ):
         return None
+    if re.match(r"\W*falls? (?:between|into|within|in|on) ", c.raw, re.I):
+        return []  # where something lies that stands before
     if any(a.kind == "share" for a in c.amounts) or c.says(
         "most of|bulk|bigger part|larger part|greater part|majority|(?:all|none) of|whole|entire"
     ):

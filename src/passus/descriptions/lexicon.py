@@ -12,6 +12,9 @@ PLACES_IN_RANKING = {
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     (r"\b\w+n't\b", " NOT "),
+    (
+        r"\b(?:falls?|fell|fallen|drops?|dropped|slips?|slipped|sinks?|sank|slid|slides?)(?: back)? (?:in)?to (?:the )?(?:very )?"
+        r"(?=(?:last|second|third|fourth|fifth|bottom) (?:place|rank|position|spot)\b)", " is in "),
     (r"\b(?:closer|nearer) to\b(?= (?:the |that of )?«[SI])", " CLOSER "),
     (
         r"\b(?:since|after|from|past|beyond) (?:«O\d+»|the|its) (?:own )?(?:maximum|peak|best|top|high(?: point)?|summit|highest"

@@ -108,7 +108,7 @@ def _own_peak(c: Clause, group: Group, word: str) -> list[Claim]:
     where = c.place()
     if where == WHOLE and re.match(r"\W*(?:which|that) is\b", c.raw, re.I) and c.before is not None and c.before.is_point:
         where = c.before  # "at step 600, which is the best checkpoint of A"
-    if where is None or where == WHOLE or where.every or word in RANKS:
+    if where is None or where == WHOLE or where.every or word in RANKS or (where.anchor and c.of_kind("panel")):
         return []
     return [Claim("peak", group, where, EXTREMES[word], negated=bool(c.negation))]
 
@@ -123,8 +123,8 @@ def _steepest(c: Clause, group: Group, word: str, move: str) -> list[Claim]:
 
 def _greatest_gain(c: Clause, group: Group, word: str, moves: list[str]) -> list[Claim]:
     where = c.place()
-    if where is None or len(c.groups) > 2 or c.of_kind("panel"):
-        return []
+    if where is None or len(c.groups) > 2 or c.of_kind("panel") or where.anchor == "start":
+        return []  # "the steepest initial rise": up to where is not said
     down = "FALLS" in moves or "WORSENS" in moves or c.says("drop|fall|decline|loss of")
     relation = "down" if down else "up" if "RISES" in moves else "improves"
     other = group_of(c.groups[1]) if len(c.groups) == 2 and not c.groups[1].is_possessive else None
@@ -141,6 +141,8 @@ def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -
     where = c.place()
     if where is None or c.negation == "NEVER" or len(c.values) > 1:
         return []
+    if where.low is None and where.high is not None and c.says(r"(?:choice|option|one|pick|method|run|model) for"):
+        where = Window(where.high, where.high)  # "the best choice for 10k hours"
     if len(group.names) > 1 and group.quantifier == "all" and word in EXTREMES and not c.negation:
         return []  # two are not both the best
     if c.says(r"(?:early|initial|original|former|previous|long-time|late) (?:leader|front-?runner|winner|starter|riser)"):

@@ -240,8 +240,13 @@ def _part_of(part: Any, every: tuple[str, ...]) -> Group:
 def mark_counts(marked: Marked, context: Context) -> None:
     """Replaces "2 of the 4 models" and "3 out of 5 jobs"."""
     _mark_numbers_of(marked, context.names)
-    many = rf"\b(?:exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the |these |all )?{COUNT} (?:{NOUN})\b"
-    marked.replace(many, "S", lambda m: Group(context.names, "exactly", count_of(m["n"])))
+    many = rf"\b(?:exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the |these |all )?(?P<all>{COUNT}) (?:{NOUN})\b"
+
+    def so_many(match: re.Match[str]) -> Group:
+        is_all = count_of(match["all"]) == len(context.names)  # else those of all panels are counted
+        return Group(context.names if is_all else (), "exactly", count_of(match["n"]))
+
+    marked.replace(many, "S", so_many)
 
 
 def _every(match: re.Match[str], every: tuple[str, ...], context: Context) -> Group | None:

@@ -47,6 +47,9 @@ OBJECT = re.compile(r"(?P<verb>ABOVE|BELOW|BETTER|WORSE|OVERTAKES|CATCHES) «I\d
 FIRST_PRONOUN = re.compile(r"\b(?:does|do|did|is|was|has|had|can) it\b", re.I)
 """A pronoun before the first name of a sentence, whose subject it is: "Only there does it overtake A"."""
 TERRITORY = re.compile(r"\bin (?:the )?(positive|negative)(?: territory| range| region)")
+THERE = re.compile(r"\bthere\b(?! (?:is|are|was|were|has|have)\b|'s)", re.I)
+"""A place that the sentence does not name."""
+RELATIVE_TERMS = re.compile(r"\bin relative terms\b|\brelatively speaking\b|\bproportionally\b|\bin proportion\b|\bper (?:token|dollar|GPU)\b", re.I)
 FROM_THERE = re.compile(r"\bfrom (?:there|then|that point) (?:on )?(?:to|until|till)\b", re.I)
 FRONT_PHRASE = re.compile(r"\W*(?:on|in|for|with|without|under|at|using|given|within|among) [a-z]", re.I)
 AMONG = re.compile(r"\W*(?:among|of|out of) (?:the|those|all)\b[^,;]*? (?:that|which|who|with|without) [^,;]*,", re.I)
@@ -76,6 +79,8 @@ ENUMERATOR = re.compile(r"^\W{0,2}(?:[A-Z]?\d{1,2}[.)/:]|\[\d{1,2}\])\s+(?=\D)")
 NOT_CURVES = re.compile(
     r"^\W*(?:take|try|use|note that|see|look|consider|recall|rerun|check|removing|adding|dropping|using|disabling"
     r"|enabling|replacing|switching|turning|while)\b|^\W*(?:which|that) (?:it\b|they\b|«I)"
+    r"|\bthose (?:it|they|that|which|who|«I\d+»)\b|\b(?:needs?|needed|takes?|took) until\b"
+    r"|\bon (?:exactly |only |just )?(?:one|two|three|four) (?:benchmark|panel|task|chart|dataset|suite|game|domain|set)s?\b"
     r"|\b(?:accompan\w+|correlat\w+|go(?:es)? (?:along|hand in hand)|across seeds|between seeds|variance|gone"
     r"|stands for|colou?rs?)\b",
     re.I,
@@ -164,9 +169,11 @@ class SentenceReading:
         if not is_complete:
             return claims, False
         is_opinion = False
+        unit = self.reader.data.units.get(sentence.number)
+        is_of_lengths = unit is not None and unit.measure == "tokens"
         if re.fullmatch(r"\W*«S\d+»\s*\([^)]*\)\W*", marked.text):  # the title of a list
             return claims, False
-        self.has_condition = bool(AMONG.match(text)) or any(
+        self.has_condition = bool(AMONG.match(text) or RELATIVE_TERMS.search(text)) or any(
             len(marked.get(m["group"]).names) > 1 for m in SOME_OF.finditer(marked.text)
         )
         for part, words, whole, goes_on in clauses_of(marked.text):
@@ -187,9 +194,10 @@ class SentenceReading:
                 self.is_lost, is_complete = True, False
                 continue
             found = [] if self._is_foreign(clause, whole) else claims_of(clause)
-            if self.reader.has_lengths and LENGTH_TALK.search(whole):
+            if self.reader.has_lengths and (is_of_lengths or LENGTH_TALK.search(whole)):
                 found = [claim.in_all_readings(measure="tokens") for claim in found]
-            if not is_all_used(clause, found) or FROM_THERE.search(whole) or self.has_condition:
+            is_elsewhere = FROM_THERE.search(whole) or (THERE.search(whole) and not clause.of_kind("place"))
+            if not is_all_used(clause, found) or is_elsewhere or self.has_condition:
                 found = [replace(claim, is_sure=False) for claim in found]
             self.plain_values |= values_of_plain(clause)
             has_value = clause.values and not any(claim.number is not None or claim.amount is not None for claim in found)
