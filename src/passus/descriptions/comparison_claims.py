@@ -147,6 +147,8 @@ def _against(c: Clause, group: Group, relation: str, left: list[Token], right: l
     is_self = other_group is None or are_same(other_group, group) or (other is not None and other.is_possessive)
     if is_self and other_group is not None and not set(other_group.names) <= set(group.names) and END in c.places(right):
         is_self = False  # "all others finish below its final value"
+    if other is not None and other.text.startswith("«I") and len(group.names) > 1 and START in c.places(right):
+        is_self = True  # "all end above where it started": each above its own start
     extreme = next((word for word in words_of(right) if word in EXTREMES or word in ("PEAKS", "TROUGHS")), "")
     starts = [token for token in right if token.kind == "place" and token.part == START]
     if is_self and (starts or extreme):
@@ -243,7 +245,7 @@ def _against_other(
     extreme: str,
 ) -> list[Claim]:
     """Compares two series at one place, or each at its own."""
-    if set(group.names) & set(other.names):
+    if len(group.names) > 1 and set(other.names) <= set(group.names):
         return []
     before, after = c.places(left), c.places(right)
     where = c.place()
