@@ -325,6 +325,25 @@ def _returns(claim: Claim, curves: KnownCurves) -> Outcome:
     return quantified(claim.group, curves, test)
 
 
+def _increments(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks that the gains of a series from point to point become larger, or smaller, each time."""
+    sign, way = curves.sign("improves"), 1 if claim.relation == "up" else -1
+
+    def test(name: str) -> Outcome:
+        row = curves.inside(name, claim.where)
+        if len(row) < 4 or len(row) < len(curves.where(claim.where)):
+            return OPEN
+        gaps = {round(b.x - a.x, 9) for a, b in pairwise(row)}
+        steps = [sign * (b.middle - a.middle) for a, b in pairwise(row)]
+        changes = [way * (b - a) for a, b in pairwise(steps)]
+        against = next((n for n, change in enumerate(changes) if change < -TINY), None)
+        if against is not None and len(gaps) == 1:
+            return Outcome(False, tuple(row[against : against + 3]))
+        return Outcome(True if all(change > TINY for change in changes) and len(gaps) == 1 else None, tuple(row))
+
+    return quantified(claim.group, curves, test)
+
+
 def _closer(claim: Claim, curves: KnownCurves) -> Outcome:
     """Checks that a series is closer to one than to another."""
     near, far = claim.order
@@ -456,5 +475,5 @@ KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "gain_than": gain, "gap_than": gap_than, "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier,
     "noisy": _noisy, "spread": _spread, "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes,
     "first_to": first_to, "order_same": order_same, "steepest": steepest, "levels": _levels, "moves": _moves,
-    "recovers": _recovers, "points": _points, "closer": _closer,
+    "recovers": _recovers, "points": _points, "closer": _closer, "increments": _increments,
 }  # fmt: skip

@@ -221,6 +221,22 @@ def _whole_gain(c: Clause, group: Group, where: Window) -> list[Claim]:
     return [Claim("gain_share", group, Window(at, at), amount=Amount(share, "about", "share"))]
 
 
+def increments(c: Clause) -> Found:
+    """Reads "the gains of A get smaller from one evaluation to the next"."""
+    moves = [word for word in c.words if word in MOVES]
+    if len(moves) != 2 or len(c.words) != 2 or moves[0] not in ("IMPROVES", "RISES") or moves[1] not in ("RISES", "FALLS"):
+        return None
+    where = c.place()
+    is_strict = c.is_monotone or (where is not None and where.every)
+    noun = c.says(r"gains?|improvements?|progress|increments?|increases|growth|steps?")
+    if not is_strict or not noun or len(c.groups) != 1 or c.values or c.amounts or c.negation:
+        return None
+    group = group_of(c.groups[0])
+    if group is None or where is None or group.rank:
+        return []
+    return [Claim("increments", group, where, MOVES[moves[1]])]
+
+
 def flat(c: Clause) -> Found:
     """Reads "A is flat after step 40", "A changes by less than 2 points"."""
     words = c.words

@@ -111,6 +111,8 @@ def _widest(c: Clause) -> list[Claim]:
     groups = [g for token in c.groups if (g := group_of(token)) is not None]
     names = tuple(dict.fromkeys(name for g in groups for name in g.names)) or _two(c, ())
     where = c.place()
+    if len(names) == 1 and len(c.context.names) == 2 and c.says(LEAD):
+        names = (*names, *(name for name in c.context.names if name not in names))
     if len(names) != 2 or where is None or not where.is_point:
         return []
     is_lead = "GAP" in c.words and c.says(LEAD)

@@ -12,6 +12,12 @@ PLACES_IN_RANKING = {
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     (r"\b\w+n't\b", " NOT "),
+    (r"\b(?:increments?|gains per [a-z]+|stepwise gains)\b", " IMPROVES "),
+    (r"\b(?:reductions?|shrinkage|downturns?)\b", " FALLS "),
+    (r"\b(?:strictly|uninterruptedly)\b", " MONO "),
+    (
+        r"\b(?P<what>gap|distance|difference|margin|advantage|lead|spread)\b(?P<rest>[^,;]{0,60}?) (?:is|was|reaches|reached|has|had|peaks?"
+        r"|peaked)(?: (?:at|«O\d+»|its|the))*(?: (?:widest|largest|greatest|maximum|highest))?(?= «X\d+»\W*$)", " GAPTOP "),
     (
         r"\b(?:falls?|fell|fallen|drops?|dropped|slips?|slipped|sinks?|sank|slid|slides?)(?: back)? (?:in)?to (?:the )?(?:very )?"
         r"(?=(?:last|second|third|fourth|fifth|bottom) (?:place|rank|position|spot)\b)", " is in "),
@@ -374,6 +380,12 @@ def canonical(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
+def _gap_top(match: re.Match[str]) -> str:
+    """Returns a gap with its greatest size, where the words say so: "its lead is at its maximum"."""
+    says = re.search(r"\b(?:widest|largest|greatest|maximum|highest|peak\w*)\b", match[0][len(match["what"]) + len(match["rest"]) :])
+    return f" {match['what']}{match['rest']} HIGHEST " if says else match[0]
+
+
 def _rank(match: re.Match[str]) -> str:
     """Returns the place in the ranking, and the end of the curve that the verb names: "ends up second"."""
     groups = match.groupdict()
@@ -384,7 +396,7 @@ def _rank(match: re.Match[str]) -> str:
 
 
 MAKERS: dict[str, Callable[[re.Match[str]], str]] = {
-    " RANK ": _rank, " CHANGED ": _changed, " CHANGED_FOR ": _changed_for, " CHANGED_STEP ": _changed_step,
+    " RANK ": _rank, " GAPTOP ": _gap_top, " CHANGED ": _changed, " CHANGED_FOR ": _changed_for, " CHANGED_STEP ": _changed_step,
 }  # fmt: skip
 """Tokens that depend on the words that were found."""
 

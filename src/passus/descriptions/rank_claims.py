@@ -139,8 +139,12 @@ def _greatest_gain(c: Clause, group: Group, word: str, moves: list[str]) -> list
 
 def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -> list[Claim]:
     where = c.place()
-    if where is None or c.negation == "NEVER" or len(c.values) > 1:
+    if where is None or len(c.values) > 1:
         return []
+    if c.negation == "NEVER":
+        is_plain = len(group.names) == 1 and not c.amounts and not where.is_point and len(c.groups) == 1
+        span = replace(where, every=True)
+        return [Claim("rank", group, span, EXTREMES.get(word, "rank"), RANKS.get(word, 1.0), manner="never")] if is_plain else []
     if where.low is None and where.high is not None and c.says(r"(?:choice|option|one|pick|method|run|model) for"):
         where = Window(where.high, where.high)  # "the best choice for 10k hours"
     if len(group.names) > 1 and group.quantifier == "all" and word in EXTREMES and not c.negation:

@@ -75,11 +75,31 @@ FIRST_TO_LAST = re.compile(
     r"|epochs?|hours?|days?|weeks?|rounds?|iterations?|stops?|log lines?|lines?|tests?))?\b(?! (?:place|position|rank))", re.I)  # fmt: skip
 
 
+PLAINER = tuple(
+    (re.compile(pattern, re.I), words)
+    for pattern, words in (
+        (r"\bhead start\b", "lead"),
+        (r"\b(?:become|becomes|became|turn|turns|turned|get|gets|got|go|goes|went) positive\b", "exceeds 0"),
+        (r"\b(?:become|becomes|became|turn|turns|turned|get|gets|got|go|goes|went) negative\b", "falls below 0"),
+        (r"\bthe halfway (?:mark|line)\b", "50 %"),
+        (
+            r"\b(?P<how>below|above|under|over) the (?:\w+ )?(?:accuracy|score|value|level|loss|reward|point|rate) (?:that |which )?"
+            r"(?:it|they) (?:had )?(?:started|began|begun|starts?|begins?) (?:out )?(?:from|with|at)\b",
+            r"\g<how> its initial value",
+        ),
+        (r"\bby (?P<how>more than |less than |at least )?(?:a|one) (?:full |whole |single )?point\b", r"by \g<how>1 point"),
+    )
+)
+"""Words for which there are plainer ones."""
+
+
 def reworded(text: str) -> str:
     """Returns a sentence without the words that only say who says it, or that it is surprising."""
     text = SPEAKER.sub("", text)
     if not NOT_REPORTED.match(text):
         text = REPORTED.sub("", text)
+    for pattern, words in PLAINER:
+        text = pattern.sub(words, text)
     text = FIRST_TO_LAST.sub("from start to finish", text)
     text = ON_NONE.sub(r"\g<on> all of \g<what> no \g<who>", ALL_VALUES.sub("all methods always", text))
     text = AT_START.sub("has returned to its starting value", THAN_START.sub("than at the start", text))

@@ -43,6 +43,7 @@ MEANT = re.compile(
 WITHOUT_SUBJECT = re.compile(
     r"(?:«X\d+»,? )?(?:NEVER |NOT |is |END |START )*(?:«D\d+» )?(?:ABOVE|BELOW|BETTER|WORSE|OVERTAKES|FALLS (?:BETTER|WORSE))\b"
 )
+BARE_RELATION = re.compile(r"(?:[a-z]+, )?«D\d+» (?:ABOVE|BELOW|BETTER|WORSE) «S\d+»")
 OBJECT = re.compile(r"(?P<verb>ABOVE|BELOW|BETTER|WORSE|OVERTAKES|CATCHES) «I\d+»")
 FIRST_PRONOUN = re.compile(r"\b(?:does|do|did|is|was|has|had|can) it\b", re.I)
 """A pronoun before the first name of a sentence, whose subject it is: "Only there does it overtake A"."""
@@ -262,6 +263,8 @@ class SentenceReading:
         has_subject = re.search(r"«[SIO]\d+»", text)
         if self.last_subject and (not has_subject or WITHOUT_SUBJECT.match(text)):
             text = f"{self.last_subject} {text}"
+        elif not self.last_subject and len(self.context.subject) == 1 and BARE_RELATION.match(text):
+            text = f"{marked.put('S', Group(self.context.subject))} {text}"  # "33 points below A at step 200"
         if self.last_object and self.last_subject:
             text = OBJECT.sub(rf"\g<verb> {self.last_object}", text)
         if re.match(rf"(?:{self.last_subject} )?«[DV]\d+»", text) and "«X" not in text and self.last_place:
