@@ -367,6 +367,8 @@ def _gain_share(claim: Claim, curves: KnownCurves) -> Outcome:
 
     def test(name: str) -> Outcome:
         row, x = curves.series.get(name, []), claim.where.low
+        if claim.where.high is not None and x is not None and claim.where.high > x:
+            return _share_between(row, claim, curves)
         if len(row) < 3 or x is None or claim.amount is None or row[0].x != curves.grid[0] or row[-1].x != curves.grid[-1]:
             return OPEN
         there = [o for o in row if (o.x < x - TINY if claim.manner == "before" else abs(o.x - x) < TINY)]
@@ -381,6 +383,18 @@ def _gain_share(claim: Claim, curves: KnownCurves) -> Outcome:
         return Outcome(fits((share, share), claim.amount, curves.in_shares), (row[0], there[-1], row[-1]))
 
     return quantified(claim.group, curves, test)
+
+
+def _share_between(row: list[Observation], claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks which share of its whole gain a series has made between two places."""
+    ends = [o for o in row if o.x in (claim.where.low, claim.where.high)]
+    if len(ends) != 2 or claim.amount is None or row[0].x != curves.grid[0] or row[-1].x != curves.grid[-1]:
+        return OPEN
+    whole = row[-1].middle - row[0].middle
+    if abs(whole) < TINY:
+        return OPEN
+    share = (ends[1].middle - ends[0].middle) / whole
+    return Outcome(fits((share, share), claim.amount, curves.in_shares), (row[0], *ends, row[-1]))
 
 
 def _roughness(name: str, curves: KnownCurves) -> tuple[float, int] | None:

@@ -11,6 +11,7 @@ from passus.descriptions.vocabulary import LOWER_IS_BETTER
 
 MAX_DISAGREEMENTS, MAX_DISAGREEMENT_SHARE = 2, 0.1
 """Places at which sentences of a text may give unlike values, as a number and as a share of all places."""
+MOST = 0.7
 MAX_STRAY_SHARE = 0.15
 """Share of the values of a panel that may be strays."""
 SPREAD = re.compile(r"\b(?:standard errors?|error[- ]bars?)\b", re.I)
@@ -38,6 +39,7 @@ def text_evidence(data: ChartData) -> Evidence:
     for panel in panels.values():
         _forget_strays(panel)
         _forget_disagreements(panel)
+        panel.lower_is_better = panel.lower_is_better and not _rises(panel)
     for (_, measure), panel in panels.items():
         panel.in_shares = measure == "accuracy" and _in_shares(panel)
     listed = {point.sentence for point in data.points if data.is_listed(point.sentence)}
@@ -75,6 +77,15 @@ def _forget_disagreements(panel: Panel) -> None:
     unlike = {place for place, known in by_place.items() if any(_disagree(known[0], other) for other in known[1:])}
     if len(unlike) > max(MAX_DISAGREEMENTS, MAX_DISAGREEMENT_SHARE * len(by_place)):
         panel.observations[:] = [o for o in panel.observations if (o.series, o.x) not in unlike]
+
+
+def _rises(panel: Panel) -> bool:
+    """Returns whether most curves of a panel end above their start, as no loss does."""
+    curves: dict[str, dict[float, Observation]] = defaultdict(dict)
+    for o in panel.observations:
+        curves[o.series].setdefault(o.x, o)
+    ends = [(row[min(row)].middle, row[max(row)].middle) for row in curves.values() if len(row) > 2]
+    return bool(ends) and sum(end > start for start, end in ends) > MOST * len(ends)
 
 
 def _disagree(a: Observation, b: Observation) -> bool:

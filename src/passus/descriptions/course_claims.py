@@ -96,7 +96,8 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
         )
         or c.says("anything")
     )
-    if (where.anywhere or is_event) and amount is None and (not c.is_monotone or c.says("ever")):
+    is_one = c.says(r"(?:an?|any|single|no) (?:\w+ )?(?:dip|drop|decline|fall|decrease|setback)") and not c.says("without|with no")
+    if (where.anywhere or is_event) and amount is None and (not c.is_monotone or is_one or c.says("ever")):
         span = WHOLE if where.anywhere else where
         if c.negation or no:
             if group.quantifier == "only":
@@ -187,6 +188,9 @@ def _share_of_gain(c: Clause) -> list[Claim]:
         return []
     if not c.amounts and c.says("(?:all|none) of|whole|entire"):
         return _whole_gain(c, group, where)
+    if where.low is not None and where.high is not None and where.low < where.high and all(a.kind == "share" for a in c.amounts):
+        part = c.amounts[0] if c.amounts else Amount(0.5, "more", "share")
+        return [Claim("gain_share", group, Window(where.low, where.high), amount=part)] if not c.negation else []
     if not c.amounts:
         before = where.high is not None and (where.low is None or where.low == where.high)
         if where.low is not None and where.high is None:

@@ -1,5 +1,6 @@
 """Claims about the distance of two series, and about crossing."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -142,6 +143,10 @@ def _gap_course(c: Clause, words: Sequence[str]) -> list[Claim]:
         places = [place for place in c.places() if place not in (WHOLE, replace(WHOLE, every=True))]
         places = places if len(places) == 2 else [START, END] if not places else []
         return [Claim("gap", Group(names), w, amount=a) for w, a in zip(places, amounts, strict=False)]
+    size = c.amounts[0] if len(c.amounts) == 1 and not c.values else _amount_after_relation(c) if not c.amounts else None
+    if size is not None and where is not None and not c.negation and re.search(r"\bto (?:[a-z]+ ){0,2}«[DV]\d+»", c.raw):
+        is_named = not c.of_kind("ranks") and not c.says("them|they|these|those|it")
+        return [Claim("gap", Group(names), where if where.is_point else END, amount=size)] if is_named else []
     if c.amounts or c.values or where is None or c.negation:
         return []
     meets = [Claim("same", Group(names), END if not where.is_point else where)] if "SAME" in words else []

@@ -76,7 +76,7 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|throughout|for|from|over))",
         " FLAT "),
     (
-        r"\bcross(?:es|ed|ing)? (?:above|over|past|ahead of)\b(?: that of)?(?= «[SIO])", " OVERTAKES "),
+        r"\bcross(?:es|ed|ing)? (?:above|over|past|ahead of)\b(?: that of)?(?= (?:the )?«[SIO])", " OVERTAKES "),
     (
         r"\b(?:has |have |had )?(?:fully |completely |entirely )?(?:recover(?:s|ed)|bounce[sd]? back)\b(?: from"
         r" [^,;«]{1,30}$| from (?:this|that|it)\b"
@@ -157,6 +157,12 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|\bstops? (?:improving|rising|growing|learning)\b|\bno longer (?:improves?|rises?|changes?)\b"
         r"|\bdoes not (?:improve|change|rise)(?: any)?(?: more| further)?\b(?! by| «D)|\bbuys? (?:\S+ )?nothing\b"
         r"|\bshows? no (?:further )?improvement\b", " FLAT "),
+    (
+        r"\b(?:is|are|was|were) (?:done|finished|through with) (?:learning|improving|climbing|growing)\b"
+        r"|\bshows? (?:no|hardly any|little) (?:movement|progress|change)\b(?: worth mentioning)?|\b(?:has |have |had )?run out of steam\b"
+        r"|\b(?:is|are|was|were) (?:basically |practically )?(?:standing still|at a standstill)\b|\b(?:stands?|stood) still\b"
+        r"|\b(?:has |have |had )?dried up\b|\b(?:is|are|was) on a plateau\b", " FLAT "),
+    (r"\bno longer\b", " NOT "),
     (r"\bno (?=(?:\w+ )?(?:decline|drop|dip|fall|increase|rise|improvement|regression|decrease|gain|setback)s?\b)", " NOT "),
     (r"\bfar from (?:saturated|flat)\b", " "),
     (
@@ -323,7 +329,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\bwithin\b", " WITHIN "),
     (rf"\b(?:{verbs.REACHES})\b", " REACHES "),
     (
-        r"\b(?:stays?|remains?|sits?|lies|lie|stands?|holds?|keeps?|is|are|was|were|be|been|being|has|have|had|does|do"
+        r"\b(?:stayed|remained|sat|lay|stood|held(?: on)?|wrote|ran|performed|managed|stays?|remains?|sits?|lies|lie|stands?|holds?(?: on)?|keeps?|is|are|was|were|be|been|being|has|have|had|does|do"
         r"|did|'s|'re|seems?|appears?|looks?|runs?|gets?|got|goes|went|gone|comes?|came|becomes?|shows?|exhibits?|displays?"
         r"|performs?|scored|gives?|produces?|writes?|needs?|needed|takes?|took|requires?|required|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?"
         r"|posts?|achiev(?:es?|ed)|demonstrat(?:es?|ed)|manag(?:es?|ed)"

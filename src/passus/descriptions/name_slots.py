@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from passus.descriptions.name_tokens import Word
 from passus.descriptions.names import VERB
-from passus.descriptions.series_nouns import VERB as CHANGE_VERB
+from passus.descriptions.verb_forms import CHANGE_VERB
 
 NAMED_BY = frozenset(["of", "for", "labelled", "labeled", "named", "called", "to"])
 ADVERB = re.compile(r"\w+ly|also|then|still|already|first|again|itself|alone|now|even|only|instead|too")

@@ -75,12 +75,30 @@ FIRST_TO_LAST = re.compile(
     r"|epochs?|hours?|days?|weeks?|rounds?|iterations?|stops?|log lines?|lines?|tests?))?\b(?! (?:place|position|rank))", re.I)  # fmt: skip
 
 
+ITEMS = (
+    r"(?:the |all |its |these )?(?:[\w-]+ ){0,2}?(?:questions|problems|tasks|items|puzzles|cases|boards|queries|prompts|examples|proofs"
+    r"|exercises|grids|games)\b"
+)
 PLAINER = tuple(
     (re.compile(pattern, re.I), words)
     for pattern, words in (
         (r"\bhead start\b", "lead"),
         (r"\b(?:become|becomes|became|turn|turns|turned|get|gets|got|go|goes|went) positive\b", "exceeds 0"),
         (r"\b(?:become|becomes|became|turn|turns|turned|get|gets|got|go|goes|went) negative\b", "falls below 0"),
+        (
+            r"\b(?:does|did|do) not (?:suffer|take|see|show|experience|record) (?:an? |any )?(?:single )?(?:\w+ )?(?:loss|setback|decline"
+            r"|decrease|drop|dip)s?\b",
+            "never falls",
+        ),
+        (
+            r"\bsince (?:its|the|their) (?:very )?first (?:evaluation|value|reading|checkpoint|measurement|test|score)\b",
+            "since the start",
+        ),
+        (rf"\bhalf (?:of )?{ITEMS}", "50 %"),
+        (rf"\b(?:a|one) third of {ITEMS}", "33 %"),
+        (rf"\btwo thirds of {ITEMS}", "67 %"),
+        (rf"\b(?:a|one) quarter of {ITEMS}", "25 %"),
+        (rf"\bthree quarters of {ITEMS}", "75 %"),
         (r"\bthe halfway (?:mark|line)\b", "50 %"),
         (
             r"\b(?P<how>below|above|under|over) the (?:\w+ )?(?:accuracy|score|value|level|loss|reward|point|rate) (?:that |which )?"

@@ -3,7 +3,7 @@
 import re
 
 from passus.descriptions.names import COMMON, LINE_NOUN, VERB
-from passus.descriptions.series_nouns import VERB as CHANGE_VERB
+from passus.descriptions.verb_forms import CHANGE_VERB
 from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD, X_NOUNS
 
 OPENING = re.compile(

@@ -4,11 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from passus.descriptions import verb_forms as verbs
 from passus.descriptions.mentions import Mentions
 from passus.descriptions.names import COMMON, LINE_NOUN
 from passus.descriptions.names import VERB as VALUE_VERB
 from passus.descriptions.numbers import WORDS, count_of
+from passus.descriptions.verb_forms import CHANGE_VERB as VERB
 from passus.descriptions.vocabulary import LENGTHS, MEASURE_WORD, X_NOUNS
 
 KNOWN = (
@@ -43,7 +43,6 @@ COUNTED = re.compile(
 )
 
 
-VERB = re.compile("|".join((verbs.RISES, verbs.FALLS, verbs.IMPROVES, verbs.WORSENS, verbs.BETTER, verbs.WORSE, verbs.REACHES)))
 NOUN_BEHIND = re.compile(r" ([a-z]{4,})\b")
 NO_NOUN = re.compile(
     rf"{VERB.pattern}|{VALUE_VERB}|{LINE_NOUN}|{MEASURE_WORD.pattern}|\w+(?:ed|ing|ly)|\w*(?:took|went|came|lost|won|beats?|leads?|wins?)"
@@ -84,7 +83,7 @@ def nouns_in_names(names: Collection[str]) -> tuple[str, ...]:
     words: Counter[str] = Counter()
     for name in names:
         parts = name.split()
-        words.update({parts[0].lower(), parts[-1].lower()} if len(parts) > 1 else ())
+        words.update({part.lower() for part in (parts[0], parts[-1]) if part[1:].islower()} if len(parts) > 1 else ())
     found = (word for word, count in words.items() if count > 1 and 2 * count > len(names))
     return tuple(word for word in found if re.fullmatch(r"[a-z]{4,}", word) and not MEASURE_WORD.fullmatch(word) and word not in X_NOUNS)
 
