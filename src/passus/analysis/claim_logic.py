@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from scipy.special import fdtrc
 
-from passus.analysis.change_logic import gain, gap_than, steepest
+from passus.analysis.change_logic import gain, gain_share, gap_than, increments, steepest
 from passus.analysis.claim_groups import compared, covered, quantified, quotient
 from passus.analysis.evidence import KnownCurves
-from passus.analysis.gap_logic import cross, crossing, gap, gap_at, gap_peak, gap_trend
+from passus.analysis.gap_logic import closer, cross, crossing, gap, gap_at, gap_peak, gap_trend
 from passus.analysis.order_logic import order_same
 from passus.analysis.outcomes import (
     OPEN,
@@ -325,78 +325,6 @@ def _returns(claim: Claim, curves: KnownCurves) -> Outcome:
     return quantified(claim.group, curves, test)
 
 
-def _increments(claim: Claim, curves: KnownCurves) -> Outcome:
-    """Checks that the gains of a series from point to point become larger, or smaller, each time."""
-    sign, way = curves.sign("improves"), 1 if claim.relation == "up" else -1
-
-    def test(name: str) -> Outcome:
-        row = curves.inside(name, claim.where)
-        if len(row) < 4 or len(row) < len(curves.where(claim.where)):
-            return OPEN
-        gaps = {round(b.x - a.x, 9) for a, b in pairwise(row)}
-        steps = [sign * (b.middle - a.middle) for a, b in pairwise(row)]
-        changes = [way * (b - a) for a, b in pairwise(steps)]
-        against = next((n for n, change in enumerate(changes) if change < -TINY), None)
-        if against is not None and len(gaps) == 1:
-            return Outcome(False, tuple(row[against : against + 3]))
-        return Outcome(True if all(change > TINY for change in changes) and len(gaps) == 1 else None, tuple(row))
-
-    return quantified(claim.group, curves, test)
-
-
-def _closer(claim: Claim, curves: KnownCurves) -> Outcome:
-    """Checks that a series is closer to one than to another."""
-    near, far = claim.order
-
-    def test(name: str) -> Outcome:
-        found = []
-        places = curves.common((name, near, far), claim.where) if {name, near, far} <= set(curves.series) else []
-        for x in places:
-            mine, a, b = (curves.by_name[series][x] for series in (name, near, far))
-            to_near, to_far = abs(mine.middle - a.middle), abs(mine.middle - b.middle)
-            truth = None if abs(to_near - to_far) <= TINY else to_near < to_far
-            exact = all(o.low == o.high for o in (mine, a, b))
-            found.append(Outcome(truth if exact else None, (mine, a, b)))
-        return without_place(found, places, curves) if claim.where == WHOLE else all_of(found)
-
-    return quantified(claim.group, curves, test)
-
-
-def _gain_share(claim: Claim, curves: KnownCurves) -> Outcome:
-    """Checks which share of its whole gain a series has made at a place."""
-
-    def test(name: str) -> Outcome:
-        row, x = curves.series.get(name, []), claim.where.low
-        if claim.where.high is not None and x is not None and claim.where.high > x:
-            return _share_between(row, claim, curves)
-        if len(row) < 3 or x is None or claim.amount is None or row[0].x != curves.grid[0] or row[-1].x != curves.grid[-1]:
-            return OPEN
-        there = [o for o in row if (o.x < x - TINY if claim.manner == "before" else abs(o.x - x) < TINY)]
-        whole = row[-1].middle - row[0].middle
-        if not there or abs(whole) < TINY:
-            return OPEN
-        share = (there[-1].middle - row[0].middle) / whole
-        if claim.manner == "before" and curves.at(name, x) is not None and there[-1].x < x:
-            later = (curves.by_name[name][x].middle - row[0].middle) / whole
-            if fits((share, share), claim.amount, curves.in_shares) != fits((later, later), claim.amount, curves.in_shares):
-                return OPEN  # it may have been reached between two points
-        return Outcome(fits((share, share), claim.amount, curves.in_shares), (row[0], there[-1], row[-1]))
-
-    return quantified(claim.group, curves, test)
-
-
-def _share_between(row: list[Observation], claim: Claim, curves: KnownCurves) -> Outcome:
-    """Checks which share of its whole gain a series has made between two places."""
-    ends = [o for o in row if o.x in (claim.where.low, claim.where.high)]
-    if len(ends) != 2 or claim.amount is None or row[0].x != curves.grid[0] or row[-1].x != curves.grid[-1]:
-        return OPEN
-    whole = row[-1].middle - row[0].middle
-    if abs(whole) < TINY:
-        return OPEN
-    share = (ends[1].middle - ends[0].middle) / whole
-    return Outcome(fits((share, share), claim.amount, curves.in_shares), (row[0], *ends, row[-1]))
-
-
 def _roughness(name: str, curves: KnownCurves) -> tuple[float, int] | None:
     """Returns the size of a curve's bends from point to point, and how often it turns."""
     y = [o.middle for o in curves.series.get(name, [])]
@@ -486,8 +414,8 @@ KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "level": _level, "ratio": _ratio, "rank": rank, "takes_lead": takes_lead, "margin": margin, "extreme": extreme,
     "peak": peak, "top": top, "value": _value, "trend": _trend, "flat": _flat, "cross": cross, "crossing": crossing,
     "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": gain,
-    "gain_than": gain, "gap_than": gap_than, "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier,
+    "gain_than": gain, "gap_than": gap_than, "gain_share": gain_share, "steadier": _steadier, "noisier": _steadier,
     "noisy": _noisy, "spread": _spread, "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes,
     "first_to": first_to, "order_same": order_same, "steepest": steepest, "levels": _levels, "moves": _moves,
-    "recovers": _recovers, "points": _points, "closer": _closer, "increments": _increments,
+    "recovers": _recovers, "points": _points, "closer": closer, "increments": increments,
 }  # fmt: skip

@@ -37,7 +37,7 @@ def judge(statement: Statement, evidence: Evidence) -> ClaimVerdict:
     for claim, outcome in outcomes:
         if outcome.truth is False:
             return ClaimVerdict(Judgement.CONTRADICTED, outcome.because, claim)
-    about_curves = [claim for claim in statement.claims if claim.kind not in ("axis", "count")]
+    about_curves = [claim for claim in statement.claims if claim.kind not in ("axis", "count", "points")]
     is_whole = statement.is_complete and not statement.is_restricted and all(claim.is_sure for claim in about_curves)
     is_open = bool(about_curves) and not is_whole
     if outcomes and all(outcome.truth for _, outcome in outcomes) and not is_open:

@@ -16,11 +16,16 @@ MAX_STRAY_SHARE = 0.15
 """Share of the values of a panel that may be strays."""
 SPREAD = re.compile(r"\b(?:standard errors?|error[- ]bars?)\b", re.I)
 LOST = re.compile(
-    r"\b(?:suffers?|suffered|without|no|any|slight|small|takes?) (?:a |an |any )?(?:\w+ )?loss(?:es)?\b|\bloss(?:es)? (?:of|against|mask)\b|\bloss-\w+",
+    r"\b(?:suffers?|suffered|without|no|any|slight|small|takes?) (?:a |an |any )?(?:\w+ )?loss(?:es)?\b"
+    r"|\bloss(?:es)? (?:of|against|mask)\b|\bloss-\w+",
     re.I,
 )
 """Losses that are no measure."""
-ERROR = re.compile(r"\b(?:errors?(?!(?: bars?|s? of))|error rates?|wer|cer|failures?|failure rates?|hallucinat\w+|violations?|lower is better)\b", re.I)
+ERROR = re.compile(
+    r"\b(?:errors?(?!(?: bars?|s? of))|error rates?|wer|cer|failures?|failure rates?|hallucinat\w+|violations?"
+    r"|lower is better)\b",
+    re.I,
+)
 HIGHER_IS_BETTER = re.compile(
     r"\b(?:accurac\w+|win[- ]rates?|pass@\w+|pass[- ]rates?|scores?|rewards?|success|exact match|avg@\w+|agreement"
     r"|solved|f1|returns?)\b",

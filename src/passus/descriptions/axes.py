@@ -13,7 +13,8 @@ from passus.descriptions.vocabulary import LENGTH_WORD, MEASURE_WORD, X_NOUNS
 
 AXIS = re.compile(
     r"\b(?P<side>x|y|horizontal|vertical|left|right|bottom|primary|secondary|right vertical|left vertical|right y|left y)"
-    r"(?: y)?[- ]?ax[ie]s\b|\b(?P<letter>[xy])\s?(?:=|is\b|from\b)|^\W*(?P<lead>horizontal|vertical)\s*:|\b(?P<abscissa>abscissa)\b|\b(?P<ordinate>ordinate)\b",
+    r"(?: y)?[- ]?ax[ie]s\b|\b(?P<letter>[xy])\s?(?:=|is\b|from\b)|^\W*(?P<lead>horizontal|vertical)\s*:"
+    r"|\b(?P<abscissa>abscissa)\b|\b(?P<ordinate>ordinate)\b",
     re.I,
 )
 LABELLED = re.compile(r"\b(?:labell?ed|titled|named|called|reads?)\s+(?:as\s+)?\"([^\"]{1,80})\"|^\W*\"([^\"]{1,80})\"", re.I)

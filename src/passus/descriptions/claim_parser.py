@@ -27,6 +27,7 @@ def claims_of(clause: Clause) -> list[Claim]:
 
 
 READERS = (
-    _first, increments, same_order, same_winner, two_panels, more_than, gain_ratio, gain_is, attained_elsewhere, within_range, closer, gap,
+    _first, increments, same_order, same_winner, two_panels, more_than, gain_ratio, gain_is, attained_elsewhere,
+    within_range, closer, gap,
     returning, recovering, comparison, passing, ratio, rank, peak, minus, crossing, course, flat, same, order, noise, value,
 )  # fmt: skip

@@ -59,7 +59,9 @@ def has_restriction(clause: Clause, claims: Sequence[Claim]) -> bool:
 
 def is_unread(clause: Clause) -> bool:
     """Returns whether a clause without claims names an amount, or denies something."""
-    is_elliptic = bool(clause.negation) and not clause.words and not clause.values and not clause.amounts  # "and no longer at 40"
+    is_elliptic = (
+        bool(clause.negation) and not clause.words and not clause.values and not clause.amounts
+    )  # "and no longer at 40"
     return clause.negation == "NEVER" or is_elliptic or bool({"ONLY", "MIDDLE"} & set(clause.words))
 
 

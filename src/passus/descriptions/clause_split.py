@@ -8,8 +8,10 @@ from passus.descriptions.lexicon import canonical
 CLAUSE = re.compile(
     r";|\s=>\s|(?<=[^\d]),\s+(?=(?:but|and|while|whereas|yet|although|though|so|since|because|which|where|with|whose|or|nor"
     r"|then|making"
-    r"|(?:after|at|by|from|beyond|upon) which|leaving|before|until|as|even|albeit|despite|who|suggesting|indicating|implying|hinting|possibly|presumably|perhaps)\b)|\s+(?=(?:but|while|whereas|although|though|because|yet)\b)"
-    r"|\s+before (?=«I\d+» )|\s[-\u2014]+\s|\((?=[^)]{12,})|\)(?=\s)|:\s|(?<=[a-z0-9%)»])\.\s+(?=\S)|\s+and (?=(?:may|might|could|would"
+    r"|(?:after|at|by|from|beyond|upon) which|leaving|before|until|as|even|albeit|despite|who|suggesting|indicating"
+    r"|implying|hinting|possibly|presumably|perhaps)\b)|\s+(?=(?:but|while|whereas|although|though|because|yet)\b)"
+    r"|\s+before (?=«I\d+» )|\s[-\u2014]+\s|\((?=[^)]{12,})|\)(?=\s)|:\s|(?<=[a-z0-9%)»])\.\s+(?=\S)|\s+and (?=(?:may"
+    r"|might|could|would"
     r"|should)\b)|,\s+(?=(?:«O\d+»|its|their)\b)"
     r"|,\s+(?=(?:(?:about|some|roughly|nearly|almost|only|just|and|or) ){0,2}(?:«[DV]\d+»|\w+ points?|[a-z]+) (?:above"
     r"|below|under|over|ahead|behind|clear"

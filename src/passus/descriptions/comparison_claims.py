@@ -320,7 +320,9 @@ def ratio(c: Clause) -> Found:
         return None
     if words - {*MOVES, "MORE", "THAN", "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES", "FROMPEAK"}:
         return None
-    if c.says("of the way") or (c.says(r"(?:as|than|exceed\w*) (?:that|those) of") and len({token.part for token in c.groups}) < 2):
+    if c.says("of the way") or (
+        c.says(r"(?:as|than|exceed\w*) (?:that|those) of") and len({token.part for token in c.groups}) < 2
+    ):
         return []
     if c.amounts[0].kind == "share" and re.search(r"\bto (?:[a-z]+ ){0,2}«F\d+»", c.raw):
         return _to_share_of_start(c)

@@ -78,7 +78,13 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
         before = Window(first=-2) if where.anchor == "end" else replace(where, first=-2, low=None, by=False, after=False)
         return [Claim("trend", group, before, relation)]
     if where.is_point:
-        if amount is None and where.low is not None and not where.by and not where.after and not c.says("by|until|up to|when|once"):
+        if (
+            amount is None
+            and where.low is not None
+            and not where.by
+            and not where.after
+            and not c.says("by|until|up to|when|once")
+        ):
             return _step_at(c, group, relation, where)
         if amount is None and not (where.anchor == "end" or c.says("by|until|up to")):
             return []
@@ -96,7 +102,9 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
         )
         or c.says("anything")
     )
-    is_one = c.says(r"(?:an?|any|single|no) (?:\w+ )?(?:dip|drop|decline|fall|decrease|setback)") and not c.says("without|with no")
+    is_one = c.says(r"(?:an?|any|single|no) (?:\w+ )?(?:dip|drop|decline|fall|decrease|setback)") and not c.says(
+        "without|with no"
+    )
     if (where.anywhere or is_event) and amount is None and (not c.is_monotone or is_one or c.says("ever")):
         span = WHOLE if where.anywhere else where
         if c.negation or no:
@@ -188,7 +196,12 @@ def _share_of_gain(c: Clause) -> list[Claim]:
         return []
     if not c.amounts and c.says("(?:all|none) of|whole|entire"):
         return _whole_gain(c, group, where)
-    if where.low is not None and where.high is not None and where.low < where.high and all(a.kind == "share" for a in c.amounts):
+    if (
+        where.low is not None
+        and where.high is not None
+        and where.low < where.high
+        and all(a.kind == "share" for a in c.amounts)
+    ):
         part = c.amounts[0] if c.amounts else Amount(0.5, "more", "share")
         return [Claim("gain_share", group, Window(where.low, where.high), amount=part)] if not c.negation else []
     if not c.amounts:

@@ -62,7 +62,9 @@ SERIES_WORD = re.compile(
     re.I,
 )
 """Words before the name of a series: "Run 3: GRPO", "Line 1 (squares), LoRA"."""
-SIDE_WORD = re.compile(r"(?:(?:upper|lower|top|bottom) )?(?:left|right|cent(?:er|re)|middle|top|bottom)\s*[:\u2014-]\s+(?=[A-Z])", re.I)
+SIDE_WORD = re.compile(
+    r"(?:(?:upper|lower|top|bottom) )?(?:left|right|cent(?:er|re)|middle|top|bottom)\s*[:\u2014-]\s+(?=[A-Z])", re.I
+)
 """Where the panel is that a label names: "Left: AIME24"."""
 NO_LEAD = re.compile(
     r"\b(?:it|you|your|what|we|us|them|this|these|who|there|here|i|me|let|see|look|watch|follow|take|find|compare|note)\b"

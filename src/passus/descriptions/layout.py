@@ -47,7 +47,10 @@ BREAK = re.compile(
 """Between sentences. A name in small letters may begin one: "... at step 0. unit-tests ends ..."."""
 DATA_ROW = re.compile(r"[^:.|]{1,40}(?:\.\s?[\w.-]{1,20})?\s*[:|]\s*[(\[]?[-~]?[.\d]")
 """A line of its own: a name and its values."""
-RUN_IN = re.compile(r"(?!(?:Item|Slide|Section|Figure|Fig|Table|Point|Part|Note|Question|Step|Page|Chapter|Finding) ?\d)(?P<name>[A-Z][\w@+-]*(?:[ .-][A-Z\d][\w@+-]*){0,3})\.\s+(?=[A-Z])")
+RUN_IN = re.compile(
+    r"(?!(?:Item|Slide|Section|Figure|Fig|Table|Point|Part|Note|Question|Step|Page|Chapter"
+    r"|Finding) ?\d)(?P<name>[A-Z][\w@+-]*(?:[ .-][A-Z\d][\w@+-]*){0,3})\.\s+(?=[A-Z])"
+)
 """A paragraph whose first words are its title: "BugFix. Every model starts from 18%."."""
 BELOW_HEAD = re.compile(
     r"(?:at |after )?(?:[A-Za-z]+ ){0,2}~?\d[\d.,]*[kKMB]?\s*[:=]|\(?\[?~?\d[\d.,]*[kKMB]?\s*,|(?:\*\*)?(?:[Tt]rend"

@@ -16,14 +16,17 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\b(?:reductions?|shrinkage|downturns?)\b", " FALLS "),
     (r"\b(?:strictly|uninterruptedly)\b", " MONO "),
     (
-        r"\b(?P<what>gap|distance|difference|margin|advantage|lead|spread)\b(?P<rest>[^,;]{0,60}?) (?:is|was|reaches|reached|has|had|peaks?"
+        r"\b(?P<what>gap|distance|difference|margin|advantage|lead|spread)\b(?P<rest>[^,;]{0,60}?) (?:is|was|reaches"
+        r"|reached|has|had|peaks?"
         r"|peaked)(?: (?:at|«O\d+»|its|the))*(?: (?:widest|largest|greatest|maximum|highest))?(?= «X\d+»\W*$)", " GAPTOP "),
     (
-        r"\b(?:falls?|fell|fallen|drops?|dropped|slips?|slipped|sinks?|sank|slid|slides?)(?: back)? (?:in)?to (?:the )?(?:very )?"
+        r"\b(?:falls?|fell|fallen|drops?|dropped|slips?|slipped|sinks?|sank|slid"
+        r"|slides?)(?: back)? (?:in)?to (?:the )?(?:very )?"
         r"(?=(?:last|second|third|fourth|fifth|bottom) (?:place|rank|position|spot)\b)", " is in "),
     (r"\b(?:closer|nearer) to\b(?= (?:the |that of )?«[SI])", " CLOSER "),
     (
-        r"\b(?:since|after|from|past|beyond) (?:«O\d+»|the|its) (?:own )?(?:maximum|peak|best|top|high(?: point)?|summit|highest"
+        r"\b(?:since|after|from|past|beyond) (?:«O\d+»|the|its) (?:own )?(?:maximum|peak|best|top|high(?: point)?|summit"
+        r"|highest"
         r"|optimum)\b(?: (?:value|score|accuracy|point|level|result))?", " FROMPEAK "),
     (r"\bto an? (?:local |first |second |new |small |brief )?(?:peak|maximum|high|low|trough|minimum) of\b", " to "),
     (r"\b(?:takes?|took|taking) over the lead\b", " BEST "),
@@ -159,7 +162,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|\bshows? no (?:further )?improvement\b", " FLAT "),
     (
         r"\b(?:is|are|was|were) (?:done|finished|through with) (?:learning|improving|climbing|growing)\b"
-        r"|\bshows? (?:no|hardly any|little) (?:movement|progress|change)\b(?: worth mentioning)?|\b(?:has |have |had )?run out of steam\b"
+        r"|\bshows? (?:no|hardly any|little) (?:movement|progress|change)\b(?: worth mentioning)?|\b(?:has |have "
+        r"|had )?run out of steam\b"
         r"|\b(?:is|are|was|were) (?:basically |practically )?(?:standing still|at a standstill)\b|\b(?:stands?|stood) still\b"
         r"|\b(?:has |have |had )?dried up\b|\b(?:is|are|was) on a plateau\b", " FLAT "),
     (r"\bno longer\b", " NOT "),
@@ -329,7 +333,8 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\bwithin\b", " WITHIN "),
     (rf"\b(?:{verbs.REACHES})\b", " REACHES "),
     (
-        r"\b(?:stayed|remained|sat|lay|stood|held(?: on)?|wrote|ran|performed|managed|stays?|remains?|sits?|lies|lie|stands?|holds?(?: on)?|keeps?|is|are|was|were|be|been|being|has|have|had|does|do"
+        r"\b(?:stayed|remained|sat|lay|stood|held(?: on)?|wrote|ran|performed|managed|stays?|remains?|sits?|lies|lie"
+        r"|stands?|holds?(?: on)?|keeps?|is|are|was|were|be|been|being|has|have|had|does|do"
         r"|did|'s|'re|seems?|appears?|looks?|runs?|gets?|got|goes|went|gone|comes?|came|becomes?|shows?|exhibits?|displays?"
         r"|performs?|scored|gives?|produces?|writes?|needs?|needed|takes?|took|requires?|required|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?"
         r"|posts?|achiev(?:es?|ed)|demonstrat(?:es?|ed)|manag(?:es?|ed)"
@@ -347,7 +352,8 @@ FILLERS = re.compile(
     r"|far|much|by far|funny enough|so|and|yes|lol|tbf|hm|ok|yeah|but|although|though|while|whereas|yet|because|since|a"
     r"|an|the|its own|own|overall|roughly|about|approximately|almost|nearly|essentially|practically"
     r"|(?:one )?of (?:all )?(?:two|three|four|five|six|seven|eight)"
-    r"|of (?:the|these|those|all)(?: the)? (?:two|three|four|five|six|seven|eight)(?=\W*$| (?:at|on|in|by|after|to|from|throughout|and)\b)"
+    r"|of (?:the|these|those|all)(?: the)? (?:two|three|four|five|six|seven|eight)(?=\W*$| (?:at|on|in|by|after|to|from"
+    r"|throughout|and)\b)"
     r"|a little|sadly|firstly|secondly|thirdly|(?:first"
     r"|second|third|yes|hm|right)(?=,)"
     r"|in summary|moreover|in turn|completely|a bit|bit|largely|no doubt"
@@ -388,7 +394,9 @@ def canonical(text: str) -> str:
 
 def _gap_top(match: re.Match[str]) -> str:
     """Returns a gap with its greatest size, where the words say so: "its lead is at its maximum"."""
-    says = re.search(r"\b(?:widest|largest|greatest|maximum|highest|peak\w*)\b", match[0][len(match["what"]) + len(match["rest"]) :])
+    says = re.search(
+        r"\b(?:widest|largest|greatest|maximum|highest|peak\w*)\b", match[0][len(match["what"]) + len(match["rest"]) :]
+    )
     return f" {match['what']}{match['rest']} HIGHEST " if says else match[0]
 
 

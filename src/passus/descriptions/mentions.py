@@ -20,13 +20,64 @@ PLAIN_WORDS = {
 }  # fmt: skip
 
 
-AFTER_NAME = (
-    r"and|or|at|in|on|by|after|before|than|to|does|did|do|never|still|also|then|even|only|has|had|was|were|would|will|is|are|from|until"
+AFTER_NAME = r"and|or|at|in|on|by|after|before|than|to|does|did|do|never|still|also|then|even|only|has|had|was|were"
+    r"|would|will|is|are|from|until"
+NO_NAME_ALONE = frozenset(
+    (
+        *X_NOUNS,
+        "length",
+        "lengths",
+        "data",
+        "order",
+        "rate",
+        "size",
+        "number",
+        "text",
+        "test",
+        "answer",
+        "question",
+        "start",
+        "end",
+        "beginning",
+        "finish",
+        "peak",
+        "lead",
+        "gap",
+        "best",
+        "worst",
+        "first",
+        "last",
+        "early",
+        "late",
+        "final",
+        "initial",
+        "whole",
+        "same",
+        "other",
+        "line",
+        "curve",
+        "chart",
+        "plot",
+        "figure",
+        "table",
+        "top",
+        "bottom",
+        "left",
+        "right",
+        "middle",
+        "rest",
+        "winner",
+        "loser",
+        "problem",
+        "user",
+        "system",
+        "point",
+        "value",
+        "range",
+        "level",
+        "half",
+    )
 )
-NO_NAME_ALONE = frozenset((*X_NOUNS, "length", "lengths", "data", "order", "rate", "size", "number", "text", "test", "answer", "question", "start",
-    "end", "beginning", "finish", "peak", "lead", "gap", "best", "worst", "first", "last", "early", "late", "final", "initial", "whole", "same",
-    "other", "line", "curve", "chart", "plot", "figure", "table", "top", "bottom", "left", "right", "middle", "rest", "winner", "loser",
-    "problem", "user", "system", "point", "value", "range", "level", "half"))
 """Words that name no series without a noun such as "run" behind them."""
 
 

@@ -28,13 +28,15 @@ NUMBERED_HEAD = re.compile(
 )
 """A series that has a number: "Variant 2"."""
 HYPERPARAMETER = re.compile(
-    r"\b(?P<head>(?i:rank|range|temperature|temp|lr|learning rate|rate|cap|beta|alpha|gamma|lambda|weight|batch size|batch|group size"
+    r"\b(?P<head>(?i:rank|range|temperature|temp|lr|learning rate|rate|cap|beta|alpha|gamma|lambda|weight|batch size"
+    r"|batch|group size"
     r"|width|depth|dropout|warmup|penalty|horizon|window|clip|lag|top-p|top-k|tau|epsilon|eps|decay|coefficient|buffer|pool|bonus"
     r"|threshold|ratio)) (?P<n>\d+(?:\.\d+)?(?:e-?\d+)?[kK]?)\b(?![.,]\d| ?%)"
 )
 """A series that is named by a parameter of its training: "rank 8", "range 0.28"."""
 COUNTED_NAME = re.compile(
-    r"(?<![\w.,-])(?P<n>\d{1,5})(?P<gap>[ -])(?P<noun>GPUs?|nodes?|samples?|rollouts?|shots?|layers?|workers?|heads?|experts?|candidates?"
+    r"(?<![\w.,-])(?P<n>\d{1,5})(?P<gap>[ -])(?P<noun>GPUs?|nodes?|samples?|rollouts?|shots?|layers?|workers?|heads?"
+    r"|experts?|candidates?"
     r"|demos?|threads?|H100s?|A100s?|TPUs?|bits?|experts|annotators?|generations|turns?)\b"
 )
 """A series that is named by how many of something it has: "8 GPUs", "the 4-bit model"."""
@@ -81,7 +83,8 @@ NO_CONTRAST_NOUN = (
 CALLED = re.compile(
     r"\b(?:is|are|was|we) (?:called|named|dubbed|labell?ed|call(?: it)?) \"?(?P<name>[\w.+-]*[\d_+-][\w.+-]*\w)"
     r"|\(\"(?P<quoted>[^\"]{2,20})\"\)"
-    r"|\b(?:lines?|curves?),? (?:labell?ed|named|called|marked) \"?(?P<labelled>[A-Z][\w.+-]*(?: [A-Z\d][\w.+-]*)*)\"?(?=[,.;)])"
+    r"|\b(?:lines?|curves?),? (?:labell?ed|named|called"
+    r"|marked) \"?(?P<labelled>[A-Z][\w.+-]*(?: [A-Z\d][\w.+-]*)*)\"?(?=[,.;)])"
 )
 
 

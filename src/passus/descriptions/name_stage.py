@@ -31,7 +31,9 @@ MIN_DATA = 2
 
 
 CODE_WORDS = re.compile(r"(?<!\w)`([\w.+-]{2,30})`(?!\w)")
-OUR_METHOD = re.compile(r"\b(?P<name>[Oo]ur (?:method|approach|model|policy|variant))(?: [a-z]+){1,2} [\d.]+ ?%?(?:, (?:and )?[\d.]+ ?%?){2}")
+OUR_METHOD = re.compile(
+    r"\b(?P<name>[Oo]ur (?:method|approach|model|policy|variant))(?: [a-z]+){1,2} [\d.]+ ?%?(?:, (?:and )?[\d.]+ ?%?){2}"
+)
 CLAUSES = re.compile(r";\s|,\s(?:and|whereas|while|but)\s")
 MARKED_WORDS = re.compile(r"(?<!\w)(?P<mark>`|\*\*)([^*`\n]{2,30})(?P=mark)(?!\w)")
 

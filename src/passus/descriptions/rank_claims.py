@@ -144,7 +144,9 @@ def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -
     if c.negation == "NEVER":
         is_plain = len(group.names) == 1 and not c.amounts and not where.is_point and len(c.groups) == 1
         span = replace(where, every=True)
-        return [Claim("rank", group, span, EXTREMES.get(word, "rank"), RANKS.get(word, 1.0), manner="never")] if is_plain else []
+        return (
+            [Claim("rank", group, span, EXTREMES.get(word, "rank"), RANKS.get(word, 1.0), manner="never")] if is_plain else []
+        )
     if where.low is None and where.high is not None and c.says(r"(?:choice|option|one|pick|method|run|model) for"):
         where = Window(where.high, where.high)  # "the best choice for 10k hours"
     if len(group.names) > 1 and group.quantifier == "all" and word in EXTREMES and not c.negation:

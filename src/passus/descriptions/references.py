@@ -116,7 +116,8 @@ def mark_groups(marked: Marked, context: Context) -> None:
         rf"|them)(?! of)|\bno (?:single )?(?:other )?{EVERY_NOUN}\b|\bnot a single {EVERY_NOUN}\b|\bnobody\b|\bno one\b"
         rf"|\b(?:no|not a single|not one) (?:single )?(?:entry|value|reading|score|number|result)\b"
         rf"(?: (?:of|in) the (?:table|chart|figure|plot))?"
-        rf"|\bnothing\b(?: here| on (?:this|the) \w+)?(?= (?:ever )?(?:gets?|got|reach\w*|exceed\w*|goes|climbs?|rises?|falls?|makes|passes"
+        rf"|\bnothing\b(?: here| on (?:this|the) \w+)?(?= (?:ever )?(?:gets?|got|reach\w*|exceed\w*|goes|climbs?|rises?"
+        rf"|falls?|makes|passes"
         rf"|drops?)\b)"
         rf"|\bnothing in the (?:table|chart|figure|plot)\b|\bnone\b(?= (?:ever|is|are|do|does|reach))", "S",
         lambda m: _none_of(m[0], every, context))  # fmt: skip
@@ -127,7 +128,8 @@ def mark_groups(marked: Marked, context: Context) -> None:
         lambda m: _rest(m[0], every, context))  # fmt: skip
     put(
         rf"\b(?:all|each|every)(?: one)?(?: of)?(?: the| these| our)?(?: {COUNT})?(?: single)? {TRAINED}{EVERY_NOUN}\b"
-        rf"|\beverybody\b|\beveryone\b|\beverything\b(?! (?:else|that|it|they|we|is)\b)|\ball (?:of )?them\b|\ball {COUNT}\b(?! (?:marked|bench|panel|chart|step|point))"
+        rf"|\beverybody\b|\beveryone\b|\beverything\b(?! (?:else|that|it|they|we|is)\b)|\ball (?:of )?them\b"
+        rf"|\ball {COUNT}\b(?! (?:marked|bench|panel|chart|step|point))"
         rf"|\bthey all\b|\bthe (?:whole )?(?:bunch|pack|field)\b|\beach of them\b|\bthem all\b"
         rf"|\ball of the {EVERY_NOUN}\b|\bthe (?P<n>{COUNT}) {TRAINED}{EVERY_NOUN}\b", "S",
         lambda m: _every(m, every, context))  # fmt: skip
@@ -240,7 +242,9 @@ def _part_of(part: Any, every: tuple[str, ...]) -> Group:
 def mark_counts(marked: Marked, context: Context) -> None:
     """Replaces "2 of the 4 models" and "3 out of 5 jobs"."""
     _mark_numbers_of(marked, context.names)
-    many = rf"\b(?:exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the |these |all )?(?P<all>{COUNT}) (?:{NOUN})\b"
+    many = (
+        rf"\b(?:exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the |these |all )?(?P<all>{COUNT}) (?:{NOUN})\b"
+    )
 
     def so_many(match: re.Match[str]) -> Group:
         is_all = count_of(match["all"]) == len(context.names)  # else those of all panels are counted

@@ -64,19 +64,23 @@ ALL_VALUES = re.compile(
     r"\b(?:all|every|each)(?: of)?(?: the)? (?:single )?(?:scores?|values?|readings?|numbers|entry|entries|data points?)"
     r"(?: (?:in|of|on) the (?:chart|table|figure|plot))?(?= (?:is|are|lies?|stays?|remains?)\b)", re.I)  # fmt: skip
 ON_NONE = re.compile(
-    r"\b(?P<on>on|in) none of (?P<what>the [^,.;]{3,40}?s) (?:does|do|did|has|have|is) (?:any|a single|one) (?P<who>[a-z]+)\b", re.I
+    r"\b(?P<on>on|in) none of (?P<what>the [^,.;]{3,40}?s) (?:does|do|did|has|have|is) (?:any|a single|one) (?P<who>[a-z]+)\b",
+    re.I,
 )
 """On none of the panels does any method exceed 70 %: on all of them, no method does."""
 
 
 FIRST_TO_LAST = re.compile(
     r"\b(?:between|from) the (?:very )?first(?: (?!and\b|to\b)[a-z-]+){0,2} (?:and|to) (?:the|its) (?:very )?(?:last|final)"
-    r"(?: (?:one|evaluations?|evals?|checkpoints?|readings?|measurements?|values?|ticks?|marks?|markers?|points?|rows?|columns?|steps?"
-    r"|epochs?|hours?|days?|weeks?|rounds?|iterations?|stops?|log lines?|lines?|tests?))?\b(?! (?:place|position|rank))", re.I)  # fmt: skip
+    r"(?: (?:one|evaluations?|evals?|checkpoints?|readings?|measurements?|values?|ticks?|marks?|markers?|points?|rows?"
+    r"|columns?|steps?"
+    r"|epochs?|hours?|days?|weeks?|rounds?|iterations?|stops?|log lines?|lines?|tests?))?\b(?! (?:place|position"
+    r"|rank))", re.I)  # fmt: skip
 
 
 ITEMS = (
-    r"(?:the |all |its |these )?(?:[\w-]+ ){0,2}?(?:questions|problems|tasks|items|puzzles|cases|boards|queries|prompts|examples|proofs"
+    r"(?:the |all |its |these )?(?:[\w-]+ ){0,2}?(?:questions|problems|tasks|items|puzzles|cases|boards|queries|prompts"
+    r"|examples|proofs"
     r"|exercises|grids|games)\b"
 )
 PLAINER = tuple(
@@ -86,7 +90,8 @@ PLAINER = tuple(
         (r"\b(?:become|becomes|became|turn|turns|turned|get|gets|got|go|goes|went) positive\b", "exceeds 0"),
         (r"\b(?:become|becomes|became|turn|turns|turned|get|gets|got|go|goes|went) negative\b", "falls below 0"),
         (
-            r"\b(?:does|did|do) not (?:suffer|take|see|show|experience|record) (?:an? |any )?(?:single )?(?:\w+ )?(?:loss|setback|decline"
+            r"\b(?:does|did|do) not (?:suffer|take|see|show|experience|record) (?:an? "
+            r"|any )?(?:single )?(?:\w+ )?(?:loss|setback|decline"
             r"|decrease|drop|dip)s?\b",
             "never falls",
         ),
@@ -101,7 +106,8 @@ PLAINER = tuple(
         (rf"\bthree quarters of {ITEMS}", "75 %"),
         (r"\bthe halfway (?:mark|line)\b", "50 %"),
         (
-            r"\b(?P<how>below|above|under|over) the (?:\w+ )?(?:accuracy|score|value|level|loss|reward|point|rate) (?:that |which )?"
+            r"\b(?P<how>below|above|under|over) the (?:\w+ )?(?:accuracy|score|value|level|loss|reward|point"
+            r"|rate) (?:that |which )?"
             r"(?:it|they) (?:had )?(?:started|began|begun|starts?|begins?) (?:out )?(?:from|with|at)\b",
             r"\g<how> its initial value",
         ),

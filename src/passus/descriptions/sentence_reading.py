@@ -50,7 +50,9 @@ FIRST_PRONOUN = re.compile(r"\b(?:does|do|did|is|was|has|had|can) it\b", re.I)
 TERRITORY = re.compile(r"\bin (?:the )?(positive|negative)(?: territory| range| region)")
 THERE = re.compile(r"\bthere\b(?! (?:is|are|was|were|has|have)\b|'s)", re.I)
 """A place that the sentence does not name."""
-RELATIVE_TERMS = re.compile(r"\bin relative terms\b|\brelatively speaking\b|\bproportionally\b|\bin proportion\b|\bper (?:token|dollar|GPU)\b", re.I)
+RELATIVE_TERMS = re.compile(
+    r"\bin relative terms\b|\brelatively speaking\b|\bproportionally\b|\bin proportion\b|\bper (?:token|dollar|GPU)\b", re.I
+)
 FROM_THERE = re.compile(r"\bfrom (?:there|then|that point) (?:on )?(?:to|until|till)\b", re.I)
 FRONT_PHRASE = re.compile(r"\W*(?:on|in|for|with|without|under|at|using|given|within|among) [a-z]", re.I)
 AMONG = re.compile(r"\W*(?:among|of|out of) (?:the|those|all)\b[^,;]*? (?:that|which|who|with|without) [^,;]*,", re.I)
@@ -219,7 +221,7 @@ class SentenceReading:
         is_spread = SPREAD_WORD.search(whole) and not {"LOWSPREAD", "HIGHSPREAD", "BARS"} & set(clause.words)
         is_spread = is_spread and ("SPREAD" not in clause.words or self.reader.has_spread)
         if not named(whole) <= self.reader.quantities:
-            self.is_lost = True
+            self.is_lost = self.has_other_series = True
             return True
         return bool(NOT_CURVES.search(whole) or (is_spread and not clause.values))
 

@@ -40,9 +40,12 @@ NOT_IN_NAME = re.compile(
     re.I,
 )
 PLAIN_SUBJECT = re.compile(
-    rf"\W*(?P<whose>The|My|Our|Your|Their|His|Her) (?P<noun>(?:[A-Za-z][\w-]* ){{0,2}}?[A-Za-z][\w-]*) (?=(?:{VERBS.pattern})\b)"
+    rf"\W*(?P<whose>The|My|Our|Your|Their|His"
+    rf"|Her) (?P<noun>(?:[A-Za-z][\w-]* ){{0,2}}?[A-Za-z][\w-]*) (?=(?:{VERBS.pattern})\b)"
 )
-NO_SUBJECT = re.compile(rf"\b(?:gap|difference|{MEASURE_WORD.pattern[2:-2]}|{LENGTH_WORD.pattern[2:-2]}|chart|plot|axis|axes|values?)\b", re.I)
+NO_SUBJECT = re.compile(
+    rf"\b(?:gap|difference|{MEASURE_WORD.pattern[2:-2]}|{LENGTH_WORD.pattern[2:-2]}|chart|plot|axis|axes|values?)\b", re.I
+)
 MAX_WORDS = 4
 NO_BREAK = "\ue000"
 """Stands for a space within a word of a name."""

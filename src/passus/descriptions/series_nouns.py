@@ -19,7 +19,7 @@ KNOWN = (
     "treatment", "condition", "ablation", "checkpointing", "framework", "engine", "solver", "judge", "verifier", "corpus mix",
     "data mix", "mix", "blend", "curricula", "curriculum", "family member", "contender", "challenger", "participant", "prompt",
     "temperature", "vocabulary", "corpus", "control", "teacher", "critic", "rank", "penalty run", "ordering", "coefficient", "detector",
-    "filter", "schedule", "tool", "company", "vendor", "bird", "student model", "topic", "gpu count", "batch size", "learning rate", "optimizer",
+    "filter", "schedule", "tool", "company", "vendor", "bird", "student model", "topic",
     "system", "solution", "choice", "size", "tool", "bot", "decoder", "estimator", "weighting",
 )  # fmt: skip
 NOT_SERIES = frozenset(
@@ -85,7 +85,9 @@ def nouns_in_names(names: Collection[str]) -> tuple[str, ...]:
         parts = name.split()
         words.update({part.lower() for part in (parts[0], parts[-1]) if part[1:].islower()} if len(parts) > 1 else ())
     found = (word for word, count in words.items() if count > 1 and 2 * count > len(names))
-    return tuple(word for word in found if re.fullmatch(r"[a-z]{4,}", word) and not MEASURE_WORD.fullmatch(word) and word not in X_NOUNS)
+    return tuple(
+        word for word in found if re.fullmatch(r"[a-z]{4,}", word) and not MEASURE_WORD.fullmatch(word) and word not in X_NOUNS
+    )
 
 
 def singular(noun: str) -> str:

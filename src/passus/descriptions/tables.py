@@ -69,7 +69,8 @@ def _without_words(
     words = {
         at
         for at in range(1, len(head))
-        if _place(head[at], "", axes) is None and not any(at < len(cells) and numbers_in(cells[at], axes.style) for _, cells in body)
+        if _place(head[at], "", axes) is None
+        and not any(at < len(cells) and numbers_in(cells[at], axes.style) for _, cells in body)
     }
     rest = [at for at in range(len(head)) if at not in words]
     if not words or len(rest) < 3 or any(_place(head[at], "", axes) is None for at in rest[1:]):
