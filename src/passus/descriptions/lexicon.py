@@ -410,7 +410,8 @@ def _rank(match: re.Match[str]) -> str:
 
 
 MAKERS: dict[str, Callable[[re.Match[str]], str]] = {
-    " RANK ": _rank, " GAPTOP ": _gap_top, " CHANGED ": _changed, " CHANGED_FOR ": _changed_for, " CHANGED_STEP ": _changed_step,
+    " RANK ": _rank, " GAPTOP ": _gap_top, " CHANGED ": _changed, " CHANGED_FOR ": _changed_for,
+    " CHANGED_STEP ": _changed_step,
 }  # fmt: skip
 """Tokens that depend on the words that were found."""
 

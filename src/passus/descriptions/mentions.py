@@ -20,8 +20,10 @@ PLAIN_WORDS = {
 }  # fmt: skip
 
 
-AFTER_NAME = r"and|or|at|in|on|by|after|before|than|to|does|did|do|never|still|also|then|even|only|has|had|was|were"
+AFTER_NAME = (
+    r"and|or|at|in|on|by|after|before|than|to|does|did|do|never|still|also|then|even|only|has|had|was|were"
     r"|would|will|is|are|from|until"
+)
 NO_NAME_ALONE = frozenset(
     (
         *X_NOUNS,

@@ -29,7 +29,8 @@ COMMON = frozenset(
         "conversely", "similarly", "specifically", "afterwards", "everything", "january", "february", "march", "april",
         "may", "june", "july", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday",
         "thursday", "friday", "saturday", "sunday", "please", "hi", "dear", "cheers", "regards",
-        "appendix", "section", "item", "slide", "gpu", "gpus", "api", "kl", "rl", "ai", "llm", "png", "svg", "pdf", "id", "seed", "seeds",
+        "appendix", "section", "item", "slide",
+        "gpu", "gpus", "api", "kl", "rl", "ai", "llm", "png", "svg", "pdf", "id", "seed", "seeds",
     ]
 )  # fmt: skip
 VERB = (

@@ -18,7 +18,8 @@ KNOWN = (
     "tokenizer", "initialization", "initialisation", "optimiser", "optimizer", "learner", "trainer", "backbone", "procedure",
     "treatment", "condition", "ablation", "checkpointing", "framework", "engine", "solver", "judge", "verifier", "corpus mix",
     "data mix", "mix", "blend", "curricula", "curriculum", "family member", "contender", "challenger", "participant", "prompt",
-    "temperature", "vocabulary", "corpus", "control", "teacher", "critic", "rank", "penalty run", "ordering", "coefficient", "detector",
+    "temperature", "vocabulary", "corpus", "control", "teacher", "critic", "rank", "penalty run", "ordering",
+    "coefficient", "detector",
     "filter", "schedule", "tool", "company", "vendor", "bird", "student model", "topic",
     "system", "solution", "choice", "size", "tool", "bot", "decoder", "estimator", "weighting",
 )  # fmt: skip
