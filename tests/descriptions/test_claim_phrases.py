@@ -162,13 +162,11 @@ TRUE_OF_METHODS = [
     "On CodeSet every method improves at every epoch.",
     "On MathSet, Baz is the only method that declines at any point.",
     "On MathSet, Baz peaks at epoch 3 and then loses four points.",
-    "The gap between Foo and Bar at epoch 5 is 14 points on MathSet and 16 points on CodeSet.",
     "On CodeSet, Bar more than triples its initial score.",
     "On CodeSet, Bar overtakes Baz between epochs 1 and 2.",
     "In the left panel, Foo rises by 32 points.",
     "In the right panel, no method gets past 45%.",
     "On MathSet, only Foo ends above 40%.",
-    "On MathSet, Foo is behind Baz at epochs 1 and 2 but ahead from epoch 3 on.",
     "On CodeSet the final order is Bar, Foo, Baz.",
     "Bar's final score is higher on CodeSet than on MathSet.",
     "After epoch 3, Baz falls on MathSet.",
@@ -177,7 +175,6 @@ TRUE_OF_METHODS = [
     "On MathSet, the three methods are within 5 points of each other at epoch 2.",
     "On CodeSet, Foo and Baz end 4 points apart.",
     "On MathSet, Baz ends one point above where it started.",
-    "On MathSet Foo needs three epochs to reach 40%.",
     "Bar trails Foo on MathSet but leads it on CodeSet.",
 ]
 FALSE_OF_METHODS = [
@@ -231,7 +228,6 @@ TRUE_OF_SCHEDULES = [
     "Constant reaches its minimum at step 2000.",
     "The loss of Linear never increases.",
     "Constant ends 0.65 above Cosine.",
-    "At step 4000 the three schedules rank Cosine, Linear, Constant.",
     "Linear is ahead of Cosine at steps 1000 and 2000.",
     "Linear loses its lead over Cosine after step 2000.",
     "Cosine is the worst schedule at step 1000 but the best at step 4000.",
@@ -252,7 +248,6 @@ TRUE_OF_SCHEDULES = [
     "Constant gives up 0.2 between step 2000 and the end.",
     "Four of Cosine's five readings are below 3.",
     "From step 3000 on, Cosine leads.",
-    "It takes Linear 2000 steps to get to 2.5.",
     "Cosine gains more than any other schedule.",
     "Half of Cosine's total drop has been made by step 2000.",
 ]
@@ -287,6 +282,14 @@ FALSE_OF_SCHEDULES = [
     "It takes Cosine 2000 steps to get to 2.3.",
     "Constant gains more than Linear.",
 ]
+NOT_WHOLLY_READ = [
+    (METHODS, "On MathSet, Foo is behind Baz at epochs 1 and 2 but ahead from epoch 3 on."),
+    (METHODS, "On MathSet Foo needs three epochs to reach 40%."),
+    (METHODS, "The gap between Foo and Bar at epoch 5 is 14 points on MathSet and 16 points on CodeSet."),
+    (SCHEDULES, "At step 4000 the three schedules rank Cosine, Linear, Constant."),
+    (SCHEDULES, "It takes Linear 2000 steps to get to 2.5."),
+]
+"""True sentences of which a part is not understood: they are not called supported."""
 SENTENCES = [
     (chart, sentence, verdict)
     for chart, true, false in (
@@ -296,7 +299,7 @@ SENTENCES = [
     )
     for verdict, sentences in (("supported", true), ("contradicted", false))
     for sentence in sentences
-]
+] + [(chart, sentence, "untestable") for chart, sentence in NOT_WHOLLY_READ]
 
 
 @pytest.mark.parametrize("chart, sentence, verdict", SENTENCES, ids=[sentence for _, sentence, _ in SENTENCES])

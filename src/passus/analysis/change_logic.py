@@ -111,3 +111,57 @@ def on_two_panels(claim: Claim, first: KnownCurves, second: KnownCurves) -> Outc
         return OPEN if pair[0] is None or pair[1] is None else larger(pair[0], pair[1], claim, first)
 
     return quantified(claim.group, first, test, claim.where)
+
+
+def gain_share(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks which share of its whole gain a series has made at a place."""
+
+    def test(name: str) -> Outcome:
+        row, x = curves.series.get(name, []), claim.where.low
+        if claim.where.high is not None and x is not None and claim.where.high > x:
+            return _share_between(row, claim, curves)
+        if len(row) < 3 or x is None or claim.amount is None or row[0].x != curves.grid[0] or row[-1].x != curves.grid[-1]:
+            return OPEN
+        there = [o for o in row if (o.x < x - TINY if claim.manner == "before" else abs(o.x - x) < TINY)]
+        whole = row[-1].middle - row[0].middle
+        if not there or abs(whole) < TINY:
+            return OPEN
+        share = (there[-1].middle - row[0].middle) / whole
+        if claim.manner == "before" and curves.at(name, x) is not None and there[-1].x < x:
+            later = (curves.by_name[name][x].middle - row[0].middle) / whole
+            if fits((share, share), claim.amount, curves.in_shares) != fits((later, later), claim.amount, curves.in_shares):
+                return OPEN  # it may have been reached between two points
+        return Outcome(fits((share, share), claim.amount, curves.in_shares), (row[0], there[-1], row[-1]))
+
+    return quantified(claim.group, curves, test)
+
+
+def _share_between(row: list[Observation], claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks which share of its whole gain a series has made between two places."""
+    ends = [o for o in row if o.x in (claim.where.low, claim.where.high)]
+    if len(ends) != 2 or claim.amount is None or row[0].x != curves.grid[0] or row[-1].x != curves.grid[-1]:
+        return OPEN
+    whole = row[-1].middle - row[0].middle
+    if abs(whole) < TINY:
+        return OPEN
+    share = (ends[1].middle - ends[0].middle) / whole
+    return Outcome(fits((share, share), claim.amount, curves.in_shares), (row[0], *ends, row[-1]))
+
+
+def increments(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks that the gains of a series from point to point become larger, or smaller, each time."""
+    sign, way = curves.sign("improves"), 1 if claim.relation == "up" else -1
+
+    def test(name: str) -> Outcome:
+        row = curves.inside(name, claim.where)
+        if len(row) < 4 or len(row) < len(curves.where(claim.where)):
+            return OPEN
+        gaps = {round(b.x - a.x, 9) for a, b in pairwise(row)}
+        steps = [sign * (b.middle - a.middle) for a, b in pairwise(row)]
+        changes = [way * (b - a) for a, b in pairwise(steps)]
+        against = next((n for n, change in enumerate(changes) if change < -TINY), None)
+        if against is not None and len(gaps) == 1:
+            return Outcome(False, tuple(row[against : against + 3]))
+        return Outcome(True if all(change > TINY for change in changes) and len(gaps) == 1 else None, tuple(row))
+
+    return quantified(claim.group, curves, test)

@@ -24,7 +24,7 @@ Test = Callable[[str], Outcome]
 def quantified(group: Group, curves: KnownCurves, test: Test, window: Window = WHOLE) -> Outcome:
     """Applies a test to the series of a group, as all, none, only these, or so many of them."""
     names = curves.members(group, window)
-    if names is None:
+    if not names:
         return OPEN
     if group.quantifier == "none":
         return all_of(negated(test(name)) for name in names) if any(name in curves.series for name in names) else OPEN

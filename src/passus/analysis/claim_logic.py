@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from scipy.special import fdtrc
 
-from passus.analysis.change_logic import gain, gap_than, steepest
+from passus.analysis.change_logic import gain, gain_share, gap_than, increments, steepest
 from passus.analysis.claim_groups import compared, covered, quantified, quotient
 from passus.analysis.evidence import KnownCurves
-from passus.analysis.gap_logic import cross, crossing, gap, gap_at, gap_peak, gap_trend
+from passus.analysis.gap_logic import closer, cross, crossing, gap, gap_at, gap_peak, gap_trend
 from passus.analysis.order_logic import order_same
 from passus.analysis.outcomes import (
     OPEN,
@@ -158,7 +158,10 @@ def _trend(claim: Claim, curves: KnownCurves) -> Outcome:
             return all_of(found) if len(found) > 1 or claim.where != WHOLE else OPEN
         first, last = row[0], row[-1]
         if claim.other_where is not None:
-            first = curves.value(name, claim.other_where) or first
+            start = curves.value(name, claim.other_where)
+            if start is None:
+                return OPEN
+            first = start
         change = curves.difference(last, first, sign)
         if claim.amount is not None:
             return Outcome(_change_fits(change, first, last, claim, curves), (first, last))
@@ -322,27 +325,6 @@ def _returns(claim: Claim, curves: KnownCurves) -> Outcome:
     return quantified(claim.group, curves, test)
 
 
-def _gain_share(claim: Claim, curves: KnownCurves) -> Outcome:
-    """Checks which share of its whole gain a series has made at a place."""
-
-    def test(name: str) -> Outcome:
-        row, x = curves.series.get(name, []), claim.where.low
-        if len(row) < 3 or x is None or claim.amount is None or row[0].x != curves.grid[0] or row[-1].x != curves.grid[-1]:
-            return OPEN
-        there = [o for o in row if (o.x < x - TINY if claim.manner == "before" else abs(o.x - x) < TINY)]
-        whole = row[-1].middle - row[0].middle
-        if not there or abs(whole) < TINY:
-            return OPEN
-        share = (there[-1].middle - row[0].middle) / whole
-        if claim.manner == "before" and curves.at(name, x) is not None and there[-1].x < x:
-            later = (curves.by_name[name][x].middle - row[0].middle) / whole
-            if fits((share, share), claim.amount, curves.in_shares) != fits((later, later), claim.amount, curves.in_shares):
-                return OPEN  # it may have been reached between two points
-        return Outcome(fits((share, share), claim.amount, curves.in_shares), (row[0], there[-1], row[-1]))
-
-    return quantified(claim.group, curves, test)
-
-
 def _roughness(name: str, curves: KnownCurves) -> tuple[float, int] | None:
     """Returns the size of a curve's bends from point to point, and how often it turns."""
     y = [o.middle for o in curves.series.get(name, [])]
@@ -432,8 +414,8 @@ KINDS: dict[str, Callable[[Claim, KnownCurves], Outcome]] = {
     "level": _level, "ratio": _ratio, "rank": rank, "takes_lead": takes_lead, "margin": margin, "extreme": extreme,
     "peak": peak, "top": top, "value": _value, "trend": _trend, "flat": _flat, "cross": cross, "crossing": crossing,
     "gap": gap, "gap_peak": gap_peak, "gap_trend": gap_trend, "order": _order, "same": _same, "gain": gain,
-    "gain_than": gain, "gap_than": gap_than, "gain_share": _gain_share, "steadier": _steadier, "noisier": _steadier,
+    "gain_than": gain, "gap_than": gap_than, "gain_share": gain_share, "steadier": _steadier, "noisier": _steadier,
     "noisy": _noisy, "spread": _spread, "bars_overlap": _bars_overlap, "returns": _returns, "passes": passes,
     "first_to": first_to, "order_same": order_same, "steepest": steepest, "levels": _levels, "moves": _moves,
-    "recovers": _recovers, "points": _points,
+    "recovers": _recovers, "points": _points, "closer": closer, "increments": increments,
 }  # fmt: skip

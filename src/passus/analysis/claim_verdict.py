@@ -32,12 +32,14 @@ class ClaimVerdict:
 
 
 def judge(statement: Statement, evidence: Evidence) -> ClaimVerdict:
-    """Contradicted if one claim of the sentence is false; supported if all are true."""
+    """Contradicted if one claim of the sentence is false; supported if all are true and nothing of it was left out."""
     outcomes = [(claim, _outcome(claim, evidence, statement.sentence.number)) for claim in statement.claims]
     for claim, outcome in outcomes:
         if outcome.truth is False:
             return ClaimVerdict(Judgement.CONTRADICTED, outcome.because, claim)
-    is_open = statement.is_restricted and any(claim.kind not in ("axis", "count") for claim in statement.claims)
+    about_curves = [claim for claim in statement.claims if claim.kind not in ("axis", "count", "points")]
+    is_whole = statement.is_complete and not statement.is_restricted and all(claim.is_sure for claim in about_curves)
+    is_open = bool(about_curves) and not is_whole
     if outcomes and all(outcome.truth for _, outcome in outcomes) and not is_open:
         claim, outcome = outcomes[-1]
         return ClaimVerdict(Judgement.SUPPORTED, outcome.because, claim)

@@ -111,7 +111,8 @@ class KnownCurves:
         if not row:
             return None
         if isinstance(where, str):
-            return self.extreme(name, self.sign(where))
+            is_hidden = any(stretch.series == name for stretch in self.hidden)
+            return None if is_hidden else self.extreme(name, self.sign(where))
         places = self.where(where)
         return self.at(name, places[0]) if len(places) == 1 else None
 

@@ -16,6 +16,7 @@ from passus.analysis.outcomes import (
     any_of,
     fits,
 )  # fmt: skip
+from passus.analysis.rank_logic import without_place
 from passus.descriptions.claims import WHOLE, Claim
 
 
@@ -182,3 +183,21 @@ def gap_trend(claim: Claim, curves: KnownCurves) -> Outcome:
     if abs(change) < 0.05 * max(sizes):
         return OPEN
     return Outcome((change > 0) == (claim.relation == "widens"), (*gaps[0][1], *gaps[-1][1]))
+
+
+def closer(claim: Claim, curves: KnownCurves) -> Outcome:
+    """Checks that a series is closer to one than to another."""
+    near, far = claim.order
+
+    def test(name: str) -> Outcome:
+        found = []
+        places = curves.common((name, near, far), claim.where) if {name, near, far} <= set(curves.series) else []
+        for x in places:
+            mine, a, b = (curves.by_name[series][x] for series in (name, near, far))
+            to_near, to_far = abs(mine.middle - a.middle), abs(mine.middle - b.middle)
+            truth = None if abs(to_near - to_far) <= TINY else to_near < to_far
+            exact = all(o.low == o.high for o in (mine, a, b))
+            found.append(Outcome(truth if exact else None, (mine, a, b)))
+        return without_place(found, places, curves) if claim.where == WHOLE else all_of(found)
+
+    return quantified(claim.group, curves, test)

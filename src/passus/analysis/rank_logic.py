@@ -36,6 +36,8 @@ def rank(claim: Claim, curves: KnownCurves) -> Outcome:
             return OPEN
         places = curves.common(names, claim.where) or [x for x in curves.where(claim.where) if curves.at(name, x)]
         found = [_is_nth(name, names, x, sign, place, curves) for x in places]
+        if claim.manner == "never":
+            return covered(all_of(negated(outcome) for outcome in found), places, claim.where, curves)
         outcome = without_place(found, places, curves) if claim.where == WHOLE else all_of(found)
         return covered(outcome, places, claim.where, curves)
 

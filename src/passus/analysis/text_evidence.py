@@ -11,9 +11,21 @@ from passus.descriptions.vocabulary import LOWER_IS_BETTER
 
 MAX_DISAGREEMENTS, MAX_DISAGREEMENT_SHARE = 2, 0.1
 """Places at which sentences of a text may give unlike values, as a number and as a share of all places."""
+MOST = 0.7
 MAX_STRAY_SHARE = 0.15
 """Share of the values of a panel that may be strays."""
 SPREAD = re.compile(r"\b(?:standard errors?|error[- ]bars?)\b", re.I)
+LOST = re.compile(
+    r"\b(?:suffers?|suffered|without|no|any|slight|small|takes?) (?:a |an |any )?(?:\w+ )?loss(?:es)?\b"
+    r"|\bloss(?:es)? (?:of|against|mask)\b|\bloss-\w+",
+    re.I,
+)
+"""Losses that are no measure."""
+ERROR = re.compile(
+    r"\b(?:errors?(?!(?: bars?|s? of))|error rates?|wer|cer|failures?|failure rates?|hallucinat\w+|violations?"
+    r"|lower is better)\b",
+    re.I,
+)
 HIGHER_IS_BETTER = re.compile(
     r"\b(?:accurac\w+|win[- ]rates?|pass@\w+|pass[- ]rates?|scores?|rewards?|success|exact match|avg@\w+|agreement"
     r"|solved|f1|returns?)\b",
@@ -32,6 +44,7 @@ def text_evidence(data: ChartData) -> Evidence:
     for panel in panels.values():
         _forget_strays(panel)
         _forget_disagreements(panel)
+        panel.lower_is_better = panel.lower_is_better and not _rises(panel)
     for (_, measure), panel in panels.items():
         panel.in_shares = measure == "accuracy" and _in_shares(panel)
     listed = {point.sentence for point in data.points if data.is_listed(point.sentence)}
@@ -71,6 +84,15 @@ def _forget_disagreements(panel: Panel) -> None:
         panel.observations[:] = [o for o in panel.observations if (o.series, o.x) not in unlike]
 
 
+def _rises(panel: Panel) -> bool:
+    """Returns whether most curves of a panel end above their start, as no loss does."""
+    curves: dict[str, dict[float, Observation]] = defaultdict(dict)
+    for o in panel.observations:
+        curves[o.series].setdefault(o.x, o)
+    ends = [(row[min(row)].middle, row[max(row)].middle) for row in curves.values() if len(row) > 2]
+    return bool(ends) and sum(end > start for start, end in ends) > MOST * len(ends)
+
+
 def _disagree(a: Observation, b: Observation) -> bool:
     room = max(abs(a.high), abs(b.high)) * 0.05
     return a.sentence != b.sentence and (a.low > b.high + room or b.low > a.high + room)
@@ -82,8 +104,12 @@ def _in_shares(panel: Panel) -> bool:
 
 
 def lower_is_better(data: ChartData, panel: str) -> bool:
-    """Returns whether the values of a panel are losses or errors, by the words nearest to them."""
+    """Returns whether the values of a panel are losses or errors, by the words nearest to them. No loss is in percent."""
     everything = " ".join(sentence.text for sentence in data.sentences)
+    values = [point.reading.y for point in data.points if point.panel == panel and point.measure == "accuracy"]
+    is_percent = panel in data.percent_panels or sum(value.unit == "%" for value in values) * 2 > len(values)
+    if is_percent and not ERROR.search(" ".join([everything, panel, data.axes.y.label])):
+        return False
     if re.search(r"\blower is better\b", everything, re.I):
         return not HIGHER_IS_BETTER.search(panel)
     heads = " ".join(cell for passage in data.passages for _, row in passage.rows[:1] for cell in row)
@@ -107,5 +133,5 @@ def _near(data: ChartData, panel: str) -> list[str]:
 
 
 def _votes(texts: Iterable[str]) -> int:
-    text = SPREAD.sub(" ", " ".join(texts))
+    text = LOST.sub(" ", SPREAD.sub(" ", " ".join(texts)))
     return len(LOWER_IS_BETTER.findall(text)) - len(HIGHER_IS_BETTER.findall(text))

@@ -13,7 +13,8 @@ from passus.descriptions.vocabulary import LENGTH_WORD, MEASURE_WORD, X_NOUNS
 
 AXIS = re.compile(
     r"\b(?P<side>x|y|horizontal|vertical|left|right|bottom|primary|secondary|right vertical|left vertical|right y|left y)"
-    r"(?: y)?[- ]?ax[ie]s\b|\b(?P<letter>[xy])\s?(?:=|is\b|from\b)|\b(?P<abscissa>abscissa)\b|\b(?P<ordinate>ordinate)\b",
+    r"(?: y)?[- ]?ax[ie]s\b|\b(?P<letter>[xy])\s?(?:=|is\b|from\b)|^\W*(?P<lead>horizontal|vertical)\s*:"
+    r"|\b(?P<abscissa>abscissa)\b|\b(?P<ordinate>ordinate)\b",
     re.I,
 )
 LABELLED = re.compile(r"\b(?:labell?ed|titled|named|called|reads?)\s+(?:as\s+)?\"([^\"]{1,80})\"|^\W*\"([^\"]{1,80})\"", re.I)
@@ -108,7 +109,7 @@ def _read_statements(axes: Axes, sentence: Sentence) -> Axis | None:
     found = list(AXIS.finditer(text))
     for at, match in enumerate(found):
         end = found[at + 1].start() if at + 1 < len(found) else len(text)
-        side = (match["side"] or match["letter"] or ("x" if match["abscissa"] else "y")).lower()
+        side = (match["side"] or match["letter"] or match["lead"] or ("x" if match["abscissa"] else "y")).lower()
         clause = re.split(r"(?<=[^\d]);|\.\s", text[match.end() : end])[0]
         before = text[found[at - 1].end() if at else 0 : match.start()]
         axis = axes.x if side in ("x", "horizontal", "bottom") else _y_axis(axes, side, f"{before} {clause}")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from passus.descriptions.claim_tokens import GAIN, Found, are_same, group_of, until
-from passus.descriptions.claims import WHOLE, Amount, Claim, Group, Window
+from passus.descriptions.claims import END, START, WHOLE, Amount, Claim, Group, Window
 from passus.descriptions.clause_words import MOVES
 from passus.descriptions.clauses import Clause, Token, joined
 
@@ -24,6 +24,8 @@ def more_than(c: Clause) -> Found:
     left, right = c.tokens[:at], c.tokens[at + 1 :]
     if not what:
         return None
+    if c.says("together|combined|in sum|jointly|taken as a whole") or not any(group_of(t) or t.kind == "ranks" for t in left):
+        return []
     if set(words) - {"THAN", "MORE", "LESS", "GAP", "SPREAD", "APART", "CHANGES", *MOVES} or c.negation:
         return []
     if len({word for word in words if word in MOVES}) > 1 or len(c.amounts) > 1 or c.values:
@@ -177,6 +179,8 @@ def _gap_ratio(c: Clause, left: Sequence[Token], right: Sequence[Token], amount:
             else []
         )
     both = [*places[0], *places[1]]
+    if not [place for place in both if not place.every] and not ranks and len(group.names) == 2 and not c.says("that|those"):
+        both = [END, START]  # "the gap doubles over training"
     if len(both) != 2 or both[0] == both[1] or not all(window.is_point for window in both):
         return []
     return [replace(claim, where=both[0], other_where=both[1])]

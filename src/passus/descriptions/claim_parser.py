@@ -4,8 +4,8 @@ from passus.descriptions.change_claims import attained_elsewhere, gain_is, gain_
 from passus.descriptions.claim_tokens import Found
 from passus.descriptions.claims import Claim
 from passus.descriptions.clauses import Clause
-from passus.descriptions.comparison_claims import comparison, ratio, recovering, returning, two_panels, within_range
-from passus.descriptions.course_claims import course, flat, noise, order, same, value
+from passus.descriptions.comparison_claims import closer, comparison, ratio, recovering, returning, two_panels, within_range
+from passus.descriptions.course_claims import course, flat, increments, noise, order, same, value
 from passus.descriptions.gap_claims import crossing, gap, minus
 from passus.descriptions.order_claims import same_order, same_winner
 from passus.descriptions.passing_claims import passing
@@ -27,6 +27,7 @@ def claims_of(clause: Clause) -> list[Claim]:
 
 
 READERS = (
-    _first, same_order, same_winner, two_panels, more_than, gain_ratio, gain_is, attained_elsewhere, within_range, gap,
+    _first, increments, same_order, same_winner, two_panels, more_than, gain_ratio, gain_is, attained_elsewhere,
+    within_range, closer, gap,
     returning, recovering, comparison, passing, ratio, rank, peak, minus, crossing, course, flat, same, order, noise, value,
 )  # fmt: skip

@@ -14,7 +14,7 @@ from passus.descriptions.panel_marks import panel_in, short_names
 from passus.descriptions.quantities import shown
 from passus.descriptions.reference_words import Context
 from passus.descriptions.sentence_reading import SentenceReading
-from passus.descriptions.series_nouns import nouns_of, pattern_of, with_plain_nouns
+from passus.descriptions.series_nouns import nouns_in_names, nouns_of, nouns_of_names, pattern_of, with_plain_nouns
 
 OTHER_SUBJECT = re.compile(
     r"(?:(?:without|with|under|given) the \w+,? )?(?:the|this|that) (?:[\w-]+ )?"
@@ -109,7 +109,7 @@ class ClaimReader:
         heads = [label.text for passage in data.passages for label in passage.labels]
         first = texts[: 1 + min(2, len(texts) // 6)]
         self.quantities = shown(data.axes.y.label, data.names.panels, (*first, *heads, *data_texts), self.has_lengths)
-        self.nouns = pattern_of(nouns_of(texts, len(names)))
+        self.nouns = pattern_of((*nouns_of(texts, len(names)), *nouns_of_names(texts, self.finder), *nouns_in_names(names)))
         self.places = {point.reading.x_low for point in data.points if point.reading.x_low == point.reading.x_high}
         self.references = _references(data, names)
 
@@ -141,7 +141,7 @@ class ClaimReader:
             *claims,
         ]
         self._remember(sentence, reading.subject)
-        if reading.is_lost:
+        if reading.is_lost and (reading.has_other_series or len(self.memory.mentioned) != 1):
             self.memory.subject = ()
         return Statement(sentence, tuple(claims), is_complete, reading.is_restricted)
 

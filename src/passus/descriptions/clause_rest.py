@@ -29,6 +29,8 @@ ELLIPSIS = re.compile(
     r"|vice versa|conversely|(?:so|nor|neither) (?:does|do|did|is|are|has|have)|(?:does|do|did|is|are|has|have) not$)",
     re.I,
 )
+ASIDE = r"(?:^|, )\W*(?i:with|at) (?:\w+ )?{0}"
+"""An amount that goes along with what a clause says: "with 20 points, A gains most"."""
 PLAIN = {"RISES", "FALLS", "IMPROVES", "WORSENS", "PEAKS", "TROUGHS", "START", "END", "REACHES"}
 """Words beside which a value is that of the curve itself."""
 
@@ -57,7 +59,10 @@ def has_restriction(clause: Clause, claims: Sequence[Claim]) -> bool:
 
 def is_unread(clause: Clause) -> bool:
     """Returns whether a clause without claims names an amount, or denies something."""
-    return clause.negation == "NEVER" or bool({"ONLY", "MIDDLE"} & set(clause.words))
+    is_elliptic = (
+        bool(clause.negation) and not clause.words and not clause.values and not clause.amounts
+    )  # "and no longer at 40"
+    return clause.negation == "NEVER" or is_elliptic or bool({"ONLY", "MIDDLE"} & set(clause.words))
 
 
 def is_ellipsis(text: str) -> bool:
@@ -68,6 +73,8 @@ def is_ellipsis(text: str) -> bool:
 def _is_used(token: Token, clause: Clause, claims: Sequence[Claim]) -> bool:
     """Returns whether a claim uses a token of its clause."""
     numbers = list(_numbers(claims))
+    if claims and token.kind in ("value", "amount") and re.search(ASIDE.format(token.text), clause.text):
+        return True
     if token.kind == "value":
         return _uses_value(token, clause, numbers)
     if token.kind == "amount":

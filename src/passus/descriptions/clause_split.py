@@ -8,8 +8,10 @@ from passus.descriptions.lexicon import canonical
 CLAUSE = re.compile(
     r";|\s=>\s|(?<=[^\d]),\s+(?=(?:but|and|while|whereas|yet|although|though|so|since|because|which|where|with|whose|or|nor"
     r"|then|making"
-    r"|leaving|before|until|as|even|albeit|despite|who|suggesting|indicating|implying|hinting|possibly|presumably|perhaps)\b)|\s+(?=(?:but|while|whereas|although|though|because|yet)\b)"
-    r"|\s[-\u2014]+\s|\((?=[^)]{12,})|\)(?=\s)|:\s|(?<=[a-z0-9%)»])\.\s+(?=\S)|\s+and (?=(?:may|might|could|would"
+    r"|(?:after|at|by|from|beyond|upon) which|leaving|before|until|as|even|albeit|despite|who|suggesting|indicating"
+    r"|implying|hinting|possibly|presumably|perhaps)\b)|\s+(?=(?:but|while|whereas|although|though|because|yet)\b)"
+    r"|\s+before (?=«I\d+» )|\s[-\u2014]+\s|\((?=[^)]{12,})|\)(?=\s)|:\s|(?<=[a-z0-9%)»])\.\s+(?=\S)|\s+and (?=(?:may"
+    r"|might|could|would"
     r"|should)\b)|,\s+(?=(?:«O\d+»|its|their)\b)"
     r"|,\s+(?=(?:(?:about|some|roughly|nearly|almost|only|just|and|or) ){0,2}(?:«[DV]\d+»|\w+ points?|[a-z]+) (?:above"
     r"|below|under|over|ahead|behind|clear"
@@ -19,7 +21,7 @@ CLAUSE = re.compile(
 VERBS = (
     r"(?:RISES|FALLS|IMPROVES|WORSENS|FLAT|END|START|NEVER|NOT|BETTER|WORSE|ABOVE|BELOW|OVERTAKES|PEAKS|TROUGHS|is"
     r"|CROSSES|«D\d+»"
-    r"|«R\d+»|REACHES|CATCHES|BEST|WORST|MEETS|SAME|«S\d+» (?:is|END|START|RISES|FALLS|«D|BEST|WORST|RANK))"
+    r"|«R\d+»|REACHES|CATCHES|NARROWS|WIDENS|BEST|WORST|MEETS|SAME|«S\d+» (?:is|END|START|RISES|FALLS|«D|BEST|WORST|RANK))"
 )
 AND = re.compile(
     rf"\s+and (?=(?:then |also |still |already |even |actually |eventually |soon |only |just |it |ONLY |«I\d+» "
@@ -33,7 +35,7 @@ CONCESSION = re.compile(r"^(?P<clause>\W*(?:although|though|even though|while|wh
 FRONT = re.compile(r"\W*(«X\d+»)")
 STANDING = re.compile(r"\b(?:RANK\d|BEST|WORST|ABOVE|BELOW|BETTER|WORSE|WITHIN|APART|SAME)\b")
 MOVING = re.compile(r"\b(?:END|START|NEVER|RISES|FALLS|OVERTAKES|MONO|IMPROVES|WORSENS|PEAKS|PASSES)\b")
-VALUE_OF_TITLE = re.compile(r"\W*(?:the )?«[SX]\d+»(?:,? «[SX]\d+»)*\W*")
+VALUE_OF_TITLE = re.compile(r"\W*(?:the )?«[SX]\d+»(?:,? «[SX]\d+»)*\W*|\W*«D\d+»\W*")
 TOKEN_WORD = re.compile(r"\b[A-Z]{3,}\d?\b")
 
 

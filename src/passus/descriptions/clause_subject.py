@@ -26,9 +26,17 @@ def is_about_other(text: str) -> bool:
     if match is None:
         return False
     noun = match["noun"].split()[-1]
+    return is_about_other_series(text) or (noun not in HARMLESS and noun not in WORDS)
+
+
+def is_about_other_series(text: str) -> bool:
+    """Returns whether a clause begins with a noun for a series that it does not name: "the model with the most experts"."""
+    match = SUBJECT.match(text)
+    if match is None:
+        return False
+    noun = match["noun"].split()[-1]
     is_line = noun in PLAIN_LINES or re.match(r" of (?:the )?«[SIO]", text[match.end("noun") :])  # "the curve of A"
-    is_series = bool(re.fullmatch(NOUN, noun)) and not is_line  # "the model with the most experts"
-    return is_series or (noun not in HARMLESS and noun not in WORDS)
+    return bool(re.fullmatch(NOUN, noun)) and not is_line
 
 
 def is_before_verb(text: str, token: str) -> bool:

@@ -78,8 +78,21 @@ WORDS = frozenset(
         "FOLLOWED",
         "MIDDLE",
         "SPREAD",
+        "CLOSER",
     ]
 )  # fmt: skip
+WORDS_OF_STYLE = (
+    "reads", "spends", "spent", "produced", "produces", "produce", "owns", "boasts", "delivers", "delivered", "registers",
+    "registered", "posts", "posted", "pulled", "pulls", "pointing", "heading", "headed", "inclusive", "gridline",
+    "gridlines", "fwiw", "period", "sees", "saw", "resting", "sitting", "standing", "lying", "running", "trained",
+    "displays", "sports", "enjoys", "offers", "logs", "logged", "clocks", "prints", "notches", "wrapped", "closed",
+    "concluded", "concludes", "finished", "marginally", "altogether", "eventually", "tick", "ticks", "stop", "stops",
+    "rates", "levels", "gridded", "figure's", "bloomer", "learner", "starter", "leading", "experiment", "campaign",
+    "sweep", "session", "job", "course", "depicted", "drawn", "colored", "coloured", "labelled", "labeled", "solved",
+    "items", "questions", "problems", "puzzles", "cases", "tasks'", "fraction", "proportion", "percentages", "success",
+    "solve", "repair", "recall", "precision", "winning", "hit", "dev",
+)  # fmt: skip
+"""Verbs and nouns with which one writer or another says no more than "is", "has" and "value"."""
 HARMLESS = frozenset(
     [
         "is",
@@ -390,6 +403,7 @@ HARMLESS = frozenset(
         "counted",
         "around",
         "funny",
+        *WORDS_OF_STYLE,
     ]
 )  # fmt: skip
 """Words that change nothing about what a clause says. A clause with other words is not wholly understood."""

@@ -58,6 +58,19 @@ def two_panels(c: Clause) -> Found:
     ]
 
 
+def closer(c: Clause) -> Found:
+    """Reads "A ends closer to B than to C"."""
+    if c.words != ["CLOSER"] or len(c.groups) != 3 or c.values or c.amounts or not c.says("than"):
+        return None
+    groups, where = [group_of(token) for token in c.groups], c.place()
+    if any(group is None or len(group.names) != 1 for group in groups) or where is None:
+        return []
+    first, near, far = (group.names[0] for group in groups if group is not None)
+    if len({first, near, far}) < 3:
+        return []
+    return [Claim("closer", Group((first,)), where, order=(near, far), negated=bool(c.negation))]
+
+
 def within_range(c: Clause) -> Found:
     """Reads that a series stays between two values."""
     if set(c.words) - {"FLAT", "NOISY", "WITHIN", "CHANGES"} or len(c.values) != 1 or len(c.groups) != 1:
@@ -134,6 +147,8 @@ def _against(c: Clause, group: Group, relation: str, left: list[Token], right: l
     is_self = other_group is None or are_same(other_group, group) or (other is not None and other.is_possessive)
     if is_self and other_group is not None and not set(other_group.names) <= set(group.names) and END in c.places(right):
         is_self = False  # "all others finish below its final value"
+    if other is not None and other.text.startswith("«I") and len(group.names) > 1 and START in c.places(right):
+        is_self = True  # "all end above where it started": each above its own start
     extreme = next((word for word in words_of(right) if word in EXTREMES or word in ("PEAKS", "TROUGHS")), "")
     starts = [token for token in right if token.kind == "place" and token.part == START]
     if is_self and (starts or extreme):
@@ -199,6 +214,8 @@ def _against_self(
             else []
         )
     where = END if not where.is_point else where
+    if where == to or (END in c.places(right) and to == START):
+        return []
     return [Claim("level", group, where, relation, other=SELF, other_where=to, amount=amount, negated=bool(c.negation))]
 
 
@@ -228,6 +245,8 @@ def _against_other(
     extreme: str,
 ) -> list[Claim]:
     """Compares two series at one place, or each at its own."""
+    if len(group.names) > 1 and set(other.names) <= set(group.names):
+        return []
     before, after = c.places(left), c.places(right)
     where = c.place()
     other_where: Window | str | None = None
@@ -283,6 +302,15 @@ def recovering(c: Clause) -> Found:
     return [Claim("recovers", group, where, negated=bool(c.negation))]
 
 
+def _to_share_of_start(c: Clause) -> list[Claim]:
+    """Reads "drops to a third of its initial value"."""
+    group, where = group_of(c.groups[0]), joined([w for w in c.places() if w != START], WHOLE)
+    is_own = all(token.part == c.groups[0].part for token in c.groups[1:])
+    if group is None or where is None or group.rank or c.negation or not is_own or START not in c.places():
+        return []
+    return [Claim("trend", group, until(where), "up", amount=replace(c.amounts[0], kind="ratio"))]
+
+
 def ratio(c: Clause) -> Found:
     """Reads "doubles", "is twice as long as", "loses half of its peak"."""
     if len(c.amounts) != 1 or c.amounts[0].kind not in ("ratio", "share") or not c.groups:
@@ -292,8 +320,12 @@ def ratio(c: Clause) -> Found:
         return None
     if words - {*MOVES, "MORE", "THAN", "ABOVE", "BELOW", "REACHES", "PEAKS", "BEST", "HIGHEST", "CHANGES", "FROMPEAK"}:
         return None
-    if c.says("of the way"):
+    if c.says("of the way") or (
+        c.says(r"(?:as|than|exceed\w*) (?:that|those) of") and len({token.part for token in c.groups}) < 2
+    ):
         return []
+    if c.amounts[0].kind == "share" and re.search(r"\bto (?:[a-z]+ ){0,2}«F\d+»", c.raw):
+        return _to_share_of_start(c)
     if words & set(MOVES) and c.amounts[0].kind == "ratio" and c.says(rf"(?:{GAIN}) (?:of|for)"):
         return []  # "twice the gain of A"
     amount, group, where = c.amounts[0], group_of(c.groups[0]), c.place()

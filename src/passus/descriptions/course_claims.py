@@ -28,6 +28,8 @@ def course(c: Clause) -> Found:
         or set(c.words) - {*MOVES, "BEST", "PEAKS", "HIGHEST", "REACHES", "NOISY", "STEADY", "FROMPEAK"}
     ):
         return None
+    if re.match(r"\W*falls? (?:between|into|within|in|on) ", c.raw, re.I):
+        return []  # where something lies that stands before
     if any(a.kind == "share" for a in c.amounts) or c.says(
         "most of|bulk|bigger part|larger part|greater part|majority|(?:all|none) of|whole|entire"
     ):
@@ -76,6 +78,14 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
         before = Window(first=-2) if where.anchor == "end" else replace(where, first=-2, low=None, by=False, after=False)
         return [Claim("trend", group, before, relation)]
     if where.is_point:
+        if (
+            amount is None
+            and where.low is not None
+            and not where.by
+            and not where.after
+            and not c.says("by|until|up to|when|once")
+        ):
+            return _step_at(c, group, relation, where)
         if amount is None and not (where.anchor == "end" or c.says("by|until|up to")):
             return []
         # "loses 3 points at hour 40" may mean since the point before, or since the start: both must agree.
@@ -92,7 +102,10 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
         )
         or c.says("anything")
     )
-    if (where.anywhere or is_event) and amount is None and (not c.is_monotone or c.says("ever")):
+    is_one = c.says(r"(?:an?|any|single|no) (?:\w+ )?(?:dip|drop|decline|fall|decrease|setback)") and not c.says(
+        "without|with no"
+    )
+    if (where.anywhere or is_event) and amount is None and (not c.is_monotone or is_one or c.says("ever")):
         span = WHOLE if where.anywhere else where
         if c.negation or no:
             if group.quantifier == "only":
@@ -114,6 +127,7 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
     if group.quantifier == "none" and amount is None:
         return [Claim("trend", Group(group.names), where, OPPOSITES[relation], every_step=True, is_weak=True)]
     from_peak = bool({"BEST", "PEAKS", "HIGHEST", "FROMPEAK"} & set(c.words)) and amount is not None
+    from_peak |= "FROMPEAK" in c.words and relation in ("down", "worsens") and not is_strict
     is_weak = c.is_monotone and c.says("never")
     return [
         Claim(
@@ -122,6 +136,15 @@ def _move(c: Clause, group: Group, move: str, where: Window) -> list[Claim]:
             instead=() if from_peak or is_strict else _instead(c, group, relation, where, last_step),
         )
     ]  # fmt: skip
+
+
+def _step_at(c: Clause, group: Group, relation: str, where: Window) -> list[Claim]:
+    """Reads "A dips at step 40": since the point before, or up to the next one. Both must agree."""
+    if c.is_monotone or c.negation or group.quantifier != "all" or where.points or where.nth or where.anchor:
+        return []
+    before = replace(where, first=-2, low=None)
+    behind = Claim("trend", group, replace(where, high=None, first=2), relation)
+    return [Claim("trend", group, before, relation, instead=(behind,))]
 
 
 def _instead(c: Clause, group: Group, relation: str, where: Window, last_step: Window | None) -> tuple[Claim, ...]:
@@ -173,6 +196,14 @@ def _share_of_gain(c: Clause) -> list[Claim]:
         return []
     if not c.amounts and c.says("(?:all|none) of|whole|entire"):
         return _whole_gain(c, group, where)
+    if (
+        where.low is not None
+        and where.high is not None
+        and where.low < where.high
+        and all(a.kind == "share" for a in c.amounts)
+    ):
+        part = c.amounts[0] if c.amounts else Amount(0.5, "more", "share")
+        return [Claim("gain_share", group, Window(where.low, where.high), amount=part)] if not c.negation else []
     if not c.amounts:
         before = where.high is not None and (where.low is None or where.low == where.high)
         if where.low is not None and where.high is None:
@@ -207,6 +238,22 @@ def _whole_gain(c: Clause, group: Group, where: Window) -> list[Claim]:
     return [Claim("gain_share", group, Window(at, at), amount=Amount(share, "about", "share"))]
 
 
+def increments(c: Clause) -> Found:
+    """Reads "the gains of A get smaller from one evaluation to the next"."""
+    moves = [word for word in c.words if word in MOVES]
+    if len(moves) != 2 or len(c.words) != 2 or moves[0] not in ("IMPROVES", "RISES") or moves[1] not in ("RISES", "FALLS"):
+        return None
+    where = c.place()
+    is_strict = c.is_monotone or (where is not None and where.every)
+    noun = c.says(r"gains?|improvements?|progress|increments?|increases|growth|steps?")
+    if not is_strict or not noun or len(c.groups) != 1 or c.values or c.amounts or c.negation:
+        return None
+    group = group_of(c.groups[0])
+    if group is None or where is None or group.rank:
+        return []
+    return [Claim("increments", group, where, MOVES[moves[1]])]
+
+
 def flat(c: Clause) -> Found:
     """Reads "A is flat after step 40", "A changes by less than 2 points"."""
     words = c.words
@@ -226,6 +273,8 @@ def flat(c: Clause) -> Found:
         return [Claim("flat", group, where, amount=amount)]
     if set(words) & set(MOVES) and where == WHOLE:
         return []
+    if amount is not None and amount.sense == "about" and c.says(r"hardly|barely|scarcely") and not c.negation:
+        return [Claim("moves", group, until(where) if not where.every else WHOLE, amount=amount)]
     if where.is_point and (where.anchor == "end" or where.low is None):
         return [Claim("levels", group)] if c.says(LEVELLED) and where.anchor == "end" and not c.negation else []
     if where.is_point:

@@ -1,5 +1,6 @@
 """Claims about the distance of two series, and about crossing."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,7 +21,8 @@ def gap(c: Clause) -> Found:
         return None
     if set(words) & {"NARROWS", "WIDENS", "CONVERGES", "DIVERGES"} or ("GAP" in words and set(words) & {*MOVES, "FLAT"}):
         return _gap_course(c, words)
-    where = c.place()
+    places = c.places()
+    where = places[0] if len(places) == 2 and END in places and "WITHIN" in words else c.place()
     amount = c.amounts[0] if len(c.amounts) == 1 else _amount_after_relation(c)
     if "GAP" in words and set(words) & {"HIGHEST", "LOWEST"} and amount is None:
         return _widest(c)
@@ -63,6 +65,8 @@ def gap(c: Clause) -> Found:
                 manner="always" if always else "",
             )
         ]
+    if len(groups) == 2 and are_same(*groups) and c.groups[1].is_possessive and "WITHIN" in words and amount is not None:
+        return _within_own(c, groups[0], amount)
     if len(groups) == 2 and len(groups[0].names) == len(groups[1].names) == 1 and not are_same(*groups):
         if is_lead or set(words) & {"BETTER"}:
             return [Claim("level", groups[0], where, "better", other=groups[1], amount=amount)]
@@ -73,6 +77,14 @@ def gap(c: Clause) -> Found:
     if len(groups) != 1 or len(groups[0].names) < 2 or groups[0].quantifier != "all":
         return []
     return [Claim("gap", groups[0], where, amount=amount, manner="always" if always else "")]
+
+
+def _within_own(c: Clause, group: Group, amount: Amount) -> list[Claim]:
+    """Reads "by step 40 A is within 2 points of its final value"."""
+    before = [place for place in c.places() if place != END]
+    if len(before) != 1 or not before[0].is_point or before[0].low is None or END not in c.places() or c.negation:
+        return []
+    return [Claim("moves", group, Window(before[0].low, None), amount=amount)]
 
 
 def _amount_after_relation(c: Clause) -> Amount | None:
@@ -100,6 +112,8 @@ def _widest(c: Clause) -> list[Claim]:
     groups = [g for token in c.groups if (g := group_of(token)) is not None]
     names = tuple(dict.fromkeys(name for g in groups for name in g.names)) or _two(c, ())
     where = c.place()
+    if len(names) == 1 and len(c.context.names) == 2 and c.says(LEAD):
+        names = (*names, *(name for name in c.context.names if name not in names))
     if len(names) != 2 or where is None or not where.is_point:
         return []
     is_lead = "GAP" in c.words and c.says(LEAD)
@@ -112,7 +126,7 @@ def _gap_course(c: Clause, words: Sequence[str]) -> list[Claim]:
     names = tuple(dict.fromkeys(name for g in groups for name in g.names))
     names = names if len(names) > 1 else _two(c, names)
     where = c.place()
-    if len(names) < 2 or set(words) - {"GAP", "NARROWS", "WIDENS", "CONVERGES", "DIVERGES", "SAME", "FLAT", *MOVES}:
+    if len(names) < 2 or set(words) - {"GAP", "APART", "NARROWS", "WIDENS", "CONVERGES", "DIVERGES", "SAME", "FLAT", *MOVES}:
         return []
     if "FLAT" in words:
         is_alone = where is not None and not where.is_point and not c.amounts
@@ -126,9 +140,13 @@ def _gap_course(c: Clause, words: Sequence[str]) -> list[Claim]:
         return []
     amounts = c.amounts if len(c.amounts) == 2 else [*c.amounts, *map(_size, c.values)]
     if len(amounts) == 2 and c.says("from"):
-        places = c.places()
+        places = [place for place in c.places() if place not in (WHOLE, replace(WHOLE, every=True))]
         places = places if len(places) == 2 else [START, END] if not places else []
         return [Claim("gap", Group(names), w, amount=a) for w, a in zip(places, amounts, strict=False)]
+    size = c.amounts[0] if len(c.amounts) == 1 and not c.values else _amount_after_relation(c) if not c.amounts else None
+    if size is not None and where is not None and not c.negation and re.search(r"\bto (?:[a-z]+ ){0,2}«[DV]\d+»", c.raw):
+        is_named = not c.of_kind("ranks") and not c.says("them|they|these|those|it")
+        return [Claim("gap", Group(names), where if where.is_point else END, amount=size)] if is_named else []
     if c.amounts or c.values or where is None or c.negation:
         return []
     meets = [Claim("same", Group(names), END if not where.is_point else where)] if "SAME" in words else []

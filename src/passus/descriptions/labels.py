@@ -53,7 +53,7 @@ PANEL_WORD = re.compile(
     r"^(?:(?:the\s+)?(?:left|right|top|bottom|middle|upper|lower|first|second|third)[- ])?(?:sub-?)?(?:panel|plot|chart"
     r"|figure|fig\.?|graph|subplot|benchmark"
     r"|task|dataset|test set)s?\b(?!-by)\s*(?:\(?(?:[a-h]|\d{1,2}|one|two|three|four|five"
-    r"|six)\)?)?\s*(?:[:.\u2014-]+\s*|(?=\"))(?=\S)|^(?:panel|subplot)\s\(?[a-h1-9]\)?\s+(?=\w)|^\(?[a-h]\)\s+(?=[A-Z])",
+    r"|six)\)?)?\s*(?:[:.,\u2014-]+\s*|(?=\"))(?=\S)|^(?:panel|subplot)\s\(?[a-h1-9]\)?\s+(?=\w)|^\(?[a-h]\)\s+(?=[A-Z]|\d+(?:\.\d+)?[BMK]\b)",
     re.I,
 )
 SERIES_WORD = re.compile(
@@ -62,6 +62,10 @@ SERIES_WORD = re.compile(
     re.I,
 )
 """Words before the name of a series: "Run 3: GRPO", "Line 1 (squares), LoRA"."""
+SIDE_WORD = re.compile(
+    r"(?:(?:upper|lower|top|bottom) )?(?:left|right|cent(?:er|re)|middle|top|bottom)\s*[:\u2014-]\s+(?=[A-Z])", re.I
+)
+"""Where the panel is that a label names: "Left: AIME24"."""
 NO_LEAD = re.compile(
     r"\b(?:it|you|your|what|we|us|them|this|these|who|there|here|i|me|let|see|look|watch|follow|take|find|compare|note)\b"
     r"|^(?:upper|lower|left|right|top|bottom|from|at|by|after|before|until|between|since|over|during|from)\b|^(?:fig(?:ure"
@@ -102,7 +106,7 @@ def classify_label(text: str, axes: Axes) -> LabelName:
     """Says what a heading or lead names."""
     words = plain(text).strip(" :;,")
     words = SIDE.sub("", ENUMERATOR.sub("", words)).strip()
-    panel = PANEL_WORD.match(words)
+    panel = PANEL_WORD.match(words) or SIDE_WORD.match(words)
     if panel:
         words = words[panel.end() :].strip(" :\"'.")
     elif series := SERIES_WORD.match(words):
@@ -112,7 +116,7 @@ def classify_label(text: str, axes: Axes) -> LabelName:
         words = owned["name"]
     name, look = without_look(words)
     bare = re.sub(r"\s*[\[(][^\])]*[\])]?\s*$", "", name).strip(" :\"'.") or name
-    if bare and _is_place(bare, axes):
+    if bare and _is_place(bare, axes) and not (panel and re.fullmatch(r"[\d.]+[BMK]", bare)):
         return LabelName("place", bare)
     if bare and _is_measure(bare):
         return LabelName("panel" if panel else "measure", bare, look)

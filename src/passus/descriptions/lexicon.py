@@ -12,6 +12,22 @@ PLACES_IN_RANKING = {
 TO_VALUE = r"(?= (?:the |an? |one )?(?:[a-z-]+ ){0,2}?(?:«V\d+»))"
 RULES: tuple[tuple[str, str], ...] = (
     (r"\b\w+n't\b", " NOT "),
+    (r"\b(?:increments?|gains per [a-z]+|stepwise gains)\b", " IMPROVES "),
+    (r"\b(?:reductions?|shrinkage|downturns?)\b", " FALLS "),
+    (r"\b(?:strictly|uninterruptedly)\b", " MONO "),
+    (
+        r"\b(?P<what>gap|distance|difference|margin|advantage|lead|spread)\b(?P<rest>[^,;]{0,60}?) (?:is|was|reaches"
+        r"|reached|has|had|peaks?"
+        r"|peaked)(?: (?:at|«O\d+»|its|the))*(?: (?:widest|largest|greatest|maximum|highest))?(?= «X\d+»\W*$)", " GAPTOP "),
+    (
+        r"\b(?:falls?|fell|fallen|drops?|dropped|slips?|slipped|sinks?|sank|slid"
+        r"|slides?)(?: back)? (?:in)?to (?:the )?(?:very )?"
+        r"(?=(?:last|second|third|fourth|fifth|bottom) (?:place|rank|position|spot)\b)", " is in "),
+    (r"\b(?:closer|nearer) to\b(?= (?:the |that of )?«[SI])", " CLOSER "),
+    (
+        r"\b(?:since|after|from|past|beyond) (?:«O\d+»|the|its) (?:own )?(?:maximum|peak|best|top|high(?: point)?|summit"
+        r"|highest"
+        r"|optimum)\b(?: (?:value|score|accuracy|point|level|result))?", " FROMPEAK "),
     (r"\bto an? (?:local |first |second |new |small |brief )?(?:peak|maximum|high|low|trough|minimum) of\b", " to "),
     (r"\b(?:takes?|took|taking) over the lead\b", " BEST "),
     (r"\b(?:gains?|gained|adds?|added) nothing\b|\bmakes? no (?:gains?|headway)\b", " FLAT "),
@@ -63,7 +79,7 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|throughout|for|from|over))",
         " FLAT "),
     (
-        r"\bcross(?:es|ed|ing)? (?:above|over|past|ahead of)\b(?: that of)?(?= «[SIO])", " OVERTAKES "),
+        r"\bcross(?:es|ed|ing)? (?:above|over|past|ahead of)\b(?: that of)?(?= (?:the )?«[SIO])", " OVERTAKES "),
     (
         r"\b(?:has |have |had )?(?:fully |completely |entirely )?(?:recover(?:s|ed)|bounce[sd]? back)\b(?: from"
         r" [^,;«]{1,30}$| from (?:this|that|it)\b"
@@ -144,6 +160,13 @@ RULES: tuple[tuple[str, str], ...] = (
         r"|\bstops? (?:improving|rising|growing|learning)\b|\bno longer (?:improves?|rises?|changes?)\b"
         r"|\bdoes not (?:improve|change|rise)(?: any)?(?: more| further)?\b(?! by| «D)|\bbuys? (?:\S+ )?nothing\b"
         r"|\bshows? no (?:further )?improvement\b", " FLAT "),
+    (
+        r"\b(?:is|are|was|were) (?:done|finished|through with) (?:learning|improving|climbing|growing)\b"
+        r"|\bshows? (?:no|hardly any|little) (?:movement|progress|change)\b(?: worth mentioning)?|\b(?:has |have "
+        r"|had )?run out of steam\b"
+        r"|\b(?:is|are|was|were) (?:basically |practically )?(?:standing still|at a standstill)\b|\b(?:stands?|stood) still\b"
+        r"|\b(?:has |have |had )?dried up\b|\b(?:is|are|was) on a plateau\b", " FLAT "),
+    (r"\bno longer\b", " NOT "),
     (r"\bno (?=(?:\w+ )?(?:decline|drop|dip|fall|increase|rise|improvement|regression|decrease|gain|setback)s?\b)", " NOT "),
     (r"\bfar from (?:saturated|flat)\b", " "),
     (
@@ -310,7 +333,8 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\bwithin\b", " WITHIN "),
     (rf"\b(?:{verbs.REACHES})\b", " REACHES "),
     (
-        r"\b(?:stays?|remains?|sits?|lies|lie|stands?|holds?|keeps?|is|are|was|were|be|been|being|has|have|had|does|do"
+        r"\b(?:stayed|remained|sat|lay|stood|held(?: on)?|wrote|ran|performed|managed|stays?|remains?|sits?|lies|lie"
+        r"|stands?|holds?(?: on)?|keeps?|is|are|was|were|be|been|being|has|have|had|does|do"
         r"|did|'s|'re|seems?|appears?|looks?|runs?|gets?|got|goes|went|gone|comes?|came|becomes?|shows?|exhibits?|displays?"
         r"|performs?|scored|gives?|produces?|writes?|needs?|needed|takes?|took|requires?|required|obtains?|scores?|records?|yields?|makes?|enjoys?|uses?"
         r"|posts?|achiev(?:es?|ed)|demonstrat(?:es?|ed)|manag(?:es?|ed)"
@@ -327,7 +351,10 @@ FILLERS = re.compile(
     r"|easily|visibly|noticeably|slight|sharp|steep|gradual|significant|substantial"
     r"|far|much|by far|funny enough|so|and|yes|lol|tbf|hm|ok|yeah|but|although|though|while|whereas|yet|because|since|a"
     r"|an|the|its own|own|overall|roughly|about|approximately|almost|nearly|essentially|practically"
-    r"|(?:one )?of (?:all )?(?:two|three|four|five|six|seven|eight)|sadly|firstly|secondly|thirdly|(?:first"
+    r"|(?:one )?of (?:all )?(?:two|three|four|five|six|seven|eight)"
+    r"|of (?:the|these|those|all)(?: the)? (?:two|three|four|five|six|seven|eight)(?=\W*$| (?:at|on|in|by|after|to|from"
+    r"|throughout|and)\b)"
+    r"|a little|sadly|firstly|secondly|thirdly|(?:first"
     r"|second|third|yes|hm|right)(?=,)"
     r"|in summary|moreover|in turn|completely|a bit|bit|largely|no doubt"
     r"|of (?:each|one) (?:an)?other|at once"
@@ -365,6 +392,14 @@ def canonical(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
+def _gap_top(match: re.Match[str]) -> str:
+    """Returns a gap with its greatest size, where the words say so: "its lead is at its maximum"."""
+    says = re.search(
+        r"\b(?:widest|largest|greatest|maximum|highest|peak\w*)\b", match[0][len(match["what"]) + len(match["rest"]) :]
+    )
+    return f" {match['what']}{match['rest']} HIGHEST " if says else match[0]
+
+
 def _rank(match: re.Match[str]) -> str:
     """Returns the place in the ranking, and the end of the curve that the verb names: "ends up second"."""
     groups = match.groupdict()
@@ -375,7 +410,8 @@ def _rank(match: re.Match[str]) -> str:
 
 
 MAKERS: dict[str, Callable[[re.Match[str]], str]] = {
-    " RANK ": _rank, " CHANGED ": _changed, " CHANGED_FOR ": _changed_for, " CHANGED_STEP ": _changed_step,
+    " RANK ": _rank, " GAPTOP ": _gap_top, " CHANGED ": _changed, " CHANGED_FOR ": _changed_for,
+    " CHANGED_STEP ": _changed_step,
 }  # fmt: skip
 """Tokens that depend on the words that were found."""
 

@@ -11,24 +11,29 @@ from itertools import pairwise
 
 from passus.descriptions.vocabulary import X_NOUNS
 
-NUMBER = r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?"
+NUMBER = r"[-+]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)"
 PLACE = r"\d+(?:,\d{3})*(?:\.\d+)?[kKMB]?"
-NOUN = rf"(?:(?:{'|'.join(X_NOUNS)}|iter|it|ep|h|t)s?\.?\s+)?"
+NOUN_WORD = rf"(?:{'|'.join(X_NOUNS)}|iter|it|ep|h|t)s?\.?\s+"
+NOUN = rf"(?:{NOUN_WORD})?"
 VALUE = rf"{NUMBER}\s?%?"
 PLACE_FIRST = re.compile(rf"(?<![\w.])(?:{NOUN})(?P<x>{PLACE})\s*(?::|=|->|\u2192)\s*(?P<y>{VALUE})(?![\w.]*\w)", re.I)
+NOUN_FIRST = re.compile(rf"(?<![\w.]){NOUN_WORD}(?P<x>{PLACE})[,:]?\s+(?:[a-z@]+\s?[=:]\s?)?(?P<y>{VALUE})(?![\w.]*\w)", re.I)
+"""A place with its noun, which needs no sign before its value: "ckpt 1 63.4%", "step 64 acc=.455"."""
 VALUE_FIRST = re.compile(rf"(?<![\w.])(?P<y>{VALUE})\s*(?:@|at)\s*(?:{NOUN})(?P<x>{PLACE})(?![\w.]*\w)", re.I)
 BETWEEN = re.compile(r"[\s,;|/]*(?:and\s)?")
 BULLET = re.compile(r"(?:[-*\u2022]|\d{1,2}[.)])\s+")
 BRACKET = re.compile(r"\s*[\[(][^\[\]()]*[\])]\s*$")
 SHARED_PLACE = re.compile(
     rf"(?:\[[^\]]*\]\s*)?(?P<before>[A-Za-z ]{{0,14}}?)\s*(?P<x>{PLACE})\s?(?P<unit>[A-Za-z]{{0,12}})(?: in)?\s*"
-    r"(?:[:|]|,?\s?(?:the|we) (?:(?:scores?|values?|results?|numbers?|readings?) )?(?:are|is|see|find|have|get|read"
+    r"(?:[:|]|->|=>|\u2192|,?\s?(?:the|we) (?:(?:scores?|values?|results?|numbers?|readings?) )?(?:are|is|see|find|have"
+    r"|get|read"
     r"|log))\s*(?=[A-Za-z])"
 )
 BRACKETED_PLACE = re.compile(rf"\[\s*(?P<before>[A-Za-z]{{1,12}})\s+(?P<x>{PLACE})\s*\]\s*[:|]?\s*(?=[A-Za-z])")
 AT_START = re.compile(r"(?:before (?:any )?training|at the start|initially|start|base|baseline)\s*[:|]\s*(?=[A-Za-z])", re.I)
 OWNED = re.compile(
-    rf"(?P<name>[A-Za-z][\w.+/-]*(?: [A-Za-z][\w.+/-]*){{0,2}})\s*[:=]?\s+(?P<y>{VALUE})(?:\s*\((?P<tokens>\d[\d,]*) tokens\))?"
+    rf"(?P<name>[A-Za-z][\w.+/=-]*(?: [A-Za-z][\w.+/=-]*){{0,2}})\s*[:=]?\s+(?P<y>{VALUE})(?:\s*\((?P<tokens>\d[\d,]*)"
+    rf" tokens\))?"
 )
 MEASURE = re.compile(
     r"(?<=\S)\s+(?:solved|scored|reached|has|had|is|was|at|reward|accuracy|acc|score|loss|entropy|values?|data|points?)$", re.I
@@ -82,7 +87,7 @@ def _parse(raw: str) -> _Line | None:
 
 def _series_line(text: str) -> _Line | None:
     """Reads a name with its places and values."""
-    for pattern in (PLACE_FIRST, VALUE_FIRST):
+    for pattern in (PLACE_FIRST, NOUN_FIRST, VALUE_FIRST):
         pairs = list(pattern.finditer(text))
         if len(pairs) < MIN_PAIRS or text[pairs[-1].end() :].strip(" .;,|"):
             continue

@@ -187,7 +187,9 @@ def _is_amount(number: Number, role: str, before: str, after: str) -> bool:
             r"\b(?:by|gains?|gained|gaining|loses?|lost|losing|drops? of|drop|fall of|rise of|gap (?:of|is|amounts to"
             r"|was)|(?:difference|distance|lead|advantage|margin|improvement|"
             r"increase|decrease|decline|change|deficit|edge)(?: between [^.;]{1,60})?(?: of| is| was| amounts to|:)?"
-            r"|won|costs?|apart by|adds?|within|amounts to|drop, of|another|give[sn]? (?:up|back)|picks? up|still)\s+"
+            r"|won|costs?|apart by|adds?|within|amounts to|drop, of|another|give[sn]? (?:up|back)|picks? up|still|sheds?"
+            r"|shedding|forfeits?"
+            r"|forfeited|concedes?|conceded|regains?|regained|puts? on|piles? on|shaves? off)\s+"
             r"(?:another |only |about |around |approx\.? |approximately |roughly |nearly |almost |more than |less than "
             r"|at least |at most |no more than |as much as |a full |over |some |just |still )*$",
             before, re.I,

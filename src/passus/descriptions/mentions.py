@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from passus.descriptions.names import LINE_NOUN, Names
-from passus.descriptions.vocabulary import COLOURS
+from passus.descriptions.names import COMMON, LINE_NOUN, VERB, Names
+from passus.descriptions.verb_forms import CHANGE_VERB
+from passus.descriptions.vocabulary import COLOURS, MEASURE_WORD, X_NOUNS
 
 MAX_NAMES = 200
 SIZE = re.compile(r"(?<![\w.])([0-9]+(?:\.[0-9]+)?)\s?([bBmMkK])\b|-([0-9]+(?:\.[0-9]+)?)([bBmM])\b")
@@ -17,6 +18,69 @@ PLAIN_WORDS = {
     "old",
     "no", "w/o", "without", "reward", "training", "train", "mean", "of", "in", "for", "baseline", "method", "loss", "penalty",
 }  # fmt: skip
+
+
+AFTER_NAME = (
+    r"and|or|at|in|on|by|after|before|than|to|does|did|do|never|still|also|then|even|only|has|had|was|were"
+    r"|would|will|is|are|from|until"
+)
+NO_NAME_ALONE = frozenset(
+    (
+        *X_NOUNS,
+        "length",
+        "lengths",
+        "data",
+        "order",
+        "rate",
+        "size",
+        "number",
+        "text",
+        "test",
+        "answer",
+        "question",
+        "start",
+        "end",
+        "beginning",
+        "finish",
+        "peak",
+        "lead",
+        "gap",
+        "best",
+        "worst",
+        "first",
+        "last",
+        "early",
+        "late",
+        "final",
+        "initial",
+        "whole",
+        "same",
+        "other",
+        "line",
+        "curve",
+        "chart",
+        "plot",
+        "figure",
+        "table",
+        "top",
+        "bottom",
+        "left",
+        "right",
+        "middle",
+        "rest",
+        "winner",
+        "loser",
+        "problem",
+        "user",
+        "system",
+        "point",
+        "value",
+        "range",
+        "level",
+        "half",
+    )
+)
+"""Words that name no series without a noun such as "run" behind them."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +118,11 @@ class Mentions:
         if words:
             compound = rf"(?:-\w+)?(?=(?:\s[\w-]+)?\s{LINE_NOUN}\b)"
             pieces.append(rf"(?P<noun>(?:{'|'.join(map(_pattern, words))})){compound}")
+            behind = rf"(?=\W*$|[,.;:)]|'s\b|\s(?:{VERB}|{CHANGE_VERB.pattern}|{AFTER_NAME})\b)"
+            alone = [word for word in words if len(word) > 3 and word not in COMMON and not MEASURE_WORD.search(word)]
+            alone = [word for word in alone if word.split("-")[-1].split()[-1] not in COLOURS and word not in NO_NAME_ALONE]
+            if alone:
+                pieces.append(rf"(?<=\b[Tt]he )(?P<alone>{'|'.join(map(_pattern, alone))}){behind}")
         colours = [word for word in words if word.split("-")[-1].split()[-1] in COLOURS]
         if colours:
             pieces.append(

@@ -22,6 +22,24 @@ LETTERED_HEAD = re.compile(
     r"\b(?!Panel|Figure|Fig|Table|Section|Phase|Stage|Reviewer|Chart|Plot|Part|Appendix|Group|And"
     r"|The)(?P<head>[A-Z][a-z]+) (?P<letter>[A-H])\b"
 )
+NUMBERED_HEAD = re.compile(
+    r"\b(?P<head>(?i:variant|seed|run|model|config(?:uration)?|arm|mixture|mix|recipe|method|policy|agent|candidate|setting|system"
+    r"|option|trial|team|job|version|build|rater|worker|cohort|class|site)) (?P<letter>\d{1,2})\b(?![.,]\d| ?%)"
+)
+"""A series that has a number: "Variant 2"."""
+HYPERPARAMETER = re.compile(
+    r"\b(?P<head>(?i:rank|range|temperature|temp|lr|learning rate|rate|cap|beta|alpha|gamma|lambda|weight|batch size"
+    r"|batch|group size"
+    r"|width|depth|dropout|warmup|penalty|horizon|window|clip|lag|top-p|top-k|tau|epsilon|eps|decay|coefficient|buffer|pool|bonus"
+    r"|threshold|ratio)) (?P<n>\d+(?:\.\d+)?(?:e-?\d+)?[kK]?)\b(?![.,]\d| ?%)"
+)
+"""A series that is named by a parameter of its training: "rank 8", "range 0.28"."""
+COUNTED_NAME = re.compile(
+    r"(?<![\w.,-])(?P<n>\d{1,5})(?P<gap>[ -])(?P<noun>GPUs?|nodes?|samples?|rollouts?|shots?|layers?|workers?|heads?"
+    r"|experts?|candidates?"
+    r"|demos?|threads?|H100s?|A100s?|TPUs?|bits?|experts|annotators?|generations|turns?)\b"
+)
+"""A series that is named by how many of something it has: "8 GPUs", "the 4-bit model"."""
 CAPITAL_INSIDE = re.compile(r"(?<=[\w,;)%] )([A-Z][a-z]+)\b")
 LETTER_NAME = re.compile(
     r"\b(?:mixture|model|variant|run|arm|recipe|config(?:uration)?|setting|method|option|system|policy|group|schedule"
@@ -65,6 +83,8 @@ NO_CONTRAST_NOUN = (
 CALLED = re.compile(
     r"\b(?:is|are|was|we) (?:called|named|dubbed|labell?ed|call(?: it)?) \"?(?P<name>[\w.+-]*[\d_+-][\w.+-]*\w)"
     r"|\(\"(?P<quoted>[^\"]{2,20})\"\)"
+    r"|\b(?:lines?|curves?),? (?:labell?ed|named|called"
+    r"|marked) \"?(?P<labelled>[A-Z][\w.+-]*(?: [A-Z\d][\w.+-]*)*)\"?(?=[,.;)])"
 )
 
 
@@ -142,12 +162,32 @@ def _is_common_noun(word: str) -> bool:
     return is_noun or bool(MEASURE_WORD.fullmatch(word) or LENGTH_WORD.fullmatch(word) or COLOUR.fullmatch(word))
 
 
+def counted_nouns(text: str) -> list[str]:
+    """Returns the nouns of which several numbers stand again and again: 8 GPUs and 16 GPUs."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for match in COUNTED_NAME.finditer(text):
+        counts[match["noun"]][match["n"]] += 1
+    return [noun for noun, numbers in counts.items() if sum(count > 1 for count in numbers.values()) > 1]
+
+
+def hyperparameters(text: str) -> list[str]:
+    """Returns the parameters that several numbers follow again and again: rank 8 and rank 32."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for match in HYPERPARAMETER.finditer(text):
+        counts[match["head"].lower()][match["n"]] += 1
+    return [head for head, numbers in counts.items() if sum(count > 1 for count in numbers.values()) > 1]
+
+
 def lettered_heads(text: str) -> list[str]:
     """Returns words that stand before several letters: "Mix" of Mix A and Mix B."""
     heads: dict[str, set[str]] = defaultdict(set)
     for match in LETTERED_HEAD.finditer(text):
         heads[match["head"]].add(match["letter"])
-    return [head for head, letters in heads.items() if len(letters) > 1]
+    counts: Counter[str] = Counter()
+    for match in NUMBERED_HEAD.finditer(text):
+        heads[match["head"].lower()].add(match["letter"])
+        counts[match["head"].lower()] += 1
+    return [head for head, letters in heads.items() if len(letters) > 1 and counts[head] != 2]
 
 
 def people_in(text: str) -> frozenset[str]:
@@ -157,4 +197,4 @@ def people_in(text: str) -> frozenset[str]:
 
 def called_names(text: str) -> list[str]:
     """Returns what something is called: "the restart is called run-17b", "asynchronous ones (\"async\")"."""
-    return [match["name"] or match["quoted"] for match in CALLED.finditer(text)]
+    return [match["name"] or match["quoted"] or match["labelled"] for match in CALLED.finditer(text)]

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from passus.descriptions.name_tokens import Word
 from passus.descriptions.names import VERB
-from passus.descriptions.series_nouns import VERB as CHANGE_VERB
+from passus.descriptions.verb_forms import CHANGE_VERB
 
 NAMED_BY = frozenset(["of", "for", "labelled", "labeled", "named", "called", "to"])
 ADVERB = re.compile(r"\w+ly|also|then|still|already|first|again|itself|alone|now|even|only|instead|too")
 PLURAL_NOUN = re.compile(r"(?:curves|scores|results|numbers|accuracies|accuracy|benchmark|dataset|panel|plot|chart|score)")
+TURNS = re.compile(r"(?:turn|begin|start|come|proceed|turning|beginning|starting|coming|now|on)")
+"""Words of a paper that takes up a benchmark: "we turn to A"."""
 DATA_NOUN = re.compile(r"(?:values?|numbers|scores?|results|figures|readings|accuracy|accuracies|rates?)")
 NO_OWNER = re.compile(rf"{VERB}|{CHANGE_VERB.pattern}|\w+ing|\w+ed|stood|went|ran|.|..")
 MAX_REMARK = 15
@@ -66,6 +68,9 @@ def slots_of(tokens: Sequence[Word], first: int, end: int) -> Iterator[str]:
         after += 1
     right = tokens[after] if after < len(tokens) else None
     is_on = end < len(tokens) and bool(PLURAL_NOUN.fullmatch(tokens[end].text.lower()))
+    is_owned = is_on and tokens[end].start - tokens[end - 1].end > 1  # "the Student's score"
+    is_verb_here = is_on and end + 1 < len(tokens) and tokens[end + 1].kind == "number"  # "the Baseline scores 41.5"
+    is_on = is_on and not is_owned and not is_verb_here
     is_noun = end < len(tokens) and tokens[end].kind == "noun" and not is_on
     number_before = before > 0 and any(t.kind == "number" for t in tokens[max(0, before - 3) : before])
     if left == "on" and right is not None and right.text == ":" and _numbers_behind(tokens, after) >= MIN_DATA:
@@ -75,6 +80,11 @@ def slots_of(tokens: Sequence[Word], first: int, end: int) -> Iterator[str]:
         is_trained_on = before > 0 and re.match(r"(?:pre)?train|fine|tun", tokens[before - 1].text, re.I)
         if not is_trained_on:
             yield "place"
+        return
+    is_turned_to = left in ("to", "with") and before > 0 and TURNS.fullmatch(tokens[before - 1].text.lower())
+    if is_turned_to and (right is None or right.text in (",", ":", ";")):
+        yield "place"
+        yield "place"
         return
     follows = left in OWNER_BEFORE and (before == 0 or tokens[before - 1].text.lower() in BOUNDARY | CONJUNCTIONS)
     is_introduced = right is not None and left in ("for", "with") and follows and _numbers_behind(tokens, after)

@@ -18,7 +18,7 @@ from passus.descriptions.names import (
 )
 from passus.descriptions.numbers import numbers_in
 from passus.descriptions.prose_names import NameFinder
-from passus.descriptions.sentence_subjects import subject_of
+from passus.descriptions.sentence_subjects import plain_subject_of, subject_of
 from passus.descriptions.series_nouns import nouns_of
 from passus.descriptions.unit_stage import UnitStage
 from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD
@@ -31,6 +31,10 @@ MIN_DATA = 2
 
 
 CODE_WORDS = re.compile(r"(?<!\w)`([\w.+-]{2,30})`(?!\w)")
+OUR_METHOD = re.compile(
+    r"\b(?P<name>[Oo]ur (?:method|approach|model|policy|variant))(?: [a-z]+){1,2} [\d.]+ ?%?(?:, (?:and )?[\d.]+ ?%?){2}"
+)
+CLAUSES = re.compile(r";\s|,\s(?:and|whereas|while|but)\s")
 MARKED_WORDS = re.compile(r"(?<!\w)(?P<mark>`|\*\*)([^*`\n]{2,30})(?P=mark)(?!\w)")
 
 
@@ -176,9 +180,12 @@ class NameStage(UnitStage):
             accepted = self._accepted(finder.owners(), finder)
         accepted = [] if is_settled else accepted
         accepted += self._listed_beside(accepted, finder)
+        self.owners = finder.data_owners()
         accepted += [name for name in self._counted_code() if name not in accepted and self.names.find(name) is None]
         for name in sorted(self._without_parts(accepted), key=finder.first):
             self.names.add(name)
+        for match in OUR_METHOD.finditer(finder.everything):
+            self.names.add(match["name"])
         self._name_unnamed([unit for unit in units if not any(name in unit.text for name in finder.people)])
 
     def _name_unnamed(self, units: Sequence[Unit]) -> None:
@@ -186,9 +193,21 @@ class NameStage(UnitStage):
         for unit in units:
             if unit.count < MIN_SUBJECT_DATA or unit.observes or unit.lead is not None or unit.sentence.number in self.stated:
                 continue
-            name = subject_of(unit.text)
-            if name and not self.finder.find(name) and self._is_new(name) and self._may_be_series(name):
+            for part in CLAUSES.split(unit.text):
+                self._name_subject(part)
+        if not self.names.series:
+            own = [unit for unit in units if unit.count > MIN_SUBJECT_DATA and not unit.observes and unit.lead is None]
+            plain = list(dict.fromkeys(name for unit in own if (name := plain_subject_of(unit.text))))
+            for name in plain if len(plain) > 1 else ():
                 self.names.add(name)
+
+    def _name_subject(self, text: str) -> None:
+        """Adds the subject of a clause that has a list of values."""
+        if len(numbers_in(text, self.axes.style)) < MIN_SUBJECT_DATA or self.finder.find(text):
+            return
+        name = subject_of(text)
+        if name and self._is_new(name) and self._may_be_series(name):
+            self.names.add(name)
 
     def _accepted(self, names: Sequence[str], finder: NameFinder) -> list[str]:
         """Leaves out names that are known, and words that name no series unless the text introduces them."""
@@ -244,6 +263,8 @@ class NameStage(UnitStage):
         for name in list(kept):
             pattern = rf"\(\s*{re.escape(name)}\s*\)|(?<!\w){re.escape(name)}$|^{re.escape(name)} {LINE_NOUN}$"
             longer = [other for other in everything if other.lower() != name.lower() and re.search(pattern, other, re.I)]
+            if longer and {name.lower(), *(other.lower() for other in longer)} <= self.owners:
+                continue  # "GRPO" beside "Dr. GRPO": each has values of its own
             if len(longer) == 1 and (
                 "=" in name or re.search(rf"(?: {re.escape(name)}|^{re.escape(name)} .*)$", longer[0], re.I)
             ):

@@ -29,7 +29,8 @@ COMMON = frozenset(
         "conversely", "similarly", "specifically", "afterwards", "everything", "january", "february", "march", "april",
         "may", "june", "july", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday",
         "thursday", "friday", "saturday", "sunday", "please", "hi", "dear", "cheers", "regards",
-        "appendix", "section", "gpu", "gpus", "api", "kl", "rl", "ai", "llm", "png", "svg", "pdf", "id", "seed", "seeds",
+        "appendix", "section", "item", "slide",
+        "gpu", "gpus", "api", "kl", "rl", "ai", "llm", "png", "svg", "pdf", "id", "seed", "seeds",
     ]
 )  # fmt: skip
 VERB = (
@@ -38,7 +39,7 @@ VERB = (
     r"|records?|obtains?|obtained|ends?|finish(?:es)?|lands?|drops?|falls?|jumps?|shoots?|creeps?|passes|improves?"
     r"|edges|takes|comes|stands?|learns?"
     r"|sits?|peaks?|dips?|holds?|stays?|remains?|hovers?|declines?|grows?|increases?|decreases?|shows?|achieves?"
-    r"|attains?|plods|saturates|needs?|makes)"
+    r"|attains?|yields?|yielded|gives?|gave|reports?|reported|solves|plods|saturates|needs?|makes)"
 )
 LINE_NOUN = (
     r"(?:lines?|curves?|runs?|models?|polic(?:y|ies)|variants?|methods?|series|versions?|settings?|systems?|arms?"
@@ -78,7 +79,7 @@ class Names:
 
     def add(self, name: str) -> str:
         """Adds a series, and returns its name as it was written first."""
-        name = name.strip()
+        name = re.sub(r"^(?:With|For|Using|Under) (?=\S)", "", name.strip())
         known = self.find(name)
         if known is None and name:
             self.series.append(name)

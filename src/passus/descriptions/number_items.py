@@ -154,6 +154,7 @@ def _with_windows(text: str, items: Sequence[NumberItem], axes: Axes) -> list[Nu
                 or (
                     HOLD_WORD.search(text[max(0, item.number.start - 60) : item.number.start])
                     and not re.search(r"\bafter\b.*\d", before)
+                    and not any(later.role == "x" and not later.word for later in joined[at + 1 :])
                 )
             )
             and item.number.low < high

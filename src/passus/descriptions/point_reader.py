@@ -59,6 +59,7 @@ class _PointReader(SettleStage):
         self.data.points.clear()
         self.lists.groups, self.lists.own = [], []
         self._collect()
+        self._name_only_measure()
         self._find_percent()
         self._drop_strays()
         strays = conflicting(self.data)

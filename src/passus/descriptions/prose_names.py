@@ -17,6 +17,8 @@ from passus.descriptions.name_forms import (
     PARTS,
     called_names,
     contrasts,
+    counted_nouns,
+    hyperparameters,
     lettered_heads,
     line_modifiers,
     parallel_owners,
@@ -82,6 +84,8 @@ class NameFinder:
         """Capitalised words within sentences: the first word of a sentence is a name if it is one of them."""
         self.contrasts = contrasts(everything)
         self.heads = lettered_heads(everything)
+        self.parameters = hyperparameters(everything)
+        self.counted = counted_nouns(everything)
         self.people = people_in(everything)
         self.pairs = Counter(pair.lower() for pair in PAIR.findall(everything))
         called = [*line_modifiers(everything), *parallel_owners(texts), *owner_phrases(texts), *called_names(everything)]
@@ -175,7 +179,12 @@ class NameFinder:
             text = text.replace(name, re.sub(r"[\s()]", JOINT, name))
         text = self.spaced_phrases.sub(lambda match: re.sub(r"\s", JOINT, match[0]), text)
         for head in self.heads:
-            text = re.sub(rf"\b{re.escape(head)} ([A-H])\b", rf"{head}{JOINT}\1", text)
+            text = re.sub(rf"\b({re.escape(head)}) ([A-H]|\d{{1,2}})\b(?![.,]\d| ?%)", rf"\1{JOINT}\2", text, flags=re.I)
+        for head in self.parameters:
+            number = r"(\d+(?:\.\d+)?(?:e-?\d+)?[kK]?)\b(?![.,]\d| ?%)"
+            text = re.sub(rf"\b({head}) {number}", rf"\1{JOINT}\2", text, flags=re.I)
+        for noun in self.counted:
+            text = re.sub(rf"(?<![\w.,-])(\d{{1,5}})[ -]({re.escape(noun)})\b", rf"\1{JOINT}\2", text)
         for pattern in [*PARTS, *([self.contrasts] if self.contrasts else [])]:
             text = pattern.sub(lambda match: re.sub(r"\s", JOINT, match[0]), text)
         return text
@@ -211,6 +220,10 @@ class NameFinder:
         sure += [entry for entry in variants if entry not in sure]
         found = [e for e in self.evidence.values() if e in sure or (_shape(e.name) in shapes and e.as_series)]
         return [self._whole(entry.name) for entry in sorted(found, key=lambda entry: entry.first)]
+
+    def data_owners(self) -> frozenset[str]:
+        """Returns the names before lists of values, in small letters."""
+        return frozenset(name for name, entry in self.evidence.items() if entry.slots["data"])
 
     def owners(self) -> list[str]:
         """Returns proper names that own a number, however seldom."""

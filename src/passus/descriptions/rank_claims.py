@@ -12,7 +12,7 @@ from passus.descriptions.claim_tokens import (
     number_of,
     until,
 )
-from passus.descriptions.claims import END, WHOLE, Amount, Claim, Group
+from passus.descriptions.claims import END, WHOLE, Amount, Claim, Group, Window
 from passus.descriptions.clause_words import EXTREMES, MOVES
 from passus.descriptions.clauses import Clause, Token
 
@@ -108,7 +108,7 @@ def _own_peak(c: Clause, group: Group, word: str) -> list[Claim]:
     where = c.place()
     if where == WHOLE and re.match(r"\W*(?:which|that) is\b", c.raw, re.I) and c.before is not None and c.before.is_point:
         where = c.before  # "at step 600, which is the best checkpoint of A"
-    if where is None or where == WHOLE or where.every or word in RANKS:
+    if where is None or where == WHOLE or where.every or word in RANKS or (where.anchor and c.of_kind("panel")):
         return []
     return [Claim("peak", group, where, EXTREMES[word], negated=bool(c.negation))]
 
@@ -123,8 +123,8 @@ def _steepest(c: Clause, group: Group, word: str, move: str) -> list[Claim]:
 
 def _greatest_gain(c: Clause, group: Group, word: str, moves: list[str]) -> list[Claim]:
     where = c.place()
-    if where is None or len(c.groups) > 2 or c.of_kind("panel"):
-        return []
+    if where is None or len(c.groups) > 2 or c.of_kind("panel") or where.anchor == "start":
+        return []  # "the steepest initial rise": up to where is not said
     down = "FALLS" in moves or "WORSENS" in moves or c.says("drop|fall|decline|loss of")
     relation = "down" if down else "up" if "RISES" in moves else "improves"
     other = group_of(c.groups[1]) if len(c.groups) == 2 and not c.groups[1].is_possessive else None
@@ -139,8 +139,16 @@ def _greatest_gain(c: Clause, group: Group, word: str, moves: list[str]) -> list
 
 def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -> list[Claim]:
     where = c.place()
-    if where is None or c.negation == "NEVER" or len(c.values) > 1:
+    if where is None or len(c.values) > 1:
         return []
+    if c.negation == "NEVER":
+        is_plain = len(group.names) == 1 and not c.amounts and not where.is_point and len(c.groups) == 1
+        span = replace(where, every=True)
+        return (
+            [Claim("rank", group, span, EXTREMES.get(word, "rank"), RANKS.get(word, 1.0), manner="never")] if is_plain else []
+        )
+    if where.low is None and where.high is not None and c.says(r"(?:choice|option|one|pick|method|run|model) for"):
+        where = Window(where.high, where.high)  # "the best choice for 10k hours"
     if len(group.names) > 1 and group.quantifier == "all" and word in EXTREMES and not c.negation:
         return []  # two are not both the best
     if c.says(r"(?:early|initial|original|former|previous|long-time|late) (?:leader|front-?runner|winner|starter|riser)"):
@@ -175,11 +183,23 @@ def _place_in_ranking(c: Clause, group: Group, word: str, first_is_word: bool) -
     return found
 
 
+def _late_peak(c: Clause) -> Found:
+    """Reads "does not peak before step 40"."""
+    group, where = group_of(c.groups[0]), c.place()
+    is_late = where is not None and where.low is None and where.high is not None and c.says("before|until|till")
+    if group is None or where is None or not is_late or len(c.groups) > 1 or c.values or len(c.words) > 1:
+        return None
+    relation = "max" if c.words[0] == "PEAKS" else "min"
+    return [Claim("peak", group, Window(where.high, None), relation)]
+
+
 def peak(c: Clause) -> Found:
     """Reads "A peaks at step 40", "A tops out at .62"."""
     words = [word for word in c.words if word in ("PEAKS", "TROUGHS")]
-    if len(words) != 1 or not c.groups or set(c.words) - {"PEAKS", "TROUGHS", *MOVES, "REACHES"} or c.negation:
+    if len(words) != 1 or not c.groups or set(c.words) - {"PEAKS", "TROUGHS", *MOVES, "REACHES"}:
         return None
+    if c.negation:
+        return _late_peak(c)
     group, where = group_of(c.groups[0]), c.place()
     if group is None or where is None or (len(c.groups) > 1 and not c.groups[1].is_possessive):
         return []

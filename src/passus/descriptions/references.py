@@ -114,7 +114,11 @@ def mark_groups(marked: Marked, context: Context) -> None:
     put(
         rf"\b(?:none|neither|not one|not any) of (?:the |these |them)?(?:{COUNT} )?(?:other )?(?:{EVERY_NOUN}"
         rf"|them)(?! of)|\bno (?:single )?(?:other )?{EVERY_NOUN}\b|\bnot a single {EVERY_NOUN}\b|\bnobody\b|\bno one\b"
-        rf"|\bno (?:entry|value|reading|score|number)\b(?: (?:of|in) the (?:table|chart|figure|plot))?"
+        rf"|\b(?:no|not a single|not one) (?:single )?(?:entry|value|reading|score|number|result)\b"
+        rf"(?: (?:of|in) the (?:table|chart|figure|plot))?"
+        rf"|\bnothing\b(?: here| on (?:this|the) \w+)?(?= (?:ever )?(?:gets?|got|reach\w*|exceed\w*|goes|climbs?|rises?"
+        rf"|falls?|makes|passes"
+        rf"|drops?)\b)"
         rf"|\bnothing in the (?:table|chart|figure|plot)\b|\bnone\b(?= (?:ever|is|are|do|does|reach))", "S",
         lambda m: _none_of(m[0], every, context))  # fmt: skip
     put(
@@ -124,7 +128,8 @@ def mark_groups(marked: Marked, context: Context) -> None:
         lambda m: _rest(m[0], every, context))  # fmt: skip
     put(
         rf"\b(?:all|each|every)(?: one)?(?: of)?(?: the| these| our)?(?: {COUNT})?(?: single)? {TRAINED}{EVERY_NOUN}\b"
-        rf"|\beverybody\b|\beveryone\b|\ball (?:of )?them\b|\ball {COUNT}\b(?! (?:marked|bench|panel|chart|step|point))"
+        rf"|\beverybody\b|\beveryone\b|\beverything\b(?! (?:else|that|it|they|we|is)\b)|\ball (?:of )?them\b"
+        rf"|\ball {COUNT}\b(?! (?:marked|bench|panel|chart|step|point))"
         rf"|\bthey all\b|\bthe (?:whole )?(?:bunch|pack|field)\b|\beach of them\b|\bthem all\b"
         rf"|\ball of the {EVERY_NOUN}\b|\bthe (?P<n>{COUNT}) {TRAINED}{EVERY_NOUN}\b", "S",
         lambda m: _every(m, every, context))  # fmt: skip
@@ -169,6 +174,7 @@ def mark_groups(marked: Marked, context: Context) -> None:
         lambda _: _own(context),
     )
     put(UNKNOWN, "U", lambda m: None if "«" in m[0] or KNOWN_ADJECTIVE.search(m[0]) else m[0])
+    marked.text = re.sub(r"«U\d+» (?=«S)", "", marked.text)  # "the suspect branch main": a name in apposition
 
 
 def _mark_numbers_of(marked: Marked, every: tuple[str, ...]) -> None:
@@ -236,8 +242,15 @@ def _part_of(part: Any, every: tuple[str, ...]) -> Group:
 def mark_counts(marked: Marked, context: Context) -> None:
     """Replaces "2 of the 4 models" and "3 out of 5 jobs"."""
     _mark_numbers_of(marked, context.names)
-    many = rf"\b(?:exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the |these |all )?{COUNT} (?:{NOUN})\b"
-    marked.replace(many, "S", lambda m: Group(context.names, "exactly", count_of(m["n"])))
+    many = (
+        rf"\b(?:exactly |only |just |precisely )?(?P<n>{COUNT}) (?:out )?of (?:the |these |all )?(?P<all>{COUNT}) (?:{NOUN})\b"
+    )
+
+    def so_many(match: re.Match[str]) -> Group:
+        is_all = count_of(match["all"]) == len(context.names)  # else those of all panels are counted
+        return Group(context.names if is_all else (), "exactly", count_of(match["n"]))
+
+    marked.replace(many, "S", so_many)
 
 
 def _every(match: re.Match[str], every: tuple[str, ...], context: Context) -> Group | None:

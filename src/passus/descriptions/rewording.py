@@ -60,11 +60,72 @@ COUNT_LINE = re.compile(
 )
 
 
+ALL_VALUES = re.compile(
+    r"\b(?:all|every|each)(?: of)?(?: the)? (?:single )?(?:scores?|values?|readings?|numbers|entry|entries|data points?)"
+    r"(?: (?:in|of|on) the (?:chart|table|figure|plot))?(?= (?:is|are|lies?|stays?|remains?)\b)", re.I)  # fmt: skip
+ON_NONE = re.compile(
+    r"\b(?P<on>on|in) none of (?P<what>the [^,.;]{3,40}?s) (?:does|do|did|has|have|is) (?:any|a single|one) (?P<who>[a-z]+)\b",
+    re.I,
+)
+"""On none of the panels does any method exceed 70 %: on all of them, no method does."""
+
+
+FIRST_TO_LAST = re.compile(
+    r"\b(?:between|from) the (?:very )?first(?: (?!and\b|to\b)[a-z-]+){0,2} (?:and|to) (?:the|its) (?:very )?(?:last|final)"
+    r"(?: (?:one|evaluations?|evals?|checkpoints?|readings?|measurements?|values?|ticks?|marks?|markers?|points?|rows?"
+    r"|columns?|steps?"
+    r"|epochs?|hours?|days?|weeks?|rounds?|iterations?|stops?|log lines?|lines?|tests?))?\b(?! (?:place|position"
+    r"|rank))", re.I)  # fmt: skip
+
+
+ITEMS = (
+    r"(?:the |all |its |these )?(?:[\w-]+ ){0,2}?(?:questions|problems|tasks|items|puzzles|cases|boards|queries|prompts"
+    r"|examples|proofs"
+    r"|exercises|grids|games)\b"
+)
+PLAINER = tuple(
+    (re.compile(pattern, re.I), words)
+    for pattern, words in (
+        (r"\bhead start\b", "lead"),
+        (r"\b(?:become|becomes|became|turn|turns|turned|get|gets|got|go|goes|went) positive\b", "exceeds 0"),
+        (r"\b(?:become|becomes|became|turn|turns|turned|get|gets|got|go|goes|went) negative\b", "falls below 0"),
+        (
+            r"\b(?:does|did|do) not (?:suffer|take|see|show|experience|record) (?:an? "
+            r"|any )?(?:single )?(?:\w+ )?(?:loss|setback|decline"
+            r"|decrease|drop|dip)s?\b",
+            "never falls",
+        ),
+        (
+            r"\bsince (?:its|the|their) (?:very )?first (?:evaluation|value|reading|checkpoint|measurement|test|score)\b",
+            "since the start",
+        ),
+        (rf"\bhalf (?:of )?{ITEMS}", "50 %"),
+        (rf"\b(?:a|one) third of {ITEMS}", "33 %"),
+        (rf"\btwo thirds of {ITEMS}", "67 %"),
+        (rf"\b(?:a|one) quarter of {ITEMS}", "25 %"),
+        (rf"\bthree quarters of {ITEMS}", "75 %"),
+        (r"\bthe halfway (?:mark|line)\b", "50 %"),
+        (
+            r"\b(?P<how>below|above|under|over) the (?:\w+ )?(?:accuracy|score|value|level|loss|reward|point"
+            r"|rate) (?:that |which )?"
+            r"(?:it|they) (?:had )?(?:started|began|begun|starts?|begins?) (?:out )?(?:from|with|at)\b",
+            r"\g<how> its initial value",
+        ),
+        (r"\bby (?P<how>more than |less than |at least )?(?:a|one) (?:full |whole |single )?point\b", r"by \g<how>1 point"),
+    )
+)
+"""Words for which there are plainer ones."""
+
+
 def reworded(text: str) -> str:
     """Returns a sentence without the words that only say who says it, or that it is surprising."""
     text = SPEAKER.sub("", text)
     if not NOT_REPORTED.match(text):
         text = REPORTED.sub("", text)
+    for pattern, words in PLAINER:
+        text = pattern.sub(words, text)
+    text = FIRST_TO_LAST.sub("from start to finish", text)
+    text = ON_NONE.sub(r"\g<on> all of \g<what> no \g<who>", ALL_VALUES.sub("all methods always", text))
     text = AT_START.sub("has returned to its starting value", THAN_START.sub("than at the start", text))
     text = TRIED.sub("", INTERJECTION.sub("", COMPARING.sub("", text)))
     text = ABOVE_IN_TEXT.sub(

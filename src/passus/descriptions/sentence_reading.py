@@ -8,7 +8,7 @@ from passus.descriptions.claim_parser import claims_of
 from passus.descriptions.claims import WHOLE, Claim, Group, Window
 from passus.descriptions.clause_rest import has_restriction, is_all_used, is_ellipsis, is_unread, values_of_plain
 from passus.descriptions.clause_split import clauses_of
-from passus.descriptions.clause_subject import COMPARED, FIRST_VERB, is_about_other, is_before_verb
+from passus.descriptions.clause_subject import COMPARED, FIRST_VERB, is_about_other, is_about_other_series, is_before_verb
 from passus.descriptions.clauses import Clause, read_clause
 from passus.descriptions.layout import Sentence
 from passus.descriptions.lexicon import without_fillers
@@ -43,10 +43,16 @@ MEANT = re.compile(
 WITHOUT_SUBJECT = re.compile(
     r"(?:«X\d+»,? )?(?:NEVER |NOT |is |END |START )*(?:«D\d+» )?(?:ABOVE|BELOW|BETTER|WORSE|OVERTAKES|FALLS (?:BETTER|WORSE))\b"
 )
+BARE_RELATION = re.compile(r"(?:[a-z]+, )?«D\d+» (?:ABOVE|BELOW|BETTER|WORSE) «S\d+»")
 OBJECT = re.compile(r"(?P<verb>ABOVE|BELOW|BETTER|WORSE|OVERTAKES|CATCHES) «I\d+»")
 FIRST_PRONOUN = re.compile(r"\b(?:does|do|did|is|was|has|had|can) it\b", re.I)
 """A pronoun before the first name of a sentence, whose subject it is: "Only there does it overtake A"."""
 TERRITORY = re.compile(r"\bin (?:the )?(positive|negative)(?: territory| range| region)")
+THERE = re.compile(r"\bthere\b(?! (?:is|are|was|were|has|have)\b|'s)", re.I)
+"""A place that the sentence does not name."""
+RELATIVE_TERMS = re.compile(
+    r"\bin relative terms\b|\brelatively speaking\b|\bproportionally\b|\bin proportion\b|\bper (?:token|dollar|GPU)\b", re.I
+)
 FROM_THERE = re.compile(r"\bfrom (?:there|then|that point) (?:on )?(?:to|until|till)\b", re.I)
 FRONT_PHRASE = re.compile(r"\W*(?:on|in|for|with|without|under|at|using|given|within|among) [a-z]", re.I)
 AMONG = re.compile(r"\W*(?:among|of|out of) (?:the|those|all)\b[^,;]*? (?:that|which|who|with|without) [^,;]*,", re.I)
@@ -76,6 +82,8 @@ ENUMERATOR = re.compile(r"^\W{0,2}(?:[A-Z]?\d{1,2}[.)/:]|\[\d{1,2}\])\s+(?=\D)")
 NOT_CURVES = re.compile(
     r"^\W*(?:take|try|use|note that|see|look|consider|recall|rerun|check|removing|adding|dropping|using|disabling"
     r"|enabling|replacing|switching|turning|while)\b|^\W*(?:which|that) (?:it\b|they\b|«I)"
+    r"|\bthose (?:it|they|that|which|who|«I\d+»)\b|\b(?:needs?|needed|takes?|took) until\b"
+    r"|\bon (?:exactly |only |just )?(?:one|two|three|four) (?:benchmark|panel|task|chart|dataset|suite|game|domain|set)s?\b"
     r"|\b(?:accompan\w+|correlat\w+|go(?:es)? (?:along|hand in hand)|across seeds|between seeds|variance|gone"
     r"|stands for|colou?rs?)\b",
     re.I,
@@ -131,6 +139,8 @@ class SentenceReading:
         self.last_subject = self.last_object = ""
         self.is_lost = False
         """Whether the sentence is about a series that is not known."""
+        self.has_other_series = False
+        """Whether that is a series, and no other thing: then "it" may be that one in the next sentence."""
         self.has_condition = False
         """Whether the sentence begins with a place, or a condition, that is not known."""
         self.is_restricted = False
@@ -162,9 +172,11 @@ class SentenceReading:
         if not is_complete:
             return claims, False
         is_opinion = False
+        unit = self.reader.data.units.get(sentence.number)
+        is_of_lengths = unit is not None and unit.measure == "tokens"
         if re.fullmatch(r"\W*«S\d+»\s*\([^)]*\)\W*", marked.text):  # the title of a list
             return claims, False
-        self.has_condition = bool(AMONG.match(text)) or any(
+        self.has_condition = bool(AMONG.match(text) or RELATIVE_TERMS.search(text)) or any(
             len(marked.get(m["group"]).names) > 1 for m in SOME_OF.finditer(marked.text)
         )
         for part, words, whole, goes_on in clauses_of(marked.text):
@@ -175,17 +187,20 @@ class SentenceReading:
                 continue
             if "«U" in clause.text:  # a series that is not known: what follows may be about it
                 self.is_lost, is_complete = True, False
+                self.has_other_series = True
                 break
             if COMPARED.match(part):
                 is_complete = False
                 continue
             if is_about_other(part) or (self.is_lost and not NAMES_ONLY.search(part)):
+                self.has_other_series |= is_about_other_series(part)
                 self.is_lost, is_complete = True, False
                 continue
             found = [] if self._is_foreign(clause, whole) else claims_of(clause)
-            if self.reader.has_lengths and LENGTH_TALK.search(whole):
+            if self.reader.has_lengths and (is_of_lengths or LENGTH_TALK.search(whole)):
                 found = [claim.in_all_readings(measure="tokens") for claim in found]
-            if not is_all_used(clause, found) or FROM_THERE.search(whole) or self.has_condition:
+            is_elsewhere = FROM_THERE.search(whole) or (THERE.search(whole) and not clause.of_kind("place"))
+            if not is_all_used(clause, found) or is_elsewhere or self.has_condition:
                 found = [replace(claim, is_sure=False) for claim in found]
             self.plain_values |= values_of_plain(clause)
             has_value = clause.values and not any(claim.number is not None or claim.amount is not None for claim in found)
@@ -206,7 +221,7 @@ class SentenceReading:
         is_spread = SPREAD_WORD.search(whole) and not {"LOWSPREAD", "HIGHSPREAD", "BARS"} & set(clause.words)
         is_spread = is_spread and ("SPREAD" not in clause.words or self.reader.has_spread)
         if not named(whole) <= self.reader.quantities:
-            self.is_lost = True
+            self.is_lost = self.has_other_series = True
             return True
         return bool(NOT_CURVES.search(whole) or (is_spread and not clause.values))
 
@@ -250,6 +265,8 @@ class SentenceReading:
         has_subject = re.search(r"«[SIO]\d+»", text)
         if self.last_subject and (not has_subject or WITHOUT_SUBJECT.match(text)):
             text = f"{self.last_subject} {text}"
+        elif not self.last_subject and len(self.context.subject) == 1 and BARE_RELATION.match(text):
+            text = f"{marked.put('S', Group(self.context.subject))} {text}"  # "33 points below A at step 200"
         if self.last_object and self.last_subject:
             text = OBJECT.sub(rf"\g<verb> {self.last_object}", text)
         if re.match(rf"(?:{self.last_subject} )?«[DV]\d+»", text) and "«X" not in text and self.last_place:
@@ -265,7 +282,7 @@ class SentenceReading:
         every = self.reader.panels
         for token in clause.of_kind("panel"):
             if token.part and token.part[0] == "exactly":
-                return every, f"exactly {token.part[1]}"
+                return every or ("",), f"exactly {token.part[1]}"
             if token.part:
                 return tuple(token.part), "all"
         if len(every) <= 1:

@@ -3,7 +3,7 @@
 import re
 
 from passus.descriptions.names import COMMON, LINE_NOUN, VERB
-from passus.descriptions.series_nouns import VERB as CHANGE_VERB
+from passus.descriptions.verb_forms import CHANGE_VERB
 from passus.descriptions.vocabulary import COLOUR, LENGTH_WORD, MEASURE_WORD, X_NOUNS
 
 OPENING = re.compile(
@@ -24,6 +24,7 @@ LINE = re.compile(r"(?:lines?|curves?|runs?|models?|variants?|versions?|traces?|
 ADVERB = re.compile(r"\w+ly|also|then|still|already|first|again|itself|alone|now|even|only|instead|too|never|just", re.I)
 VERBS = re.compile(
     rf"{VERB}|{CHANGE_VERB.pattern}|[a-z]{{2,}}ed|went|did|does|do|can|could|will|would|shows?|keeps?|kept|makes?|made"
+    r"|reports?|reported|solves?|answers?|satisf\w+|collects?|returns?|hands?|logs?|logged|prints?|passes|handles?|picks?"
     r"|runs?|ran|stood|lies|lay|sits|sat|sets?|leaves?|left|gives?|gave|brings?|puts?|manages?|posts?|needs?|follows?"
 )
 NO_NAME = re.compile(
@@ -38,7 +39,16 @@ NOT_IN_NAME = re.compile(
     r"and|or|but|the|this|these|those|it|its|we|you|i|while|all|both|each|every|of|in|on|at|by|for|from|to|that|which|who|where|when|if|as|than|after|before|until|between|per",
     re.I,
 )
+PLAIN_SUBJECT = re.compile(
+    rf"\W*(?P<whose>The|My|Our|Your|Their|His"
+    rf"|Her) (?P<noun>(?:[A-Za-z][\w-]* ){{0,2}}?[A-Za-z][\w-]*) (?=(?:{VERBS.pattern})\b)"
+)
+NO_SUBJECT = re.compile(
+    rf"\b(?:gap|difference|{MEASURE_WORD.pattern[2:-2]}|{LENGTH_WORD.pattern[2:-2]}|chart|plot|axis|axes|values?)\b", re.I
+)
 MAX_WORDS = 4
+NO_BREAK = "\ue000"
+"""Stands for a space within a word of a name."""
 
 
 def subject_of(text: str) -> str:
@@ -48,6 +58,7 @@ def subject_of(text: str) -> str:
     opening = OPENING.match(text)
     assert opening is not None
     rest, is_led = text[opening.end() :], bool(re.search(r"\b(?:the|our|an?)\s$", opening[0], re.I))
+    rest = re.sub(r"\bfrom scratch\b", f"from{NO_BREAK}scratch", rest)
     rest = OF_LINE.sub("", rest, count=1) if OF_LINE.match(rest) else rest
     words: list[str] = []
     for match in re.finditer(r"\([^()]*\)|[^\s,]+|,", rest):
@@ -71,6 +82,14 @@ def subject_of(text: str) -> str:
     return _as_name(words)
 
 
+def plain_subject_of(text: str) -> str:
+    """Returns the common noun that a sentence is about: "my run", "paper". It is a name where a text has no other."""
+    match = PLAIN_SUBJECT.match(text)
+    if match is None or NO_SUBJECT.search(match["noun"]):
+        return ""
+    return match["noun"] if match["whose"].lower() == "the" else f"{match['whose'].lower()} {match['noun']}"
+
+
 def _as_name(words: list[str]) -> str:
     """Returns words as a name, without adverbs and nouns such as "run" behind it."""
     while words and ADVERB.fullmatch(words[-1]):
@@ -78,8 +97,9 @@ def _as_name(words: list[str]) -> str:
     is_distinct = len(words) > 2 or bool(words and re.search(r"[A-Z0-9-]", words[0]))
     if len(words) > 1 and is_distinct and LINE.fullmatch(words[-1]):
         words = words[:-1]
-    name = " ".join(words).strip("\"'*`:;")
+    name = " ".join(words).strip("\"'*`:;").replace(NO_BREAK, " ")
     is_plain = all(word.lower() in COMMON or NO_NAME.fullmatch(word) for word in words)
-    if is_plain or len(words) > MAX_WORDS or COLOUR.search(name) or MEASURE_WORD.search(name) or LENGTH_WORD.search(name):
+    is_look = COLOUR.search(name) and not re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+", name)  # "Team Red"
+    if is_plain or len(words) > MAX_WORDS or is_look or MEASURE_WORD.search(name) or LENGTH_WORD.search(name):
         return ""
     return name

@@ -1,11 +1,15 @@
 """The nouns that a text has for its series: runs, methods, languages, or whatever it counts as many of as there are series."""
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 
-from passus.descriptions import verb_forms as verbs
+from passus.descriptions.mentions import Mentions
+from passus.descriptions.names import COMMON, LINE_NOUN
+from passus.descriptions.names import VERB as VALUE_VERB
 from passus.descriptions.numbers import WORDS, count_of
-from passus.descriptions.vocabulary import LENGTHS, X_NOUNS
+from passus.descriptions.verb_forms import CHANGE_VERB as VERB
+from passus.descriptions.vocabulary import LENGTHS, MEASURE_WORD, X_NOUNS
 
 KNOWN = (
     "config", "setup", "regime", "language", "strategy", "architecture", "schedule", "scheduler",
@@ -14,6 +18,9 @@ KNOWN = (
     "tokenizer", "initialization", "initialisation", "optimiser", "optimizer", "learner", "trainer", "backbone", "procedure",
     "treatment", "condition", "ablation", "checkpointing", "framework", "engine", "solver", "judge", "verifier", "corpus mix",
     "data mix", "mix", "blend", "curricula", "curriculum", "family member", "contender", "challenger", "participant", "prompt",
+    "temperature", "vocabulary", "corpus", "control", "teacher", "critic", "rank", "penalty run", "ordering",
+    "coefficient", "detector",
+    "filter", "schedule", "tool", "company", "vendor", "bird", "student model", "topic",
     "system", "solution", "choice", "size", "tool", "bot", "decoder", "estimator", "weighting",
 )  # fmt: skip
 NOT_SERIES = frozenset(
@@ -37,7 +44,10 @@ COUNTED = re.compile(
 )
 
 
-VERB = re.compile("|".join((verbs.RISES, verbs.FALLS, verbs.IMPROVES, verbs.WORSENS, verbs.BETTER, verbs.WORSE, verbs.REACHES)))
+NOUN_BEHIND = re.compile(r" ([a-z]{4,})\b")
+NO_NOUN = re.compile(
+    rf"{VERB.pattern}|{VALUE_VERB}|{LINE_NOUN}|{MEASURE_WORD.pattern}|\w+(?:ed|ing|ly)|\w*(?:took|went|came|lost|won|beats?|leads?|wins?)"
+)
 X_BEFORE = re.compile(rf"\b(?:{'|'.join(X_NOUNS)})s? $", re.I)
 """An x before a number: "peaks at epoch 3"."""
 
@@ -53,6 +63,32 @@ def nouns_of(texts: Iterable[str], count: int) -> tuple[str, ...]:
             if count_of(match["n"]) == count and not any(noun.endswith(word) for word in NOT_SERIES) and count > 1:
                 found[noun] = None
     return tuple(found)
+
+
+def nouns_of_names(texts: Iterable[str], finder: Mentions) -> tuple[str, ...]:
+    """Returns the nouns that stand behind several series: "the A recipe" and "the B recipe"."""
+    behind: dict[str, set[str]] = {}
+    for text in texts:
+        for mention in finder.find(text):
+            if match := NOUN_BEHIND.match(text, mention.end):
+                behind.setdefault(match[1], set()).add(mention.series[0])
+    return tuple(
+        noun
+        for noun, series in behind.items()
+        if len(series) > 1 and noun not in NOT_SERIES and noun not in COMMON and not NO_NOUN.fullmatch(noun)
+    )
+
+
+def nouns_in_names(names: Collection[str]) -> tuple[str, ...]:
+    """Returns the common noun that most names begin or end with: "seed" of seed 0 and seed 1."""
+    words: Counter[str] = Counter()
+    for name in names:
+        parts = name.split()
+        words.update({part.lower() for part in (parts[0], parts[-1]) if part[1:].islower()} if len(parts) > 1 else ())
+    found = (word for word, count in words.items() if count > 1 and 2 * count > len(names))
+    return tuple(
+        word for word in found if re.fullmatch(r"[a-z]{4,}", word) and not MEASURE_WORD.fullmatch(word) and word not in X_NOUNS
+    )
 
 
 def singular(noun: str) -> str:

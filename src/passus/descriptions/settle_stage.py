@@ -70,6 +70,13 @@ class SettleStage(SentenceStage):
             ):
                 point.measure = "tokens"
 
+    def _name_only_measure(self) -> None:
+        """Takes lengths for the main measure of a chart that has no other."""
+        points = self.data.points
+        if points and all(point.measure == "tokens" for point in points):
+            for point in points:
+                point.measure = "accuracy"
+
     def _share_points(self) -> None:
         points = self.data.points
         for panel, measure, reading, sentence in self.shared:

@@ -42,10 +42,11 @@ class ReadTable:
 
 def read_table(passage: Passage, axes: Axes) -> ReadTable:
     """Reads a table whose rows or columns are places on the x-axis. A table without values gives names only."""
-    (_, head), *body = passage.rows
+    (_, head), *body = _with_columns_of_lists(passage.rows, axes)
     body = [(line, cells) for line, cells in body if any(cells)]
     if not body:
         return ReadTable([], [], [])
+    head, body = _without_words(head, body, axes)
     row_places = [_place(cells[0], head[0], axes) for _, cells in body if cells]
     column_places = [_place(cell, "", axes) for cell in head[1:]]
     if row_places and all(row_places) and not all(column_places):
@@ -59,6 +60,37 @@ def read_table(passage: Passage, axes: Axes) -> ReadTable:
         return long
     is_legend = any(COLOUR.search(cell) for _, cells in body for cell in cells)
     return ReadTable([_name(cells[0])[0] for _, cells in body if cells and cells[0]], [], [], is_legend)
+
+
+def _without_words(
+    head: list[str], body: list[tuple[int, list[str]]], axes: Axes
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Leaves out columns of words between names and values, such as colours, where all others are of places."""
+    words = {
+        at
+        for at in range(1, len(head))
+        if _place(head[at], "", axes) is None
+        and not any(at < len(cells) and numbers_in(cells[at], axes.style) for _, cells in body)
+    }
+    rest = [at for at in range(len(head)) if at not in words]
+    if not words or len(rest) < 3 or any(_place(head[at], "", axes) is None for at in rest[1:]):
+        return head, body
+    return [head[at] for at in rest], [(line, [cells[at] for at in rest if at < len(cells)]) for line, cells in body]
+
+
+def _with_columns_of_lists(rows: Sequence[tuple[int, list[str]]], axes: Axes) -> list[tuple[int, list[str]]]:
+    """Splits a column whose cells list the values at the places that its head lists: "values at epochs 0, 1, 2"."""
+    head = rows[0][1]
+    for at in range(len(head) - 1, 0, -1):
+        places = [number for number in numbers_in(head[at], axes.style) if not number.is_range]
+        cells = [numbers_in(row[at], axes.style) if at < len(row) else [] for _, row in rows[1:]]
+        if len(places) > 2 and cells and all(len(values) == len(places) for values in cells):
+            lists = [places, *cells]
+            return [
+                (line, [row[0], *(row[at][value.start : value.end] for value in values)])
+                for (line, row), values in zip(rows, lists, strict=True)
+            ]
+    return list(rows)
 
 
 def _long_table(head: Sequence[str], body: Sequence[tuple[int, list[str]]], axes: Axes) -> ReadTable | None:
@@ -85,6 +117,9 @@ def _long_table(head: Sequence[str], body: Sequence[tuple[int, list[str]]], axes
 
 def _place(cell: str, head: str, axes: Axes) -> Number | None:
     """Returns the place on the x-axis that a cell names."""
+    short = re.fullmatch(r"([A-Za-z]{1,2})(\d[\d,.]*[kKMB]?)", cell.strip())
+    if short and any(noun.startswith(short[1].lower()) for noun in axes.x_nouns):  # "E3" for epoch 3
+        cell = short[2]
     numbers = numbers_in(cell, axes.style)
     if not numbers and axes.x.low is not None and axes.x.high is not None:
         if START.match(cell.strip()):

@@ -23,6 +23,8 @@ CROSSED_LEVEL = 90
 OWN_SENTENCE = re.compile(r"\b(?:you|we|I|they) [a-z]+")
 MIN_DATA = 3
 """Readings from which a label has data below it: fewer are remarks."""
+MANY_DATA = 6
+"""Readings from which a sentence has data of its own, whatever it stands under."""
 DATA_WORDS = frozenset(
     [
         "data",
@@ -66,6 +68,7 @@ class UnitStage(PanelStage):
                 continue
             unit = self._unit(sentence)
             unit.count = self._count(unit.text) if sentence.number not in self.stated else 0
+            unit.observes = unit.observes and (unit.count < MANY_DATA or unit.is_list)
             self.data.units[sentence.number] = unit
         self._split_crossed()
 

@@ -1,5 +1,7 @@
 """The forms of English verbs, and the verbs that say how curves move and stand to each other."""
 
+import re
+
 IRREGULAR = {
     "rise": "rose risen", "grow": "grew grown", "go": "went gone", "get": "got gotten", "fall": "fell fallen",
     "lose": "lost", "sink": "sank sunk", "slide": "slid", "shrink": "shrank shrunk", "give": "gave given",
@@ -102,3 +104,5 @@ UNDERCUTS = pattern_of(
     ", dive below, dive under, break below, move below, crash below, fall beneath, drop beneath, sink beneath, make it below"
     ", make it under"
 )
+CHANGE_VERB = re.compile("|".join((RISES, FALLS, IMPROVES, WORSENS, BETTER, WORSE, REACHES)))
+"""Verbs of which a series is the subject."""

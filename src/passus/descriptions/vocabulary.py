@@ -4,7 +4,7 @@ import re
 
 X_NOUNS = (
     "step", "iteration", "update", "epoch", "hour", "token", "pair", "sample", "episode", "batch", "round", "day", "minute",
-    "example", "generation", "phase", "checkpoint", "prompt", "rollout", "second", "week", "point",
+    "example", "generation", "phase", "checkpoint", "prompt", "rollout", "second", "week", "point", "ckpt", "month", "stage",
 )  # fmt: skip
 """Nouns that an x-axis may count."""
 MEASURES = (
