@@ -69,6 +69,8 @@ def _changes(arm: ArmStatus, name: str) -> ArmChanges:
     first, last = (arm.scores[0].first.step, arm.scores[0].last.step) if arm.scores else (0, 0)
     if first == last:
         return ArmChanges(name, [], None, ["No second eval point yet."])
+    if not any(arm.path.glob("items/step-*.parquet")):
+        return ArmChanges(name, [], None, ["No items are recorded."])
     pairs = RunFolder(arm.path).sample_pairs(first, last)
     gained = [(was, now) for was, now in pairs if not _is_correct(was) and _is_correct(now)]
     lost = [(was, now) for was, now in pairs if _is_correct(was) and not _is_correct(now)]

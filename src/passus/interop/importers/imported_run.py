@@ -4,14 +4,15 @@ Metrics are read at once, because there are few of them; samples step by step, w
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from passus.errors import UsageError
-from passus.interop.importers.benchmark_names import benchmark_of, items_of
+from passus.interop.importers.benchmark_names import benchmark_of
 from passus.interop.importers.eval_rows import point_of_mean
 from passus.interop.importers.import_options import ImportOptions
+from passus.interop.importers.item_counts import count_items
 from passus.interop.importers.line_settings import RunFacts, kept_settings, read_facts
 from passus.interop.importers.metric_map import (
     CUMULATED,
@@ -26,6 +27,7 @@ from passus.interop.importers.source_run import MetricPoint, SourceRun
 from passus.runs.eval_point import EvalPoint
 
 PERCENT = 100.0
+WRITTEN_AGAIN = "written again for the same step"
 Row = dict[str, Any]
 
 
@@ -40,6 +42,8 @@ class ImportedRun:
     points: list[EvalPoint]
     """Eval points that the source gives as means."""
     remarks: list[str] = field(default_factory=list)
+    refuted: set[str] = field(default_factory=set)
+    """Benchmarks that do not have the number of items that their names tell."""
     candidates: list[str] = field(default_factory=list)
     """Metrics that may be accuracies, which the user can name with --accuracy."""
 
@@ -63,16 +67,22 @@ class ImportedRun:
         return "L1" if all(point.q for point in self.points) else "L0"
 
 
-def imported_run(source: SourceRun, options: ImportOptions) -> ImportedRun:
-    """Sorts the numbers of a source run into metrics and eval points."""
+def imported_run(source: SourceRun, options: ImportOptions, refuted: Collection[str] = ()) -> ImportedRun:
+    """Sorts the numbers of a source run into metrics and eval points.
+
+    `refuted` are benchmarks of which another run of the import shows that they do not have the items that their names tell.
+    """
     name = options.new_name(source.name)
     facts = read_facts(source.name, source.settings)
+    facts = replace(facts, model=options.model) if options.model else facts
     seed = options.seed if options.seed is not None else facts.seed if facts.seed is not None else source.seed
     points, repeated = _last_values(source.points)
     remarks = list(source.remarks)
-    if repeated:
-        remarks.append(f"{repeated} values were written more than once for their step; the last one counts")
-    run = ImportedRun(source, name, replace(facts, seed=seed), kept_settings(source.settings), [], [], remarks)
+    if repeated and not any(WRITTEN_AGAIN in remark for remark in remarks):
+        remarks.append(f"{repeated} values were {WRITTEN_AGAIN}; the last one counts")
+    run = ImportedRun(
+        source, name, replace(facts, seed=seed), kept_settings(source.settings), [], [], remarks, refuted=set(refuted)
+    )
     accuracies, others = _split(points, options)
     for metric, accuracy in accuracies.items():
         run.points += _eval_points(metric, accuracy, points, options, run)
@@ -99,11 +109,9 @@ def _last_values(points: Sequence[MetricPoint]) -> tuple[Series, int]:
 
 def _split(series: Series, options: ImportOptions) -> tuple[dict[str, AccuracyName], list[str]]:
     """Separates accuracies from other metrics. Those that the user names replace those that names tell."""
-    if unknown := [name for name in options.accuracy if name not in series]:
-        known = ", ".join(sorted(series)[:30])
-        raise UsageError(f"--accuracy {unknown[0]}", expected=f"a metric of the source: {known or 'it has none'}")
     if options.accuracy:
-        accuracies = {name: accuracy_name(name) or _named_accuracy(name, options) for name in options.accuracy}
+        named = [name for name in options.accuracy if name in series]
+        accuracies = {name: accuracy_name(name) or _named_accuracy(name, options) for name in named}
     else:
         found = {name: accuracy for name in series if (accuracy := accuracy_name(name)) is not None}
         certain = {accuracy.benchmark for accuracy in found.values() if accuracy.is_certain}
@@ -129,8 +137,11 @@ def _eval_points(
     metric: str, accuracy: AccuracyName, series: Series, options: ImportOptions, run: ImportedRun
 ) -> list[EvalPoint]:
     benchmark = options.new_name(benchmark_of(accuracy.benchmark, options))
-    items = items_of(benchmark, options) or _recorded_size(series, accuracy.benchmark, "q")
+    recorded = _recorded_size(series, accuracy.benchmark, "q")
     samples = options.samples or accuracy.samples or _recorded_size(series, accuracy.benchmark, "k")
+    values = [point.value / (PERCENT if options.percent else 1.0) for point in series[metric].values()]
+    items, remark = count_items(benchmark, recorded, samples, values, run.refuted, options)
+    run.remarks += [remark] if remark and remark not in run.remarks else []
     lengths = next((own for name, own in series.items() if length_name(name) == accuracy.benchmark), {})
     points = []
     for step in sorted(series[metric]):
@@ -142,10 +153,6 @@ def _eval_points(
     gaps = sum(math.isnan(point.acc) for point in points)
     if gaps:
         run.remarks.append(f"{metric}: {gaps} of {len(points)} values are missing and left as gaps")
-    if items is None:
-        run.remarks.append(
-            f"{benchmark}: the number of items is unknown, so its points have no interval; write --items {benchmark}=N"
-        )
     return [point for point in points if not math.isnan(point.acc)]
 
 
@@ -206,4 +213,6 @@ def _add_elapsed(rows: dict[int, Row], series: Series) -> None:
 def _may_be_accuracy(name: str) -> bool:
     lower = name.lower()
     is_score = any(word in lower for word in ("acc", "exact_match", "pass@", "score", "correct", "reward"))
+    if any(word in lower for word in ("std", "stderr", "length", "/max", "/min")):
+        return False
     return is_score and any(word in lower for word in ("eval", "val", "test", "acc"))

@@ -18,6 +18,7 @@ from passus.interop.importers.benchmark_names import benchmark_of, is_private
 from passus.interop.importers.eval_rows import ItemTable, item_columns, item_number, point_of_samples
 from passus.interop.importers.import_options import ImportOptions
 from passus.interop.importers.imported_run import ImportedRun
+from passus.interop.importers.line_settings import name_without_seed
 from passus.interop.importers.regrade import regraded
 from passus.interop.importers.source_run import SampleReader, SampleRow
 from passus.runs import provenance
@@ -96,6 +97,9 @@ def _write_samples(
                 f"step {step}, {benchmark}: items have different numbers of samples; the first {table.samples} of each are kept"
             )
         rows = list(table.rows())
+        if all(row.error for row in rows):
+            run.remarks.append(f"step {step}, {benchmark}: no sample has a score, so there is no eval point")
+            continue
         points.append(point_of_samples(step, benchmark, table, extract=ANY if options.regrade else SOURCE))
         for name, values in item_columns(benchmark, rows, scores).items():
             columns[name] += values
@@ -156,10 +160,11 @@ def _config(run: ImportedRun, seed: int, seed_known: bool) -> dict[str, Any]:
 
 def _meta(run: ImportedRun) -> dict[str, Any]:
     files = [{"path": str(path), "bytes": path.stat().st_size} for path in run.source.files if path.exists()]
-    data = {"source": f"{_identity(run)} ({len(files)} files)", "files": files[:1000], "remarks": run.remarks}
+    source = f"{_identity(run)} ({len(files)} file{'s' * (len(files) != 1)})"
+    data = {"source": source, "files": files[:1000], "remarks": run.remarks}
     launch = provenance.launch_record(None, data, None)
     model = {
-        "label": run.facts.model or run.name, "family": run.facts.family, "parameters": run.facts.parameters,
+        "label": run.facts.model or name_without_seed(run.name), "family": run.facts.family, "parameters": run.facts.parameters,
         "tuning": "frozen" if run.facts.is_adapter else "live", "imported_from": _identity(run),
     }  # fmt: skip
     return {**provenance.first_meta(launch, model), "git_commit": None}
