@@ -48,7 +48,7 @@ def _axes(curves: Curves) -> str:
             benchmarks_by_size.setdefault((curve.n, curve.k), {})[curve.benchmark] = None
     items = next((curve for curve in curves.series if curve.points), curves.series[0]).items
     for (n, k), benchmarks in benchmarks_by_size.items():
-        samples = f" x {k} samples" if k else ""
+        samples = f" x {k} sample{'s' * (k > 1)}" if k else ""
         if items and items.choices and k:
             samples = f" with the best of {k} from a pool of {k * items.choices:.0f}"
         sentences.append(f"{', '.join(filter(None, benchmarks)) or 'The benchmark'}: {n} items{samples} per eval point.")

@@ -229,8 +229,7 @@ def _benchmarks(data: ReportData) -> str:
     sizes = {c.benchmark: (c.n, c.k) for c in curves if c.n and not c.reader}
     temperatures = len({c.temperature for c in curves if not c.reader})
     is_best_of = any(curve.items is not None and curve.items.choices for curve in curves)
-    sampled = "{} items, best of {}" if is_best_of else "{} items x {} samples"
-    of_size = {size: sampled.format(*size) if size[1] else f"{size[0]} items" for size in sizes.values()}
+    of_size = {size: _size_words(*size, is_best_of) for size in sizes.values()}
     if len(sizes) <= MAX_BENCHMARKS:
         by_size: dict[tuple[int, int | None], list[str]] = {}
         for name, size in sizes.items():
@@ -241,6 +240,12 @@ def _benchmarks(data: ReportData) -> str:
     at = f" at {temperatures} temperatures" if temperatures > 1 else ""
     span = " to ".join(map(str, dict.fromkeys((items[0], items[-1]))))
     return f"{len(sizes) // temperatures} benchmarks of {span} items{at}."
+
+
+def _size_words(items: int, samples: int | None, is_best_of: bool) -> str:
+    if samples is None:
+        return f"{items} items"
+    return f"{items} items, best of {samples}" if is_best_of else f"{items} items x {samples} sample{'s' * (samples > 1)}"
 
 
 def _answer_text(data: ReportData) -> str:

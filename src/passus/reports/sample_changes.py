@@ -68,7 +68,8 @@ def _arm_changes(arm: ArmStatus, name: str) -> ArmChanges:
 def _changes(arm: ArmStatus, name: str) -> ArmChanges:
     first, last = (arm.scores[0].first.step, arm.scores[0].last.step) if arm.scores else (0, 0)
     if first == last:
-        return ArmChanges(name, [], None, ["No second eval point yet."])
+        yet = "" if arm.state == "imported" else " yet"
+        return ArmChanges(name, [], None, [f"No second eval point{yet}."])
     if not any(arm.path.glob("items/step-*.parquet")):
         return ArmChanges(name, [], None, ["No items are recorded."])
     pairs = RunFolder(arm.path).sample_pairs(first, last)
