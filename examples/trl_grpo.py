@@ -2,7 +2,7 @@
 
     python examples/trl_grpo.py --out runs/trl --steps 40
 
-It needs trl and datasets beside passus[train]. On two CPU cores it takes about two minutes.
+It needs trl and datasets beside passus[train]. On two CPU cores it takes about half a minute.
 """
 
 import argparse

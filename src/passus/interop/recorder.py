@@ -56,9 +56,15 @@ class Recorder:
         self._reopened = self.folder.exists()
         self._questions = dict(read_questions(self.folder.path))
         self._last_step = 0
-        self._settings: dict[str, Any] = {}
+        self._settings = self._recorded_settings() if self._reopened else {}
         if not self._reopened:
             self.settings()
+
+    def _recorded_settings(self) -> dict[str, Any]:
+        """Returns what an earlier session said, in case this one does not say it again."""
+        config = self.folder.config()
+        named = {"model": config.model.base, "method": config.imported.method or None, "steps": config.train.steps}
+        return self.folder.settings() | named | ({"seed": config.seed} if config.imported.seed_known else {})
 
     def settings(self, **settings: Any) -> None:
         """Records settings, also in several calls: `model`, `seed`, `method`, `steps`, and any others."""

@@ -61,9 +61,9 @@ def _axes(curves: Curves) -> str:
 
 
 def _pairing(curves: Curves) -> str:
-    """Says what eval points have in common: runs of other tools draw new samples every time."""
+    """Says what eval points have in common: other tools draw new samples every time."""
     if any(curve.origin and curve.origin.tool for curve in curves.series):
-        return "Eval points on the same items are compared item by item; imported runs draw new samples at each."
+        return "Eval points on the same items are compared item by item; each has samples of its own."
     return (
         "Eval points of a run use the same items and the same noise, and so do runs of one seed and suite, so they are "
         "compared item by item."
