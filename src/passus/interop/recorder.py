@@ -32,7 +32,7 @@ from passus.interop.importers.source_run import SampleRow, item_key
 from passus.runs import provenance, set_aside
 from passus.runs.eval_point import SOURCE
 from passus.runs.lock import ArmLock
-from passus.runs.questions import Question, read_questions, write_questions
+from passus.runs.questions import ItemQuestion, read_questions, write_questions
 from passus.runs.row_files import ROWS
 from passus.runs.run_folder import SETTINGS, RunFolder
 
@@ -177,7 +177,7 @@ class Recorder:
         self.folder.write_rows("items", step, merged)
         for row in kept:
             if row.prompt is not None:
-                self._questions.setdefault((benchmark, item_number(row.item)), Question(row.prompt, row.gold or ""))
+                self._questions.setdefault((benchmark, item_number(row.item)), ItemQuestion(row.prompt, row.gold or ""))
         write_questions(self.folder.path, sorted(self._questions.items()))
         self.folder.append_evals([point])
 

@@ -10,7 +10,7 @@ from passus.grading.boxes import BOX
 from passus.grading.verdict import Verdict
 from passus.reports.arm_status import UNREADABLE, ArmStatus
 from passus.reports.document import Block, Details, Note, Sample, SamplePair, Table
-from passus.runs.questions import Question, read_questions
+from passus.runs.questions import ItemQuestion, read_questions
 from passus.runs.run_folder import RunFolder
 from passus.tasks import benchmarks, dataset
 from passus.tasks.item import Item
@@ -162,7 +162,9 @@ def _is_here(benchmark: str) -> bool:
     return spec is None or (dataset.is_local(spec) and not spec.private)
 
 
-def _sample_pair(before: Sample, after: Sample, row: dict[str, Any], items: Mapping[ItemKey, Item | Question]) -> SamplePair:
+def _sample_pair(
+    before: Sample, after: Sample, row: dict[str, Any], items: Mapping[ItemKey, Item | ItemQuestion]
+) -> SamplePair:
     name = f"{row['benchmark']}, item {row['item']}, sample {row['sample']}"
     item = items.get((row["benchmark"], row["item"]))
     if item is None:

@@ -27,6 +27,8 @@ from passus.interop.importers.source_run import MetricPoint, SourceRun
 from passus.runs.eval_point import EvalPoint
 
 PERCENT = 100.0
+RECORDED, SIZES = ("ci_low", "ci_high", "se", "tokens_p95"), ("q", "k", "tokens_mean")
+"""Keys of passus's own eval points, which a copy of its record in another tool has beside the accuracy."""
 WRITTEN_AGAIN = "written again for the same step"
 Row = dict[str, Any]
 
@@ -87,7 +89,8 @@ def imported_run(source: SourceRun, options: ImportOptions, refuted: Collection[
     for metric, accuracy in accuracies.items():
         run.points += _eval_points(metric, accuracy, points, options, run)
     run.points.sort(key=lambda point: point.step)
-    run.metrics = _metric_rows(others, points)
+    beside = {f"eval/{accuracy.benchmark}/{key}" for accuracy in accuracies.values() for key in (*RECORDED, *SIZES)}
+    run.metrics = _metric_rows([name for name in others if name not in beside], points)
     run.candidates = [metric for metric in others if _may_be_accuracy(metric)]
     return run
 
@@ -149,11 +152,19 @@ def _eval_points(
         if not math.isnan(value) and not -1e-9 <= value <= 1 + 1e-9:
             raise _no_share(metric, series[metric][step].value, options)
         tokens = lengths[step].value if step in lengths and not math.isnan(lengths[step].value) else None
-        points.append(point_of_mean(step, benchmark, min(1.0, max(0.0, value)), items, samples, tokens))
+        point = point_of_mean(step, benchmark, min(1.0, max(0.0, value)), items, samples, tokens)
+        own: dict[str, Any] = {key: _recorded(series, accuracy.benchmark, key, step) for key in RECORDED}
+        points.append(replace(point, **{key: value for key, value in own.items() if value is not None}))
     gaps = sum(math.isnan(point.acc) for point in points)
     if gaps:
         run.remarks.append(f"{metric}: {gaps} of {len(points)} values are missing and left as gaps")
     return [point for point in points if not math.isnan(point.acc)]
+
+
+def _recorded(series: Series, benchmark: str, key: str, step: int) -> float | None:
+    """Returns what a record of passus has beside an accuracy at a step."""
+    point = series.get(f"eval/{benchmark}/{key}", {}).get(step)
+    return point.value if point is not None and not math.isnan(point.value) else None
 
 
 def _recorded_size(series: Series, benchmark: str, key: str) -> int | None:

@@ -28,7 +28,8 @@ LORA_KEYS = ("lora_rank", "lora_r", "peft_config", "actor_rollout_ref.model.lora
 STEP_KEYS = ("max_steps", "trainer.total_training_steps", "total_training_steps", "num_training_steps", "train.steps")
 
 NO_SETTING = re.compile(
-    r"(?:^|[._/])(?:name|id|uuid|run_?name|run_?id|exp(?:eriment)?_?name|project(?:_?name)?|group|tags?|notes|entity|host(?:name)?|"
+    r"(?:^|(?:^|[._/])(?:run|exp|experiment|project|trainer|wandb|logging|hub)[._/])name$|"
+    r"(?:^|[._/])(?:id|uuid|run_?name|run_?id|exp(?:eriment)?_?name|project(?:_?name)?|group|tags?|notes|entity|host(?:name)?|"
     r"port|date|time|timestamp|user(?:name)?|report_to|logger|logging_[a-z_]+|log_[a-z_]+|save_[a-z_]+|output_?dir|out_?dir|"
     r"dir|path|cwd|world_size|local_rank|rank|node_rank|master_(?:addr|port)|resume[a-z_]*|hub_[a-z_]+|"
     r"default_local_dir|val(?:idation)?_data_dir|rollout_data_dir|n?nodes|n_gpus_per_node|seed|wandb[a-z_]*|"

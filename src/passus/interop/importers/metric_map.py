@@ -43,6 +43,7 @@ PRIME_RL_NAME = re.compile(r"eval/(?P<benchmark>.+)/(?:effective|all)/[^/]+/(?:a
 PLAIN_NAME = re.compile(r"(?:eval|val|test|validation)[/_](?P<benchmark>.+?)[/_](?:acc|accuracy|exact_match|pass@1)", re.I)
 LENGTHS = (
     re.compile(r"(?:eval/)?eval_(?P<benchmark>.+)_response_length_mean"),
+    re.compile(r"eval/(?P<benchmark>.+)/tokens_mean"),
     re.compile(r"(?:val-core|val-aux)/(?P<benchmark>.+)/(?:response_length|num_tokens|length)/mean(?:@|_at_)\d+"),
 )
 """MLflow allows no @ in a name, so that verl writes _at_ there."""

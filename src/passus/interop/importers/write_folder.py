@@ -23,7 +23,7 @@ from passus.interop.importers.regrade import regraded
 from passus.interop.importers.source_run import SampleReader, SampleRow
 from passus.runs import provenance
 from passus.runs.eval_point import SOURCE, EvalPoint
-from passus.runs.questions import Question, read_questions, write_questions
+from passus.runs.questions import ItemQuestion, read_questions, write_questions
 from passus.runs.row_files import ROWS, write_row_file
 from passus.runs.run_folder import SETTINGS, RunFolder
 
@@ -83,7 +83,7 @@ def _lines(rows: Iterable[dict[str, Any]]) -> str:
 
 def _write_samples(
     run: ImportedRun, folder: Path, step: int, readers: Sequence[SampleReader], options: ImportOptions,
-    questions: dict[tuple[str, int], Question],
+    questions: dict[tuple[str, int], ItemQuestion],
 ) -> list[EvalPoint]:  # fmt: skip
     """Writes the items of one step and returns its eval points."""
     tables, scores = _item_tables(run, readers, options)
@@ -137,14 +137,14 @@ def _item_tables(
     return tables, scores
 
 
-def _add_questions(benchmark: str, rows: Iterable[SampleRow], questions: dict[tuple[str, int], Question]) -> None:
+def _add_questions(benchmark: str, rows: Iterable[SampleRow], questions: dict[tuple[str, int], ItemQuestion]) -> None:
     """Keeps the question and gold of every item, unless the authors of the benchmark ask that they not be written."""
     if is_private(benchmark):
         return
     for row in rows:
         key = (benchmark, item_number(row.item))
         if key not in questions and row.prompt is not None:
-            questions[key] = Question(row.prompt, row.gold or "")
+            questions[key] = ItemQuestion(row.prompt, row.gold or "")
 
 
 def _config(run: ImportedRun, seed: int, seed_known: bool) -> dict[str, Any]:
