@@ -13,7 +13,7 @@ from passus.interop.importers.benchmark_names import benchmark_of
 from passus.interop.importers.eval_rows import point_of_mean
 from passus.interop.importers.import_options import ImportOptions
 from passus.interop.importers.item_counts import count_items
-from passus.interop.importers.line_settings import RunFacts, kept_settings, read_facts
+from passus.interop.importers.line_settings import RunFacts, kept_settings, name_without_seed, read_facts, says_training
 from passus.interop.importers.metric_map import (
     CUMULATED,
     TOKENS_PER_STEP,
@@ -77,14 +77,16 @@ def imported_run(source: SourceRun, options: ImportOptions, refuted: Collection[
     name = options.new_name(source.name)
     facts = read_facts(source.name, source.settings)
     facts = replace(facts, model=options.model) if options.model else facts
+    settings, line = kept_settings(source.settings), name_without_seed(name)
+    if facts.model and facts.model != line and not says_training(source.settings):
+        settings |= {"line": line}
+        facts = replace(facts, method=facts.method or line)
     seed = options.seed if options.seed is not None else facts.seed if facts.seed is not None else source.seed
     points, repeated = _last_values(source.points)
     remarks = list(source.remarks)
     if repeated and not any(WRITTEN_AGAIN in remark for remark in remarks):
         remarks.append(f"{repeated} values were {WRITTEN_AGAIN}; the last one counts")
-    run = ImportedRun(
-        source, name, replace(facts, seed=seed), kept_settings(source.settings), [], [], remarks, refuted=set(refuted)
-    )
+    run = ImportedRun(source, name, replace(facts, seed=seed), settings, [], [], remarks, refuted=set(refuted))
     accuracies, others = _split(points, options)
     for metric, accuracy in accuracies.items():
         run.points += _eval_points(metric, accuracy, points, options, run)
@@ -189,6 +191,8 @@ def _metric_rows(names: Sequence[str], series: Series) -> list[Row]:
     taken: set[str] = set()
     for name in sorted(names, key=lambda name: passus_name(name) != name):  # passus's own names first
         target = passus_name(name)
+        if target == "step":  # a second column of the step is no metric
+            continue
         target = name if target in taken else target
         taken.add(target)
         for step, point in series[name].items():

@@ -4,6 +4,7 @@ The last is a guess, because a tool may have evaluated a part of the benchmark. 
 so many items refute it.
 """
 
+import math
 from collections.abc import Sequence
 
 from passus.interop.importers.benchmark_names import given_items, items_of
@@ -40,7 +41,7 @@ def count_items(
 
 def is_count(mean: float, answers: int) -> bool:
     """Returns whether a mean may be a count of right answers among so many, given the decimals that it was written with."""
-    if mean != mean:
+    if not math.isfinite(mean * answers):
         return True
     written = repr(mean)
     decimals = len(written.partition(".")[2]) if "e" not in written else WRITTEN_IN_FULL

@@ -1,10 +1,12 @@
 """What the settings of another tool say: the seed, the model, the method, and which of them make two runs one line."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from passus.interop.importers.values import clean
 from passus.runs.origin import parameters_in
 
 FAMILIES = {
@@ -37,6 +39,8 @@ NO_SETTING = re.compile(
     re.IGNORECASE,
 )
 """Keys that may differ between runs of one line: names, places, dates, hosts, logging and saving, resumes, seeds."""
+HYPERPARAMETER = re.compile(r"(?:^|[._/])(?:learning_rate|lr|adv_estimator|advantage_estimator|loss_type|kl_coef|beta)$")
+"""Keys of which every record of a training's settings has one."""
 MAX_SETTINGS, MAX_TEXT = 2000, 300
 """Settings of a run that are kept, and characters of each."""
 
@@ -85,6 +89,11 @@ def name_without_seed(name: str) -> str:
     return SEED_IN_NAME.sub("", name).strip("-_. ") or name
 
 
+def says_training(settings: Mapping[str, Any]) -> bool:
+    """Whether the settings say how the run was trained. Event files and a trainer's state do not: there only names tell."""
+    return any(HYPERPARAMETER.search(str(key)) for key in settings)
+
+
 def _first_text(settings: Mapping[str, Any], keys: tuple[str, ...]) -> str:
     return next((value for key in keys if isinstance(value := settings.get(key), str) and value.strip()), "")
 
@@ -105,13 +114,17 @@ def _is_on(value: Any) -> bool:
     return value not in (None, 0, "", "0", "None", "none", "null", False, "False", "false")
 
 
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
+
+
 def kept_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the settings that make runs different lines, as texts and numbers of bounded size."""
     kept = {}
     for key, value in list(settings.items())[: 10 * MAX_SETTINGS]:
         if NO_SETTING.search(str(key)) or value is None:
             continue
-        kept[str(key)[:MAX_TEXT]] = value if isinstance(value, (bool, int, float)) and value == value else str(value)[:MAX_TEXT]
+        kept[clean(str(key)[:MAX_TEXT])] = value if _is_plain(value) else clean(str(value)[:MAX_TEXT])
         if len(kept) == MAX_SETTINGS:
             break
     return kept
