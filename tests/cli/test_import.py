@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from helpers.command import passus_in_process
-from helpers.source_bytes import event, event_file, trackio_database, write_json, write_lines
+from helpers.source_bytes import trackio_database, write_json, write_lines
 from passus.runs.run_folder import RunFolder, find_runs
 
 
@@ -187,17 +187,16 @@ def test_completions_of_trl_are_told_and_make_no_run(tmp_path, call):
 
 
 def test_seeds_that_repeat(tmp_path, call):
-    for name in ("a-s1", "b-s1"):
+    for name in ("a-s1", "a_seed1"):
         verl_log(tmp_path / f"logs/{name}.jsonl", {0: 0.25})
     done = call("import", "logs", "--dry-run", "--model", "m")
     assert "another run with the same settings has seed 1 too" in done.stdout and "--one-run" in done.stdout
 
 
 def test_runs_without_a_seed_are_numbered(tmp_path, call):
-    for name in ("first", "second"):
-        (tmp_path / f"tb/{name}").mkdir(parents=True)
-        (tmp_path / f"tb/{name}/events.out.tfevents.1.host").write_bytes(event_file([event(1, "eval/gsm8k/acc", 0.5)]))
-    assert call("import", "tb", "--out", "out", "--model", "m").returncode == 0
+    rows = [(name, name, step, {"eval/gsm8k/acc": 0.5}) for name in ("first", "second") for step in range(2)]
+    trackio_database(tmp_path / "demo.db", rows, {name: {"learning_rate": 1e-6, "model": "m"} for name in ("first", "second")})
+    assert call("import", "demo.db", "--out", "out").returncode == 0
     runs = [RunFolder(path) for path in find_runs(tmp_path / "out")]
     assert [(run.config().seed, run.config().imported.seed_known) for run in runs] == [(0, False), (1, False)]
     assert "run 0" in call("analyse", "out").stdout and "seed 0" not in call("analyse", "out").stdout

@@ -10,6 +10,7 @@ from passus.errors import UsageError
 from passus.interop.importers.detect import find_sources
 from passus.interop.importers.import_options import ImportOptions
 from passus.interop.importers.imported_run import ImportedRun, imported_run
+from passus.interop.importers.line_settings import name_without_seed
 from passus.interop.importers.options import ReadOptions
 from passus.interop.importers.source_run import SourceRun
 from passus.interop.importers.write_folder import write_run
@@ -122,7 +123,7 @@ def _folder_name(name: str) -> str:
 
 
 def _line_key(run: ImportedRun) -> str:
-    return repr((run.facts.model, run.facts.method, sorted(run.settings.items(), key=str)))
+    return repr((run.facts.model or name_without_seed(run.name), run.facts.method, sorted(run.settings.items(), key=str)))
 
 
 def import_runs(planned: Iterable[PlannedRun], options: ImportOptions) -> None:

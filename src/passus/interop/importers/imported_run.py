@@ -151,16 +151,17 @@ def _eval_points(
     points = []
     for step in sorted(series[metric]):
         value = series[metric][step].value / (PERCENT if options.percent else 1.0)
-        if not math.isnan(value) and not -1e-9 <= value <= 1 + 1e-9:
+        if math.isnan(value):
+            continue
+        if not -1e-9 <= value <= 1 + 1e-9:
             raise _no_share(metric, series[metric][step].value, options)
         tokens = lengths[step].value if step in lengths and not math.isnan(lengths[step].value) else None
         point = point_of_mean(step, benchmark, min(1.0, max(0.0, value)), items, samples, tokens)
         own: dict[str, Any] = {key: _recorded(series, accuracy.benchmark, key, step) for key in RECORDED}
         points.append(replace(point, **{key: value for key, value in own.items() if value is not None}))
-    gaps = sum(math.isnan(point.acc) for point in points)
-    if gaps:
-        run.remarks.append(f"{metric}: {gaps} of {len(points)} values are missing and left as gaps")
-    return [point for point in points if not math.isnan(point.acc)]
+    if gaps := len(values) - len(points):
+        run.remarks.append(f"{metric}: {gaps} of {len(values)} values are missing and left as gaps")
+    return points
 
 
 def _recorded(series: Series, benchmark: str, key: str, step: int) -> float | None:

@@ -18,7 +18,7 @@ SEED_KEYS = (
     "seed", "trainer.seed", "data.seed", "train.seed", "actor_rollout_ref.rollout.seed", "args.seed", "config.seed",
     "algo.seed",
 )  # fmt: skip
-SEED_IN_NAME = re.compile(r"(?:^|[-_. ])(?:s|seed)[-_=]?(?P<seed>\d{1,9})(?=$|[-_. ])", re.IGNORECASE)
+SEED_IN_NAME = re.compile(r"(?:^|[-_. /])(?:s|seed)[-_=]?(?P<seed>\d{1,9})(?=$|[-_. /])", re.IGNORECASE)
 MODEL_KEYS = (
     "model_name_or_path", "actor_rollout_ref.model.path", "actor.model_name_or_path", "pretrain", "policy.model_name",
     "model.name", "model.base", "model_name", "model", "eval.model", "config.model_args.pretrained", "_name_or_path",
@@ -86,7 +86,7 @@ def _seed(name: str, settings: Mapping[str, Any]) -> int | None:
 
 def name_without_seed(name: str) -> str:
     """Returns the name of a run without the part that says its seed."""
-    return SEED_IN_NAME.sub("", name).strip("-_. ") or name
+    return SEED_IN_NAME.sub("", name).strip("-_. /") or name
 
 
 def says_training(settings: Mapping[str, Any]) -> bool:
