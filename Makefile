@@ -60,10 +60,11 @@ gym: $(VENV)/ready-test
 bench: $(VENV)/ready-test
 	$(BIN)/python scripts/bench.py
 
-# The documentation as a site in site/, which opens from the disk. A link that leads nowhere fails it.
+# The documentation as a site in site/, whose pages open from the disk; only the search needs a server. A link that leads nowhere
+# fails it.
 docs: $(DOCS)/ready
-	$(DOCS)/bin/mkdocs build --strict --quiet
-	@echo "open site/index.html"
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
+	@echo "open site/index.html, or: python3 -m http.server --bind 127.0.0.1 --directory site"
 
 setup: $(VENV)/ready
 setup-test: $(VENV)/ready-test
