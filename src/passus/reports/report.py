@@ -217,11 +217,10 @@ def _total_cost(runs: Sequence[RunFolder]) -> str:
     seconds, tokens = (sum(row.get(key) or 0 for row in last) for key in ("time/elapsed", "train/num_tokens"))
     devices = {run.config().run.device.partition(":")[0] for run in runs}
     where = {"cpu": " on CPU", "cuda": " on GPU"}.get(devices.pop(), "") if len(devices) == 1 else ""
-    return (
-        f"Cost of all {len(runs)} runs: {duration(seconds)}{where}, {count(tokens)} tokens trained on."
-        if len(runs) > 1 and seconds
-        else ""
-    )
+    if len(runs) < 2 or not seconds:
+        return ""
+    trained = f", {count(tokens)} tokens trained on" if tokens else ""  # other tools may not record them
+    return f"Cost of all {len(runs)} runs: {duration(seconds)}{where}{trained}."
 
 
 def _benchmarks(data: ReportData) -> str:
@@ -285,7 +284,8 @@ def _results_note(data: ReportData, shown: Sequence[LineResult]) -> str:
     over = f"{OVER_RUNS}; with one run, {OVER_ITEMS}" if len(runs) > 1 else OVER_RUNS if True in runs else OVER_ITEMS
     common = " that all lines have" * (data.is_final and len({result.line for result in shown}) > 1)
     end = f"End: mean of the last three eval points{common} (of fewer than six, the last)."
-    return f"In brackets: 95 % CI, {over}. {end} Best: a maximum, so biased upwards. Tokens trained on and time: per run."
+    cost = " Tokens trained on and time: per run." if any(result.cost for result in shown) else ""
+    return f"In brackets: 95 % CI, {over}. {end} Best: a maximum, so biased upwards.{cost}"
 
 
 def best_first(results: Sequence[LineResult]) -> list[LineResult]:
@@ -333,7 +333,7 @@ def _samples(data: ReportData) -> list[Block]:
     first = {by_path.get(arm.path, arm.path.name): arm for arm in reversed(data.arms)}
     shown = [(arm, name) for name, arm in reversed(first.items())]
     note: list[Block] = [Note("The first run of every line.")] if len(shown) < len(data.arms) else []
-    has_scores = any(arm.scores for arm in data.arms)
+    has_scores = any(arm.scores for arm in data.arms) or (bool(data.arms) and not data.is_final)
     return note + samples_blocks([arm for arm, _ in shown], [name for _, name in shown]) if has_scores else []
 
 

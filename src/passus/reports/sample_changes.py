@@ -70,7 +70,7 @@ def _changes(arm: ArmStatus, name: str) -> ArmChanges:
     if first == last:
         yet = "" if arm.state == "imported" else " yet"
         return ArmChanges(name, [], None, [f"No second eval point{yet}."])
-    if not any(arm.path.glob("items/step-*.parquet")):
+    if arm.state == "imported" and not any(arm.path.glob("items/step-*.parquet")):
         return ArmChanges(name, [], None, ["No items are recorded."])
     pairs = RunFolder(arm.path).sample_pairs(first, last)
     gained = [(was, now) for was, now in pairs if not _is_correct(was) and _is_correct(now)]

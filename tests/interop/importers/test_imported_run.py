@@ -172,3 +172,23 @@ def test_percent():
     assert run.points[0].acc == 0.45
     with pytest.raises(UsageError, match=r"no share[\s\S]*--percent"):
         run_of([(0, "eval/mine/acc", 45.0)])
+
+
+def test_resumes_are_marked_where_the_steps_went_back(tmp_path):
+    from passus.interop.importers.import_sources import import_runs, plan_import
+    from passus.runs.run_folder import RunFolder
+
+    rows = ["step,train/reward"] + [f"{step},0.5" for step in (1, 2, 3, 4, 5, 4, 5, 6, 7, 3, 4)]
+    (tmp_path / "a.csv").write_text("\n".join(rows))
+    planned = plan_import([tmp_path / "a.csv"], tmp_path / "out", ImportOptions())
+    import_runs(planned, ImportOptions())
+    launches = RunFolder(planned[0].folder).meta()["launches"]
+    assert [launch.get("resumed_from") for launch in launches] == [3, 2, None]
+
+
+def test_a_log_beside_its_dumps_gives_metrics_and_no_second_accuracy():
+    name = "val-core/openai/gsm8k/acc/mean@4"
+    source = SourceRun("grpo", "verl file log and verl validation dump", [Path("a")], points=[MetricPoint(0, name, 0.5)])
+    source.samples = {0: [lambda: []]}
+    assert imported_run(source, ImportOptions()).points == []
+    assert imported_run(source, ImportOptions(accuracy=(name,))).points[0].acc == 0.5

@@ -12,7 +12,7 @@ from passus.runs.run_folder import find_runs
 
 UNTRUE = (
     "same noise", "nan ", "nan)", "Claims are made", "not final", "cannot be read", " yet", "x 1 samples", "Made with", "grpo",
-    "passus run",
+    "passus run", " 0 tokens",
 )  # fmt: skip
 """What a report may not say of a run that passus did not make: it knows no method, no noise and no machine of it."""
 WITHOUT_ACCURACY = {"Trainer states", "W&B logs", "Parquet histories", "trackio", "MLflow", "W&B tables", "event files"}

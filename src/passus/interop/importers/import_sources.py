@@ -12,6 +12,7 @@ from passus.interop.importers.import_options import ImportOptions
 from passus.interop.importers.imported_run import ImportedRun, imported_run
 from passus.interop.importers.line_settings import name_without_seed
 from passus.interop.importers.options import ReadOptions
+from passus.interop.importers.points import resumed_from
 from passus.interop.importers.source_run import SourceRun
 from passus.interop.importers.write_folder import write_run
 
@@ -34,6 +35,8 @@ def plan_import(sources: Sequence[Path], out: Path, options: ImportOptions) -> l
     read_options = ReadOptions(step=options.step, benchmark=options.benchmark)
     found = [source for path in sources for source in find_sources(path)]
     read = [run for source in found for run in source.read(read_options)]
+    for run in read:
+        run.resumed_from = resumed_from(run.points)
     if not read:
         raise UsageError(f"{', '.join(map(str, sources))}: no runs in it", expected="files with steps and numbers")
     if options.one_run:
@@ -74,6 +77,7 @@ def _joined(runs: Sequence[SourceRun]) -> SourceRun:
     joined.settings = {key: value for run in reversed(runs) for key, value in run.settings.items()}
     joined.files = [path for run in runs for path in run.files]
     joined.points = [point for run in runs for point in run.points]
+    joined.resumed_from = [step for run in runs for step in run.resumed_from]
     joined.remarks = [remark for run in runs for remark in run.remarks]
     joined.samples = {step: [] for run in runs for step in run.samples}
     for run in runs:

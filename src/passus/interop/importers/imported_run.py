@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from passus.errors import UsageError
+from passus.interop.importers import verl_dump
 from passus.interop.importers.benchmark_names import benchmark_of
 from passus.interop.importers.eval_rows import point_of_mean
 from passus.interop.importers.import_options import ImportOptions
@@ -88,6 +89,8 @@ def imported_run(source: SourceRun, options: ImportOptions, refuted: Collection[
         remarks.append(f"{repeated} values were {WRITTEN_AGAIN}; the last one counts")
     run = ImportedRun(source, name, replace(facts, seed=seed), settings, [], [], remarks, refuted=set(refuted))
     accuracies, others = _split(points, options)
+    if source.samples and verl_dump.KIND in source.tool and not options.accuracy:
+        accuracies, others = {}, list(points)  # verl's log has the means of the samples that its dumps have
     for metric, accuracy in accuracies.items():
         run.points += _eval_points(metric, accuracy, points, options, run)
     run.points.sort(key=lambda point: point.step)

@@ -167,4 +167,6 @@ def _meta(run: ImportedRun) -> dict[str, Any]:
         "label": run.facts.model or name_without_seed(run.name), "family": run.facts.family, "parameters": run.facts.parameters,
         "tuning": "frozen" if run.facts.is_adapter else "live", "imported_from": _identity(run),
     }  # fmt: skip
-    return {**provenance.first_meta(launch, model), "git_commit": None}
+    meta = provenance.first_meta(launch, model)
+    resumes = [{"resumed_from": step} for step in run.source.resumed_from]  # figures mark them
+    return {**meta, "git_commit": None, "launches": [*resumes, *meta["launches"]]}
