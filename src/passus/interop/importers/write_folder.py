@@ -117,13 +117,18 @@ def _item_tables(
     """Reads all samples of a step by benchmark and item, graded again where the user wants it."""
     tables: dict[str, ItemTable] = {}
     scores: dict[int, float] = {}
+    names: dict[str, str] = {}
+    """Benchmarks by their names in the source."""
     for reader in readers:
         rows: Iterable[SampleRow] = reader()
         if options.regrade:
             rows, scores_of_source = regraded(rows)
             scores |= scores_of_source
         for row in rows:
-            benchmark = options.new_name(benchmark_of(options.benchmark or row.benchmark or NO_BENCHMARK, options))
+            if row.benchmark not in names:
+                named = options.benchmark or row.benchmark or NO_BENCHMARK
+                names[row.benchmark] = options.new_name(benchmark_of(named, options))
+            benchmark = names[row.benchmark]
             table = tables.setdefault(benchmark, ItemTable())
             if row.value is None and row.error is None and row.verdict is None:
                 table.left_out += 1
