@@ -89,7 +89,9 @@ def _write_samples(
     tables, scores = _item_tables(run, readers, options)
     columns: dict[str, list[Any]] = {name: [] for name in ROWS["items"]}
     points = []
-    for benchmark, table in tables.items():
+    while tables:  # a table is let go as soon as its rows are columns: both together are gigabytes
+        benchmark = next(iter(tables))
+        table = tables.pop(benchmark)
         if not table.rows_by_item:
             continue
         if table.is_ragged:
@@ -104,6 +106,7 @@ def _write_samples(
         for name, values in item_columns(benchmark, rows, scores).items():
             columns[name] += values
         _add_questions(benchmark, rows, questions)
+        del rows, table
     if points:
         length = max(map(len, columns.values()))
         filled = {name: values or [None] * length for name, values in columns.items()}
