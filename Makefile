@@ -2,10 +2,11 @@
 # TORCH=cpu takes PyTorch's own CPU build, so that nobody downloads CUDA for a demo on a laptop.
 
 VENV := .venv
+DOCS := .venv-docs
 BIN := $(VENV)/bin
 TORCH ?= default
 
-.PHONY: demo test test-all setup setup-test lint lint-fast wheel golden torture simulate gym bench clean
+.PHONY: demo test test-all setup setup-test lint lint-fast wheel golden torture simulate gym bench docs clean
 
 demo: $(VENV)/ready
 	$(BIN)/passus demo
@@ -59,6 +60,12 @@ gym: $(VENV)/ready-test
 bench: $(VENV)/ready-test
 	$(BIN)/python scripts/bench.py
 
+# The documentation as a site in site/, whose pages open from the disk; only the search needs a server. A link that leads nowhere
+# fails it.
+docs: $(DOCS)/ready
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
+	@echo "open site/index.html, or: python3 -m http.server --bind 127.0.0.1 --directory site"
+
 setup: $(VENV)/ready
 setup-test: $(VENV)/ready-test
 
@@ -67,6 +74,11 @@ $(VENV)/ready: requirements.txt pyproject.toml scripts/venv.sh
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(filter cpu,$(TORCH)),--index-url https://download.pytorch.org/whl/cpu,) torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(DOCS)/ready: requirements-docs.txt
+	python3 -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
 	@touch $@
 
 $(VENV)/ready-test: $(VENV)/ready requirements-test.txt
@@ -79,4 +91,4 @@ wheel: $(VENV)/ready
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(DOCS) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,12 +1,13 @@
 """Tries mutated files of every kind, and prints how many were refused, how many accepted, and the slowest.
 
-    python scripts/fuzz.py [--tries 2000] [--first 0] [--kind "curve files"]
+    python scripts/fuzz.py [--tries 2000] [--first 0] [--kind "curve files"] [--importers]
 
 A kind is a name and a function that takes a seed and returns `accepted` or `refused`. It raises where passus fails: by a
 traceback, by control characters in its output, or by files and processes that nobody asked for. New kinds are added to `KINDS`.
 """
 
 import argparse
+import resource
 import sys
 import time
 import traceback
@@ -26,13 +27,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tries", type=int, default=2000, help="mutations per kind")
     parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--kind", help="only this kind")
+    parser.add_argument("--kind", action="append", help="only this kind; may be repeated")
+    parser.add_argument("--importers", action="store_true", help="only the sources of passus import")
     arguments = parser.parse_args()
     print("| kind | tried | refused | accepted | failed | slowest |\n|---|---|---|---|---|---|", flush=True)
     failures = 0
     for kind, function in KINDS:
-        if arguments.kind in (None, kind):
+        is_wanted = not arguments.kind or kind in arguments.kind
+        if is_wanted and (not arguments.importers or kind in mutated_sources.WRITERS):
             failures += try_kind(kind, function, range(arguments.first, arguments.first + arguments.tries))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # kB on Linux
+    print(f"\nmost memory of this process: {peak:.0f} MB")
     return int(failures > 0)
 
 

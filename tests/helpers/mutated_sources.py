@@ -7,6 +7,7 @@ field of a record. `scripts/fuzz.py` tries thousands of them, and a test tries s
 import copy
 import json
 import random
+import shutil
 import sqlite3
 import tempfile
 import warnings
@@ -34,7 +35,11 @@ from helpers.source_bytes import (
 )  # fmt: skip
 from passus.errors import PassusError
 from passus.interop.importers.detect import find_sources
+from passus.interop.importers.import_options import ImportOptions
+from passus.interop.importers.import_sources import import_runs, plan_import
 from passus.interop.importers.source_run import SourceRun
+from passus.runs.read_curves import run_curves
+from passus.runs.run_folder import RunFolder, find_runs
 
 Json = Any
 ODD: list[Json] = [
@@ -264,8 +269,23 @@ def try_source(kind: str, seed: int) -> str:
             _change_bytes(rng.choice(sorted(path for path in folder.rglob("*") if path.is_file())), rng)
         before = sorted(folder.rglob("*"))
         outcome = _read_all(folder)
+        _import(folder, Path(name).with_name(Path(name).name + "-runs"))
         assert sorted(folder.rglob("*")) == before, "a reader has left files behind"
     return outcome
+
+
+def _import(folder: Path, out: Path) -> None:
+    """Imports a source and reads the runs again."""
+    try:
+        import_runs(plan_import([folder], out, ImportOptions()), ImportOptions())
+        for path in find_runs(out):
+            run = RunFolder(path)
+            assert run.exists() and run.metrics() is not None
+            run_curves([run])
+    except PassusError as error:
+        assert str(error).encode()
+    finally:
+        shutil.rmtree(out, ignore_errors=True)
 
 
 def _read_all(folder: Path) -> str:

@@ -11,7 +11,10 @@ from passus.evaluation import suite
 from passus.evaluation.evaluate import evaluate
 from passus.interop import lm_eval, lm_eval_gsm8k
 from passus.interop.importers.detect import find_sources
+from passus.interop.importers.import_options import ImportOptions
+from passus.interop.importers.import_sources import import_runs, plan_import
 from passus.interop.lm_eval import EvaluationResult
+from passus.runs.run_folder import RunFolder, find_runs
 from passus.tasks import benchmarks, dataset
 
 CASES = [
@@ -186,6 +189,22 @@ def test_reading_the_written_files_gives_back_what_was_evaluated(evaluated, tmp_
     means = {point.name: point.value for point in run.points}
     assert all(means[f"{point.benchmark}/acc,none"] == point.acc for point in evaluated.points)
     assert not any("passus's verifier" in remark for remark in run.remarks)
+
+
+def test_importing_the_written_files_gives_back_points_and_items(evaluated, tmp_path):
+    """Out and in again is the identity, also for what the run folder records."""
+    lm_eval.write_files(tmp_path / "out", evaluated)
+    import_runs(plan_import([tmp_path / "out"], tmp_path / "runs", ImportOptions()), ImportOptions())
+    (path,) = find_runs(tmp_path / "runs")
+    run, kept = RunFolder(path), ("q", "k", "acc", "ci_low", "ci_high", "pass_at_k", "tokens_mean", "tokens_p95", "unparseable")
+    points = {point.benchmark: point for point in run.evals()}
+    assert points.keys() == {point.benchmark for point in evaluated.points}
+    for point in evaluated.points:
+        again = points[point.benchmark]
+        assert {key: getattr(again, key) for key in kept} == {key: getattr(point, key) for key in kept}
+    names = ("benchmark", "sample", "verdict", "extracted", "tokens", "value", "completion")
+    mine = sorted(zip(*(evaluated.columns[name] for name in names), strict=True), key=str)
+    assert sorted((tuple(row[name] for name in names) for row in run.read_rows("items", 1)), key=str) == mine
 
 
 def test_reading_private_items_tells_them_apart(evaluated, tmp_path):

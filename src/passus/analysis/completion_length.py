@@ -53,7 +53,7 @@ def token_budget(m: MeasuredCurve) -> Finding | None:
     if m.items is None:
         return None
     correct_QK, tokens_QK = m.items.correct_TQK[-1], m.items.tokens_TQK[-1]
-    if not correct_QK.any() or not tokens_QK.any():  # a reward model writes nothing
+    if not correct_QK.any() or not tokens_QK.any() or np.isnan(tokens_QK).any():  # nothing written, or no lengths recorded
         return None
     numbers, usage = _token_usage(m, correct_QK, tokens_QK)
     claim = "wrong answers are longer than correct ones"
@@ -102,6 +102,7 @@ def _correct_completions(m: MeasuredCurve) -> list[tuple[str, str]]:
         (row["completion"], row["extracted"])
         for row in RunFolder(m.curve.origin.path).read_rows("items", step)
         if row["verdict"] == Verdict.CORRECT and row["benchmark"] == benchmark and temperature in (None, row["temperature"])
+        if row["completion"]
     ]
 
 

@@ -111,7 +111,7 @@ def measure_curve(curve: Curve, name: str, x_label: str = "step") -> MeasuredCur
         se_T = np.array([max(_fixed_set_se(items, correct_QK), floor) for correct_QK in items.correct_TQK])
         return MeasuredCurve(curve, name, x_T, y_T, se_T, items, label)
     if curve.n:
-        return MeasuredCurve(curve, name, x_T, y_T, intervals.counted_se(y_T, curve.n * (curve.k or 1)), None, label)
+        return MeasuredCurve(curve, name, x_T, y_T, intervals.counted_se(y_T, curve.answers), None, label)
     return MeasuredCurve(curve, name, x_T, y_T, None, None, label)
 
 

@@ -9,11 +9,20 @@ runs.compare(by="method.name")
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from passus.api import tables
+from passus.api.listing import (
+    COMPARISON_HEAD,
+    FINDING_HEAD,
+    Listed,
+    comparison_row,
+    finding_row,
+    html_table,
+    rich_table,
+    text_table,
+)  # fmt: skip
 from passus.errors import UsageError, nearest
 from passus.runs.origin import Origin, names_by_origin, origin_of
 from passus.runs.read_curves import find_sources
@@ -22,6 +31,7 @@ from passus.runs.run_folder import RunFolder
 if TYPE_CHECKING:
     import pyarrow
     from matplotlib.figure import Figure as MatplotlibFigure
+    from rich.table import Table as RichTable
 
     from passus.analysis.benchmark_comparison import BenchmarkComparison
     from passus.analysis.finding import Finding
@@ -146,21 +156,20 @@ class Runs(Sequence[Run]):
     def compare(
         self, other: "Runs | None" = None, *, by: str | None = None, benchmark: str | None = None,
         summary: Literal["last", "area"] = "last",
-    ) -> "list[BenchmarkComparison]":  # fmt: skip
+    ) -> "Listed[BenchmarkComparison]":  # fmt: skip
         """Compares these runs (A) with others (B), or the two groups that they form by a setting, item by item."""
         from passus.analysis.run_comparison import compare
         from passus.analysis.run_groups import compared_runs, compared_sides
 
-        if other is not None:
-            return compare(compared_sides(self._folders(), other._folders()), benchmark, summary)
-        return compare(compared_runs(self._paths(), by), benchmark, summary)
+        compared = compared_sides(self._folders(), other._folders()) if other is not None else compared_runs(self._paths(), by)
+        return Listed(compare(compared, benchmark, summary), COMPARISON_HEAD, comparison_row)
 
-    def findings(self) -> "list[Finding]":
+    def findings(self) -> "Listed[Finding]":
         """Returns what `passus analyse` says: every question with its numbers, its conclusion and its evidence."""
         from passus.analysis.analyse import analyse
         from passus.runs.read_curves import load_curves
 
-        return analyse(load_curves(self._paths()))
+        return Listed(analyse(load_curves(self._paths())), FINDING_HEAD, finding_row)
 
     def diagnose(self) -> "dict[str, Diagnosis]":
         """Returns why each run does not learn as it should, by the name of the run."""
@@ -198,16 +207,13 @@ class Runs(Sequence[Run]):
         return [RunFolder(run.path) for run in self._runs]
 
     def __repr__(self) -> str:
-        from passus.api.text_table import text_table
-
         return text_table(*self._summary())
 
     def _repr_html_(self) -> str:
-        """A table for notebooks. All texts are escaped, because they may come from anywhere."""
-        head, rows = self._summary()
-        cells = ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
-        names = "".join(f"<th>{escape(name)}</th>" for name in head)
-        return f"<table><thead><tr>{names}</tr></thead><tbody>{''.join(cells)}</tbody></table>"
+        return html_table(*self._summary())
+
+    def __rich__(self) -> "RichTable":
+        return rich_table(*self._summary())
 
     def _summary(self) -> tuple[list[str], list[list[str]]]:
         rows = [_summary_row(run) for run in self._runs[:MAX_ROWS]]
@@ -217,14 +223,14 @@ class Runs(Sequence[Run]):
 
 
 def _summary_row(run: Run) -> list[str]:
-    from passus.formatting import printable, share
+    from passus.formatting import share
 
     by_benchmark: dict[str, list[float]] = {}
     for point in RunFolder(run.path).evals():
         by_benchmark.setdefault(point.benchmark, []).append(point.acc)
     scores = [f"{name} {share(values[0])} -> {share(values[-1])}" for name, values in by_benchmark.items()]
     seed = str(run.seed) if run.origin.seed_known else "?"
-    return [printable(text) for text in (run.name, run.line, seed, run.state, ", ".join(scores))]
+    return [run.name, run.line, seed, run.state, ", ".join(scores)]
 
 
 PROPERTIES = ("line", "name", "model", "method", "seed", "state")

@@ -24,7 +24,7 @@ def export_curves(*sources: Path, to: Literal["tensorboard", "csv", "parquet"], 
     runs = [RunFolder(path) for source in sources for path in find_runs(source)]
     if not runs:
         raise UsageError(f"no runs in {', '.join(map(str, sources)) or 'nothing'}", expected="run folders", write="passus ls")
-    print(f"{write_curves(runs, to, out)} numbers of {len(runs)} runs: {out}")
+    print(f"{write_curves(runs, to, out)} numbers of {len(runs)} run{'s' * (len(runs) != 1)}: {out}")
     if to == "tensorboard":
         print_next_commands(f"tensorboard --logdir {out}")
     return 0

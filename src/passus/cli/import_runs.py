@@ -24,7 +24,7 @@ EVIDENCE = {
 
 def import_(
     *sources: Path, out: Path | None = None, accuracy: Texts = None, items: Texts = None, samples: int | None = None,
-    percent: Switch = False, seed: int | None = None, step: int | None = None, rename: Texts = None,
+    percent: Switch = False, model: str | None = None, seed: int | None = None, step: int | None = None, rename: Texts = None,
     benchmark: str | None = None, regrade: Switch = False, one_run: Switch = False, dry_run: Switch = False,
     json_: Json = False,
 ) -> int:  # fmt: skip
@@ -47,6 +47,8 @@ def import_(
         Samples per item behind every accuracy.
     percent
         Accuracies are in percent.
+    model
+        Model of the runs, where the source does not say it: Qwen3-0.6B.
     seed
         Seed of the runs, where the source does not say it.
     step
@@ -72,7 +74,7 @@ def import_(
     if samples is not None and samples < 1:
         raise UsageError(f"--samples {samples}", expected="1 or more")
     options = ImportOptions(
-        tuple(accuracy or ()), parse_items(items or ()), samples, percent, seed, step,
+        tuple(accuracy or ()), parse_items(items or ()), samples, percent, seed, model, step,
         parse_pairs(rename or (), "--rename", "val-core/gsm8k=gsm8k"), benchmark, regrade, one_run,
     )  # fmt: skip
     folder = out or Path("runs") / (sources[0].resolve().stem or "imported")
@@ -92,9 +94,12 @@ def print_import(planned: "list[PlannedRun]", folder: Path, dry_run: bool, as_js
             print(json_line(_row(plan)))
     if as_json:
         return
+    before: list[str] = []
     for plan in planned[:MOST_SHOWN]:
-        for line in _lines(plan):
+        names = sorted({name for row in plan.run.metrics for name in row} - {"step"})
+        for line in _lines(plan, names, before):
             print_line(line)
+        before = names
     if len(planned) > MOST_SHOWN:
         print_line(f"and {len(planned) - MOST_SHOWN} more runs")
     if dry_run:
@@ -114,14 +119,15 @@ def _row(plan: "PlannedRun") -> dict[str, object]:
     }  # fmt: skip
 
 
-def _lines(plan: "PlannedRun") -> list[str]:
+def _lines(plan: "PlannedRun", names: list[str], before: list[str]) -> list[str]:
+    """Says what a run has. Metrics that the run before it has too are not listed again."""
     run = plan.run
-    names = sorted({name for row in run.metrics for name in row} - {"step"})
     seed = f"seed {plan.seed}" if plan.seed_known else "seed unknown (--seed)"
-    model = run.facts.model or "model unknown (--rename)"
+    model = run.facts.model or "model unknown (--model)"
     lines = [f"{plan.folder}: {run.source.tool}, {run.steps} steps, {seed}, {model}"]
     more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
-    lines += [f"  metrics: {', '.join(names[:MOST_SHOWN])}{more}"] if names else []
+    listed = "the same" if names == before else f"{', '.join(names[:MOST_SHOWN])}{more}"
+    lines += [f"  metrics: {listed}"] if names else []
     lines.append(f"  accuracy: {_accuracy(run)}")
     return lines + [f"  note: {remark}" for remark in run.remarks]
 

@@ -56,11 +56,13 @@ def _row(path: Path) -> dict[str, Any]:
     try:
         config = run.config() if run.exists() else None
         steps = config.train.steps if config and config.kind != "candidates" else None  # a generator has no steps
-        metrics, benchmarks = last_line(path / "metrics.jsonl") or {}, _benchmarks(run.evals())
+        points = run.evals()
+        metrics, benchmarks = last_line(path / "metrics.jsonl") or {}, _benchmarks(points)
     except PassusError as error:
-        status, steps, metrics, benchmarks = {"state": "unreadable", "error": str(error)}, None, {}, []
+        status, steps, metrics, benchmarks, points = {"state": "unreadable", "error": str(error)}, None, {}, [], []
+    last = max([metrics.get("step", 0), *(point.step for point in points)])  # a run that was imported may have no metrics
     return (
-        {"run": str(path), "state": status.get("state", "unknown"), "step": metrics.get("step", 0), "steps": steps}
+        {"run": str(path), "state": status.get("state", "unknown"), "step": last, "steps": steps}
         | {key: status.get(key) for key in ("heartbeat", "error")}
         | {"benchmarks": benchmarks}
     )

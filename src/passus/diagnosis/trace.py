@@ -6,7 +6,7 @@ Shapes: S steps with metrics, T eval points, R steps with samples that are read.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,13 @@ class Trace:
 
 def read_trace(run: RunFolder, sample_files: int = MAX_SAMPLE_FILES) -> Trace:
     """Reads the record of a run; of its files of samples at most this many, spread evenly."""
-    rows = run.metrics()
+    rows = [row for row in run.metrics() if any(row.get(name) is not None for name in METRICS)]
     metrics = {"step": np.array([row["step"] for row in rows], dtype=float)}
     metrics |= {name: _column(rows, name) for name in METRICS if any(row.get(name) is not None for row in rows)}
-    settings = {key: value for key, value in flatten(run.config()).items() if key in SETTINGS}
-    return Trace(metrics, _eval_columns(run), _sample_columns(run, sample_files), settings)
+    trace = Trace(metrics, _eval_columns(run), _sample_columns(run, sample_files))
+    if run.is_imported:  # its settings are not passus's, and its eval points have noise of their own
+        return replace(trace.means_only(), samples=trace.samples)
+    return replace(trace, settings={key: value for key, value in flatten(run.config()).items() if key in SETTINGS})
 
 
 def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:

@@ -133,9 +133,11 @@ def curves(
         series += series_of_runs(of_runs.series if y in Y_AXES else metric_curves(runs, y), x, y)
         axes |= {(x, y)}
     if not series:
+        metric = next((name for name in recorded_names(runs) if name != "step"), None)
         raise UsageError(
             f"nothing to draw in {', '.join(map(str, sources))}",
             expected=f"runs with {y or 'accuracy'} recorded, or curve files",
+            write=f"--y {metric}" if metric else "",
         )
     for reference in map(find_reference, references):
         reference_series, reference_axes = series_of_file(reference, None, y)

@@ -56,7 +56,7 @@ def _se(p: CurvePoint, curve: Curve) -> float | None:
 
     if p.se is not None or not curve.n or not 0 <= p.y <= 1:  # lengths have no such bound
         return p.se
-    return float(counted_se(p.y, curve.n * (curve.k or 1)))
+    return float(counted_se(p.y, curve.answers))
 
 
 def series_of_file(path: Path, x: str | None = None, y: str | None = None) -> tuple[list[Series], tuple[str, str]]:

@@ -22,7 +22,7 @@ COLUMNS = ("run", "seed", "step", "metric", "value")
 SUFFIXES = {"csv": ".csv", "parquet": ".parquet"}
 
 
-class Number(NamedTuple):
+class ExportedNumber(NamedTuple):
     run: str
     seed: int
     step: int
@@ -53,11 +53,11 @@ def _names(runs: Sequence[RunFolder]) -> list[str]:
     return [str(path) for path in paths]
 
 
-def _numbers(run: RunFolder, name: str) -> Iterator[Number]:
+def _numbers(run: RunFolder, name: str) -> Iterator[ExportedNumber]:
     seed = origin_of(run).seed
     for step, metrics in _rows(run):
         for metric, value in metrics.items():
-            yield Number(name, seed, step, metric, value)
+            yield ExportedNumber(name, seed, step, metric, value)
 
 
 def _rows(run: RunFolder) -> Iterator[tuple[int, dict[str, float]]]:
@@ -88,7 +88,7 @@ def _write_events(run: RunFolder, folder: Path) -> int:
     return count
 
 
-def _write_csv(numbers: Sequence[Number], target: Path) -> None:
+def _write_csv(numbers: Sequence[ExportedNumber], target: Path) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -99,7 +99,7 @@ def _write_csv(numbers: Sequence[Number], target: Path) -> None:
     target.write_text(text.getvalue(), encoding="utf-8")
 
 
-def _write_parquet(numbers: Sequence[Number], target: Path) -> None:
+def _write_parquet(numbers: Sequence[ExportedNumber], target: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 

@@ -32,7 +32,7 @@ from passus.interop.importers.source_run import SampleRow, item_key
 from passus.runs import provenance, set_aside
 from passus.runs.eval_point import SOURCE
 from passus.runs.lock import ArmLock
-from passus.runs.questions import Question, read_questions, write_questions
+from passus.runs.questions import ItemQuestion, read_questions, write_questions
 from passus.runs.row_files import ROWS
 from passus.runs.run_folder import SETTINGS, RunFolder
 
@@ -56,9 +56,15 @@ class Recorder:
         self._reopened = self.folder.exists()
         self._questions = dict(read_questions(self.folder.path))
         self._last_step = 0
-        self._settings: dict[str, Any] = {}
+        self._settings = self._recorded_settings() if self._reopened else {}
         if not self._reopened:
             self.settings()
+
+    def _recorded_settings(self) -> dict[str, Any]:
+        """Returns what an earlier session said, in case this one does not say it again."""
+        config = self.folder.config()
+        named = {"model": config.model.base, "method": config.imported.method or None, "steps": config.train.steps}
+        return self.folder.settings() | named | ({"seed": config.seed} if config.imported.seed_known else {})
 
     def settings(self, **settings: Any) -> None:
         """Records settings, also in several calls: `model`, `seed`, `method`, `steps`, and any others."""
@@ -171,7 +177,7 @@ class Recorder:
         self.folder.write_rows("items", step, merged)
         for row in kept:
             if row.prompt is not None:
-                self._questions.setdefault((benchmark, item_number(row.item)), Question(row.prompt, row.gold or ""))
+                self._questions.setdefault((benchmark, item_number(row.item)), ItemQuestion(row.prompt, row.gold or ""))
         write_questions(self.folder.path, sorted(self._questions.items()))
         self.folder.append_evals([point])
 

@@ -12,7 +12,8 @@ from typing import Any
 from passus.config.tables import RewardValues
 from passus.grading.grade import grade_all
 from passus.grading.verdict import BOXED, Rule, Verdict
-from passus.tasks.lookup import training_items
+from passus.tasks.item import Item
+from passus.tasks.lookup import benchmark_items, training_items
 from passus.tasks.prompt import AUTO, chat_messages
 
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
@@ -21,17 +22,23 @@ RewardFunction = Callable[..., list[float | None]]
 
 def dataset_rows(task: str, count: int, *, seed: int = 0, prompt: str = AUTO, system: str = "") -> list[dict[str, Any]]:
     """Returns the first items of a task's training stream, with messages and the columns that the reward function reads."""
-    return [
-        {
-            "prompt": chat_messages(item, prompt, system),
-            "answer": item.gold,
-            "kind": item.rule.kind,
-            "choices": list(item.rule.choices),
-            "tolerance": item.rule.tolerance,
-            "task": item.benchmark,
-        }
-        for _, item in training_items(task, 0, seed, 0, count)
-    ]
+    return [_row(item, prompt, system) for _, item in training_items(task, 0, seed, 0, count)]
+
+
+def eval_rows(benchmark: str, count: int, *, prompt: str = AUTO, system: str = "") -> list[dict[str, Any]]:
+    """Returns the first items of a benchmark as rows of the same form, for `eval_dataset`. Training never has them."""
+    return [_row(item, prompt, system) for item in benchmark_items(benchmark, count)]
+
+
+def _row(item: Item, prompt: str, system: str) -> dict[str, Any]:
+    return {
+        "prompt": chat_messages(item, prompt, system),
+        "answer": item.gold,
+        "kind": item.rule.kind,
+        "choices": list(item.rule.choices),
+        "tolerance": item.rule.tolerance,
+        "task": item.benchmark,
+    }
 
 
 def reward_function(values: Mapping[str, float] | None = None) -> RewardFunction:

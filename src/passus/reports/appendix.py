@@ -21,7 +21,8 @@ def appendix_blocks(runs: Sequence[RunFolder]) -> list[Block]:
     if varying:
         rows = [[run.path.name, *(str(config.get(key)) for key in varying)] for run, config in zip(runs, configs, strict=True)]
         blocks.append(Details("Settings that differ", [Table(["run", *varying], rows)]))
-    blocks.append(Details("All other settings", [Listing(tomli_w.dumps(nested(shared)))]))
+    if shared:
+        blocks.append(Details("All other settings", [Listing(tomli_w.dumps(nested(shared)))]))
     times: list[Block] = [] if all(run.is_imported for run in runs) else [_time_table(runs)]
     return [*blocks, Details("Environment and time", [*environment_blocks(runs), *times])]
 
@@ -51,7 +52,8 @@ def _environment(run: RunFolder) -> str:
     """Returns the versions and the machine of the last launch; of an imported run where it came from."""
     meta = run.meta()
     if tool := run.config().imported.tool:
-        return f"Imported from {tool}: {(_last_launch(run).get('data') or {}).get('source', 'unknown files')}."
+        source = (_last_launch(run).get("data") or {}).get("source", "unknown files")
+        return f"Recorded by {tool}." if source == tool else f"Imported from {source}."
     versions = ", ".join(f"{name} {version}" for name, version in _last_launch(run).get("versions", {}).items())
     machine = ", ".join(f"{key} {meta[key]}" for key in ("python", "platform", "device", "git_commit") if meta.get(key))
     return f"Made with {versions}. {machine}"

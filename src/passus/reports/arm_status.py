@@ -18,6 +18,8 @@ from passus.runs.run_folder import RunFolder
 
 UNREADABLE = (PassusError, OSError, ValueError, KeyError, TypeError)
 """Errors of files that are torn or foreign. One such arm must not spoil the page for the others."""
+ENDED = ("finished", "imported", "unknown")
+"""States of a run whose numbers do not change any more. Unknown: a run that was copied without its status."""
 MAX_ERROR = 600
 """Characters of an error message that are shown."""
 
@@ -52,8 +54,9 @@ def read_arm_status(path: Path) -> ArmStatus:
         return arm
     try:
         arm.steps, arm.label = run.config().train.steps, str(run.meta()["model"]["label"])
-        arm.step = (last_line(path / "metrics.jsonl") or {}).get("step", 0)
-        arm.scores = _benchmark_scores(run.evals())
+        points = run.evals()
+        arm.step = max([(last_line(path / "metrics.jsonl") or {}).get("step", 0), *(point.step for point in points)])
+        arm.scores = _benchmark_scores(points)
     except UNREADABLE as error:
         arm.state, arm.error = "unreadable", f"{type(error).__name__}: {error}"
     return arm
@@ -105,7 +108,7 @@ def arm_blocks(arms: Sequence[ArmStatus]) -> list[Block]:
 
 
 def are_finished(arms: Sequence[ArmStatus]) -> bool:
-    return all(arm.state in ("finished", "unknown") for arm in arms)  # unknown: a run that was copied without its status
+    return all(arm.state in ENDED for arm in arms)
 
 
 def failed_arms(arms: Sequence[ArmStatus]) -> list[Path]:

@@ -42,16 +42,16 @@ def _axes(curves: Curves) -> str:
     xs = [point.x for curve in curves.series for point in curve.points]
     sentences = [f"Horizontal: {curves.x}, {step(min(xs))} to {step(max(xs))}."] if xs else []
     sentences.append(f"Vertical: {curves.y}.")
-    benchmarks_by_size: dict[tuple[int, int], dict[str, None]] = {}
+    benchmarks_by_size: dict[tuple[int, int | None], dict[str, None]] = {}
     for curve in curves.series:
         if curve.n:
-            benchmarks_by_size.setdefault((curve.n, curve.k or 1), {})[curve.benchmark] = None
+            benchmarks_by_size.setdefault((curve.n, curve.k), {})[curve.benchmark] = None
     items = next((curve for curve in curves.series if curve.points), curves.series[0]).items
     for (n, k), benchmarks in benchmarks_by_size.items():
-        samples = (
-            f"with the best of {k} from a pool of {k * items.choices:.0f}" if items and items.choices else f"x {k} samples"
-        )
-        sentences.append(f"{', '.join(filter(None, benchmarks)) or 'The benchmark'}: {n} items {samples} per eval point.")
+        samples = f" x {k} sample{'s' * (k > 1)}" if k else ""
+        if items and items.choices and k:
+            samples = f" with the best of {k} from a pool of {k * items.choices:.0f}"
+        sentences.append(f"{', '.join(filter(None, benchmarks)) or 'The benchmark'}: {n} items{samples} per eval point.")
     if items is not None:
         sentences.append("Intervals of single values are 95 % CIs, clustered by item.")
         sentences.append(_pairing(curves))
@@ -61,9 +61,9 @@ def _axes(curves: Curves) -> str:
 
 
 def _pairing(curves: Curves) -> str:
-    """Says what eval points have in common: runs of other tools draw new samples every time."""
+    """Says what eval points have in common: other tools draw new samples every time."""
     if any(curve.origin and curve.origin.tool for curve in curves.series):
-        return "Eval points on the same items are compared item by item; imported runs draw new samples at each."
+        return "Eval points on the same items are compared item by item; each has samples of its own."
     return (
         "Eval points of a run use the same items and the same noise, and so do runs of one seed and suite, so they are "
         "compared item by item."

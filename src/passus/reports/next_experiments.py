@@ -89,12 +89,18 @@ def experiment_file(runs: list[RunFolder], proposal: Proposal) -> str:
 
 
 def nested(flat: dict[str, Any]) -> dict[str, Any]:
-    """Turns {"train.steps": 8} into {"train": {"steps": 8}}."""
+    """Turns {"train.steps": 8} into {"train": {"steps": 8}}.
+
+    Other tools may have a value and a table of one name (model, model.path): such keys stay dotted.
+    """
     tables: dict[str, Any] = {}
-    for key, value in flat.items():
+    for key, value in sorted(flat.items(), key=lambda pair: pair[0].count(".")):
         *path, name = key.split(".")
         table = tables
         for part in path:
-            table = table.setdefault(part, {})
-        table[name] = value
+            table = table.setdefault(part, {}) if isinstance(table, dict) else table
+        if isinstance(table, dict):
+            table.setdefault(name, value)
+        else:
+            tables[key] = value
     return tables

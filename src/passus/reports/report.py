@@ -37,6 +37,7 @@ from passus.reports.arm_status import (
 from passus.reports.curve_sections import curve_blocks
 from passus.reports.document import Block, Details, Document, DocumentSection, Note
 from passus.reports.line_results import LineResult, line_results
+from passus.reports.metrics_only import diagnosis_blocks, no_accuracy
 from passus.reports.next_experiments import varying_keys
 from passus.reports.open_questions import open_questions
 from passus.reports.pictures import accuracy_picture, readers_picture, signals_picture
@@ -46,7 +47,7 @@ from passus.reports.sample_changes import samples_blocks, shorten
 from passus.reports.tests_table import observation_blocks, tests_blocks
 from passus.runs.curve import Curves
 from passus.runs.origin import parameters_in
-from passus.runs.read_curves import load_curves, run_curves
+from passus.runs.read_curves import find_sources, load_curves, run_curves
 from passus.runs.run_folder import RunFolder
 
 RELOAD_SECONDS = 10
@@ -90,6 +91,9 @@ def document_of(
 
 def report_data(sources: Sequence[Path]) -> ReportData:
     """Reads and analyses the sources."""
+    runs, files = find_sources(sources)
+    if runs and not files and not any(run.evals() for run in runs) and any(run.metrics() for run in runs):
+        return _without_accuracy(sources, runs)
     curves = with_short_names(load_curves(sources))
     if all(parameters_in(curve.name) for curve in curves.series):
         curves.series.sort(key=lambda curve: parameters_in(curve.name) or 0)
@@ -104,6 +108,12 @@ def report_data(sources: Sequence[Path]) -> ReportData:
     else:
         data.results = _results_so_far(data.measured)
     return data
+
+
+def _without_accuracy(sources: Sequence[Path], runs: Sequence[RunFolder]) -> ReportData:
+    """Returns the data of runs that have metrics only: often those of other tools."""
+    arms = [read_arm_status(run.path) for run in runs]
+    return ReportData(list(sources), None, list(runs), arms, is_final=are_finished(arms))
 
 
 def _results_so_far(measured: Sequence[MeasuredCurve]) -> list[LineResult]:
@@ -154,6 +164,7 @@ def _sections(data: ReportData, made_with: Sequence[str], next_commands: Sequenc
         DocumentSection("Results", _results(data)),
         DocumentSection("What cannot be told", _open_questions(data)),
         DocumentSection("Training signals", signals_picture(data.runs)),
+        DocumentSection("Diagnosis", diagnosis_blocks(data.runs) if data.curves is None and data.is_final else []),
         DocumentSection("Before and after", _samples(data)),
         DocumentSection("Details", _details(data, made_with, next_commands)),
     ]
@@ -206,24 +217,23 @@ def _total_cost(runs: Sequence[RunFolder]) -> str:
     seconds, tokens = (sum(row.get(key) or 0 for row in last) for key in ("time/elapsed", "train/num_tokens"))
     devices = {run.config().run.device.partition(":")[0] for run in runs}
     where = {"cpu": " on CPU", "cuda": " on GPU"}.get(devices.pop(), "") if len(devices) == 1 else ""
-    return (
-        f"Cost of all {len(runs)} runs: {duration(seconds)}{where}, {count(tokens)} tokens trained on."
-        if len(runs) > 1 and seconds
-        else ""
-    )
+    if len(runs) < 2 or not seconds:
+        return ""
+    trained = f", {count(tokens)} tokens trained on" if tokens else ""  # other tools may not record them
+    return f"Cost of all {len(runs)} runs: {duration(seconds)}{where}{trained}."
 
 
 def _benchmarks(data: ReportData) -> str:
     curves = data.curves.series if data.curves else []
-    sizes = {c.benchmark: (c.n, c.k or 1) for c in curves if c.n and not c.reader}
+    sizes = {c.benchmark: (c.n, c.k) for c in curves if c.n and not c.reader}
     temperatures = len({c.temperature for c in curves if not c.reader})
     is_best_of = any(curve.items is not None and curve.items.choices for curve in curves)
-    sampled = "{} items, best of {}" if is_best_of else "{} items x {} samples"
+    of_size = {size: _size_words(*size, is_best_of) for size in sizes.values()}
     if len(sizes) <= MAX_BENCHMARKS:
-        by_size: dict[tuple[int, int], list[str]] = {}
+        by_size: dict[tuple[int, int | None], list[str]] = {}
         for name, size in sizes.items():
             by_size.setdefault(size, []).append(name or "The benchmark")
-        named = [f"{', '.join(names)}: {sampled.format(*size)}{' each' * (len(names) > 1)}" for size, names in by_size.items()]
+        named = [f"{', '.join(names)}: {of_size[size]}{' each' * (len(names) > 1)}" for size, names in by_size.items()]
         return "; ".join(named) + "." * bool(named)
     items = sorted(n for n, _ in sizes.values())
     at = f" at {temperatures} temperatures" if temperatures > 1 else ""
@@ -231,8 +241,16 @@ def _benchmarks(data: ReportData) -> str:
     return f"{len(sizes) // temperatures} benchmarks of {span} items{at}."
 
 
+def _size_words(items: int, samples: int | None, is_best_of: bool) -> str:
+    if samples is None:
+        return f"{items} items"
+    return f"{items} items, best of {samples}" if is_best_of else f"{items} items x {samples} sample{'s' * (samples > 1)}"
+
+
 def _answer_text(data: ReportData) -> str:
     status = [status_sentence(data.arms)] if data.arms and not data.is_final else []
+    if data.curves is None and data.is_final:
+        return no_accuracy(data.runs)
     if data.curves is None or not data.is_final:
         return " ".join([*status, "Claims are made when all arms have ended."])
     failed = [path.name for path in failed_arms(data.arms)]
@@ -266,7 +284,8 @@ def _results_note(data: ReportData, shown: Sequence[LineResult]) -> str:
     over = f"{OVER_RUNS}; with one run, {OVER_ITEMS}" if len(runs) > 1 else OVER_RUNS if True in runs else OVER_ITEMS
     common = " that all lines have" * (data.is_final and len({result.line for result in shown}) > 1)
     end = f"End: mean of the last three eval points{common} (of fewer than six, the last)."
-    return f"In brackets: 95 % CI, {over}. {end} Best: a maximum, so biased upwards. Tokens trained on and time: per run."
+    cost = " Tokens trained on and time: per run." if any(result.cost for result in shown) else ""
+    return f"In brackets: 95 % CI, {over}. {end} Best: a maximum, so biased upwards.{cost}"
 
 
 def best_first(results: Sequence[LineResult]) -> list[LineResult]:
@@ -279,7 +298,7 @@ def best_first(results: Sequence[LineResult]) -> list[LineResult]:
 
 def _figures(data: ReportData) -> list[Block]:
     if data.curves is None:
-        return ["No figure: there is no eval point yet."]
+        return [] if data.is_final else ["No figure: there is no eval point yet."]
     try:
         figures: list[Block] = [accuracy_picture(data.sources, finding_marks(data.findings))]
         if any(curve.reader for curve in data.curves.series):
@@ -314,7 +333,8 @@ def _samples(data: ReportData) -> list[Block]:
     first = {by_path.get(arm.path, arm.path.name): arm for arm in reversed(data.arms)}
     shown = [(arm, name) for name, arm in reversed(first.items())]
     note: list[Block] = [Note("The first run of every line.")] if len(shown) < len(data.arms) else []
-    return note + samples_blocks([arm for arm, _ in shown], [name for _, name in shown]) if data.arms else []
+    has_scores = any(arm.scores for arm in data.arms) or (bool(data.arms) and not data.is_final)
+    return note + samples_blocks([arm for arm, _ in shown], [name for _, name in shown]) if has_scores else []
 
 
 def _details(data: ReportData, made_with: Sequence[str], next_commands: Sequence[str]) -> list[Block]:

@@ -10,7 +10,7 @@ from passus.grading.boxes import BOX
 from passus.grading.verdict import Verdict
 from passus.reports.arm_status import UNREADABLE, ArmStatus
 from passus.reports.document import Block, Details, Note, Sample, SamplePair, Table
-from passus.runs.questions import Question, read_questions
+from passus.runs.questions import ItemQuestion, read_questions
 from passus.runs.run_folder import RunFolder
 from passus.tasks import benchmarks, dataset
 from passus.tasks.item import Item
@@ -68,7 +68,10 @@ def _arm_changes(arm: ArmStatus, name: str) -> ArmChanges:
 def _changes(arm: ArmStatus, name: str) -> ArmChanges:
     first, last = (arm.scores[0].first.step, arm.scores[0].last.step) if arm.scores else (0, 0)
     if first == last:
-        return ArmChanges(name, [], None, ["No second eval point yet."])
+        yet = "" if arm.state == "imported" else " yet"
+        return ArmChanges(name, [], None, [f"No second eval point{yet}."])
+    if arm.state == "imported" and not any(arm.path.glob("items/step-*.parquet")):
+        return ArmChanges(name, [], None, ["No items are recorded."])
     pairs = RunFolder(arm.path).sample_pairs(first, last)
     gained = [(was, now) for was, now in pairs if not _is_correct(was) and _is_correct(now)]
     lost = [(was, now) for was, now in pairs if _is_correct(was) and not _is_correct(now)]
@@ -159,7 +162,9 @@ def _is_here(benchmark: str) -> bool:
     return spec is None or (dataset.is_local(spec) and not spec.private)
 
 
-def _sample_pair(before: Sample, after: Sample, row: dict[str, Any], items: Mapping[ItemKey, Item | Question]) -> SamplePair:
+def _sample_pair(
+    before: Sample, after: Sample, row: dict[str, Any], items: Mapping[ItemKey, Item | ItemQuestion]
+) -> SamplePair:
     name = f"{row['benchmark']}, item {row['item']}, sample {row['sample']}"
     item = items.get((row["benchmark"], row["item"]))
     if item is None:

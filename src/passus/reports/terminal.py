@@ -15,6 +15,7 @@ from passus.diagnosis.diagnose import Diagnosis, Health
 from passus.diagnosis.wording import diagnosis_lines, headline
 from passus.formatting import printable
 from passus.grading.verdict import Verdict
+from passus.runs.eval_point import panel_name
 from passus.runs.run_folder import RunFolder, find_runs
 
 STYLES = {
@@ -104,6 +105,11 @@ def _print_item(console: Console, compared: BenchmarkComparison, item: int, solv
 def _item_rows(path: Path, compared: BenchmarkComparison, item: int) -> list[dict[str, Any]]:
     """Returns the rows of an item at the last eval point, ordered by sample."""
     rows = RunFolder(find_runs(path)[0]).read_rows("items", int(compared.steps[-1]))
-    names = [(row["benchmark"], f"{row['benchmark']}, temperature {row['temperature']:g}") for row in rows]
-    of_item = [row for row, name in zip(rows, names, strict=True) if compared.benchmark in name and row["item"] == item]
+    of_item = [row for row in rows if compared.benchmark in _panels(row) and row["item"] == item]
     return sorted(of_item, key=lambda row: row["sample"])
+
+
+def _panels(row: dict[str, Any]) -> tuple[str, ...]:
+    """Returns the names of the panels that a row may be in. Other tools may record no temperature."""
+    benchmark, temperature = row["benchmark"], row["temperature"]
+    return (benchmark,) if temperature is None else (benchmark, panel_name(benchmark, temperature))

@@ -144,6 +144,15 @@ class Curve:
         return "L2" if self.items is not None else "L1" if self.n else "L0"
 
     @property
+    def answers(self) -> int:
+        """Returns the answers behind a point that is a count; 0 where they are unknown.
+
+        How much the samples of an item resemble each other is not known of other tools' runs, and an item counts as one answer.
+        """
+        is_foreign = self.origin is not None and bool(self.origin.tool)
+        return (self.n or 0) * (1 if is_foreign else self.k or 1)
+
+    @property
     def x_T(self) -> FloatArray:
         return np.array([p.x for p in self.points])
 

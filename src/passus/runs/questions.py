@@ -13,12 +13,12 @@ QUESTIONS = "questions.jsonl"
 
 
 @dataclass(frozen=True)
-class Question:
+class ItemQuestion:
     question: str
     gold: str
 
 
-def read_questions(run: Path) -> dict[tuple[str, int], Question]:
+def read_questions(run: Path) -> dict[tuple[str, int], ItemQuestion]:
     """Returns questions by benchmark and item; empty where the run has none."""
     path = run / QUESTIONS
     if not path.exists():
@@ -27,13 +27,13 @@ def read_questions(run: Path) -> dict[tuple[str, int], Question]:
     for number, line in bounded_json.read_lines(path):
         try:
             row = bounded_json.parse_json(line)
-            questions[str(row["benchmark"]), int(row["item"])] = Question(str(row["question"]), str(row["gold"]))
+            questions[str(row["benchmark"]), int(row["item"])] = ItemQuestion(str(row["question"]), str(row["gold"]))
         except (ValueError, KeyError, TypeError):
             raise PassusError(f"{path}, line {number}: {line[:80]!r}", expected="a question, as passus writes it") from None
     return questions
 
 
-def write_questions(run: Path, questions: Iterable[tuple[tuple[str, int], Question]]) -> None:
+def write_questions(run: Path, questions: Iterable[tuple[tuple[str, int], ItemQuestion]]) -> None:
     rows = (
         {"benchmark": benchmark, "item": item, "question": question.question, "gold": question.gold}
         for (benchmark, item), question in questions

@@ -61,7 +61,7 @@ def load_curves(sources: Sequence[Path]) -> Curves:
         parts.append(run_curves(runs))
         parts[-1].series += reader_curves(runs)
     if not any(curve.points for part in parts for curve in part.series):
-        raise UsageError(f"nothing in {', '.join(map(str, sources))}", expected="runs with eval points, or curve files")
+        raise nothing_recorded(sources, runs)
     _check_axes(parts)
     if len(parts) == 1:
         return parts[0]
@@ -74,6 +74,17 @@ def load_curves(sources: Sequence[Path]) -> Curves:
         [claim for part in parts for claim in part.unread],
         ", ".join(part.source for part in parts if part.source),
     )
+
+
+def nothing_recorded(sources: Sequence[Path], runs: Sequence[RunFolder]) -> UsageError:
+    """Returns the error where no run has an accuracy. Runs of other tools often have metrics only."""
+    where = ", ".join(map(str, sources))
+    if not any(run.metrics() for run in runs):
+        return UsageError(f"nothing in {where}", expected="runs with eval points, or curve files")
+    return UsageError(
+        f"the runs in {where} have metrics, and no accuracy", expected="runs with eval points, or curve files",
+        write=f"passus report {where} --out report.html, passus diagnose {where}, or passus import again with --accuracy NAME",
+    )  # fmt: skip
 
 
 def _check_axes(parts: Sequence[Curves]) -> None:

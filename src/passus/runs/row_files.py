@@ -33,6 +33,8 @@ OWN_ITEMS = tuple(name for name in ROWS["items"] if name != SOURCE_SCORE)
 """Columns of items/ in a run of passus."""
 OPTIONAL = ("value", CLUSTER, SOURCE_SCORE)
 """Columns that a file may lack: older runs have no value."""
+ROWS_AT_ONCE = 1 << 16
+"""Rows that are written at once, so that a large file is never in memory twice."""
 MAX_ROWS, MAX_COLUMNS, MAX_BYTES = 20_000_000, 1000, 1 << 33
 """Limits of a Parquet file that is read at once."""
 
@@ -51,8 +53,16 @@ def write_row_file(path: Path, columns: Mapping[str, list[Any]]) -> None:
     for name in (CLUSTER, SOURCE_SCORE):
         if not any(value not in (None, "") for value in columns.get(name) or ()):
             types.pop(name, None)
-    table = pyarrow.table({name: columns[name] for name in types}, schema=pyarrow.schema(types))
-    write_atomic(path, lambda target: pyarrow.parquet.write_table(table, target), durable=False)
+    schema = pyarrow.schema(types)
+    rows = len(next(iter(columns.values())))
+
+    def write(target: Path) -> None:
+        with pyarrow.parquet.ParquetWriter(target, schema) as writer:
+            for start in range(0, max(rows, 1), ROWS_AT_ONCE):
+                part = {name: columns[name][start : start + ROWS_AT_ONCE] for name in types}
+                writer.write_table(pyarrow.table(part, schema=schema))
+
+    write_atomic(path, write, durable=False)
 
 
 def read_row_file(path: Path) -> list[dict[str, Any]]:

@@ -62,7 +62,7 @@ def test_every_kind_has_a_reader():
     readers = [module for module in modules if module.__name__.startswith("passus.interop.importers.")]
     kinds = {value for module in readers for name, value in vars(module).items() if name.endswith("KIND")}
     readers = {kind: detect.reader_of(kind) for kind in kinds}
-    assert len(kinds) == 25 and detect.refuse_passus not in readers.values()
+    assert len(kinds) == 26 and detect.refuse_passus not in readers.values()
     assert len(set(readers.values())) == len(kinds)
 
 

@@ -8,7 +8,10 @@ import pytest
 
 from helpers.source_bytes import rows_at, values_of
 from passus.interop.importers.detect import find_sources
+from passus.interop.importers.import_options import ImportOptions
+from passus.interop.importers.import_sources import import_runs, plan_import
 from passus.interop.importers.source_run import SourceRun
+from passus.runs.run_folder import RunFolder, find_runs
 
 EXPECTED = Path(__file__).parent / "expected"
 SHARED = Path(__file__).parents[4] / "shared"
@@ -186,3 +189,100 @@ def test_inspect(samples):
 def test_trl_completions(samples):
     (run,) = [run for run in runs_of(samples / "made/trl") if run.tool == "TRL completions"]
     assert "2 files of completions were not read" in run.remarks[0]
+
+
+# The same values once more, from the run folders that an import writes.
+
+
+def folders(source: Path, out: Path, **options) -> dict[str, RunFolder]:
+    import_runs(plan_import([source], out, ImportOptions(**options)), ImportOptions(**options))
+    return {path.name: RunFolder(path) for path in find_runs(out)}
+
+
+def accuracies(run: RunFolder) -> list[tuple[int, float]]:
+    return [(point.step, point.acc) for point in run.evals()]
+
+
+def metric(run: RunFolder, name: str) -> list[tuple[int, float | None]]:
+    return [(row["step"], row[name]) for row in run.metrics() if name in row]
+
+
+def test_imported_trainer_states(samples, tmp_path):
+    for n, (name, recorded) in enumerate(expected("json")["trainer_states"].items()):
+        (run,) = folders(samples / name, tmp_path / str(n)).values()
+        for key, points in recorded["last"].items():
+            renamed = {"reward": "train/reward", "loss": "train/loss"}.get(key)
+            if renamed:
+                assert metric(run, renamed) == [tuple(point) for point in points]
+
+
+def test_imported_tensorboard(samples, tmp_path):
+    recorded = expected("tensorboard")["runs"]["made/tensorboard/grpo-s0"]
+    run = folders(samples / "made/tensorboard", tmp_path, items={"gsm8k": 100})["grpo-s0"]
+    assert metric(run, "train/reward") == sorted({step: value for step, value, _ in recorded["train/reward"]}.items())
+    (name,) = [name for name in recorded if "gsm8k" in name]
+    assert accuracies(run) == [(step, pytest.approx(value, abs=1e-7)) for step, value, _ in recorded[name]]
+
+
+def test_imported_wandb_logs(samples, tmp_path):
+    runs = folders(samples / "made/wandb", tmp_path)
+    for recorded in expected("wandb")["runs"].values():
+        for key in {key for row in recorded["rows"] for key in row if "gsm8k" in key}:
+            values = [(row["_step"], row[key]) for row in recorded["rows"] if row.get(key) is not None]
+            assert accuracies(runs[recorded["name"]]) == values
+
+
+def test_imported_verl_dumps(samples, tmp_path):
+    for name, steps in expected("json")["verl_dumps"].items():
+        (run,) = folders(samples / "made/verl" / name, tmp_path / name, benchmark="mine").values()
+        means = {}
+        for step, items in steps.items():
+            values = [value for own in items.values() for value in own]
+            means[int(step)] = sum(values) / len(values)
+            assert len(run.read_rows("items", int(step))) == len(values)
+        assert accuracies(run) == [(step, pytest.approx(means[step])) for step in sorted(means)]
+        assert all((point.q, point.k) == (13, 4) for point in run.evals())
+
+
+def test_imported_evaluations(samples, tmp_path):
+    logs = expected("inspect")["logs"]
+    (run,) = folders(samples / "made/inspect", tmp_path / "inspect").values()
+    steps = {log["metadata"]["step"]: log["metrics"]["match/accuracy"] for log in logs.values() if log["metadata"]}
+    assert accuracies(run) == [(step, pytest.approx(steps[step])) for step in sorted(steps)]
+    runs = folders(samples / "inspect", tmp_path / "old")
+    assert [accuracies(run) for run in runs.values()] == [[], [(1, 0.0)]], "a log that was not scored has no eval point"
+    (run,) = folders(samples / "made/lm-eval", tmp_path / "lm-eval").values()
+    assert accuracies(run) == [(1, expected("json")["lm_eval"]["results"]["sums_local"]["exact_match,first"])]
+    assert (run.evals()[0].q, run.evals()[0].k) == (6, 4)
+
+
+def test_imported_databases(samples, tmp_path):
+    recorded = expected("databases")
+    runs = folders(samples / "made/trackio/demo.db", tmp_path / "trackio")
+    for name, run in runs.items():
+        rows = [row for row in recorded["trackio"]["points"] if row[0] == name and "gsm8k" in row[2] and row[3] is not None]
+        assert accuracies(run) == [(step, value) for _, step, _, value in rows] and rows
+    runs = folders(samples / "made/mlflow", tmp_path / "mlflow")
+    for name, run in runs.items():
+        last = {row[1]: row[3] for row in recorded["mlflow"]["points"] if row[0] == name and "aime24" in row[2]}
+        assert accuracies(run) == [(step, value) for step, value in last.items() if value is not None] and last
+        assert all((point.q, point.k) == (30, 16) for point in run.evals())
+
+
+def test_imported_console_lines(samples, tmp_path):
+    """The two lines of verl's documentation, read by eye."""
+    (run,) = folders(samples / "verl", tmp_path).values()
+    assert metric(run, "train/entropy") == [(0, 0.433), (1, 0.44)]
+    assert metric(run, "critic/grad_norm") == [(0, 1023.278), (1, 942.924)]
+    assert metric(run, "critic/vpred_mean") == [(0, -2.056), (1, 1.038)]
+    assert metric(run, "actor/reward_kl_penalty") == [(0, 0.0), (1, 0.001)], "written twice at step 1: the last one counts"
+
+
+def test_imported_charts(samples, tmp_path):
+    runs = folders(samples / "wandb/chart_export_first10rows.csv", tmp_path / "chart")
+    for name, points in expected("wandb_tables")["chart"].items():
+        assert accuracies(runs[name.partition(" - ")[0]]) == [tuple(point) for point in points]
+    (run,) = folders(samples / "wandb/history.parquet", tmp_path / "history").values()
+    for name, numbers in expected("wandb_tables")["columns"].items():
+        if name != "_step":
+            assert sum(value for _, value in metric(run, name)) == pytest.approx(numbers["sum"], rel=1e-12)

@@ -15,11 +15,13 @@ def benchmark_of(name: str, options: ImportOptions) -> str:
     return name
 
 
-def items_of(benchmark: str, options: ImportOptions) -> int | None:
-    """Returns the number of items of a benchmark: what the user says, else that of the benchmark of this name."""
-    given = {benchmark_of(name, options): count for name, count in options.items.items()}
-    if benchmark in given:
-        return given[benchmark]
+def given_items(benchmark: str, options: ImportOptions) -> int | None:
+    """Returns the number of items that the user gives for a benchmark."""
+    return {benchmark_of(name, options): count for name, count in options.items.items()}.get(benchmark)
+
+
+def items_of(benchmark: str) -> int | None:
+    """Returns the number of items of the benchmark of this name."""
     row = known_benchmark(benchmark)
     return row.items or None if row is not None else None
 

@@ -164,6 +164,8 @@ def reader_of(kind: str) -> Reader:
             return plain_tables.read_csv
         case plain_tables.LINES_KIND:
             return plain_tables.read_lines
+        case plain_tables.PARQUET_KIND:
+            return plain_tables.read_parquet
         case "Aim":
             return refuse_aim
         case _:

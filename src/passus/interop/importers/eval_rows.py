@@ -38,12 +38,14 @@ class ItemTable:
 
     @property
     def is_ragged(self) -> bool:
-        return any(len(rows) > self.samples for rows in self.rows_by_item.values())
+        samples = self.samples
+        return any(len(rows) > samples for rows in self.rows_by_item.values())
 
     def rows(self) -> Iterable[SampleRow]:
         """Yields the first K rows of every item, K of the item that has fewest."""
+        samples = self.samples  # counted over all items
         for rows in self.rows_by_item.values():
-            yield from sorted(rows, key=lambda row: row.sample)[: self.samples]
+            yield from sorted(rows, key=lambda row: row.sample)[:samples]
 
 
 def item_number(key: str) -> int:
@@ -73,22 +75,22 @@ def point_of_samples(
     step: int, benchmark: str, table: ItemTable, extract: str | None, temperature: float | None = None
 ) -> EvalPoint:
     """Computes the eval point of samples, each item with the same number of them."""
-    rows = list(table.rows())
-    values_QK = np.array([row.value or 0.0 for row in rows]).reshape(-1, table.samples)
+    rows, K = list(table.rows()), table.samples
+    values_QK = np.array([row.value or 0.0 for row in rows]).reshape(-1, K)
     verdicts = [verdict_of(row) for row in rows]
     accuracy = intervals.accuracy_interval(values_QK)
     is_binary = bool(np.isin(values_QK, (0.0, 1.0)).all())
     tokens = [row.tokens for row in rows if row.tokens is not None]
     answers_N = [row.extracted and canonical(row.extracted) for row in rows]
-    answers_QK = [answers_N[n : n + table.samples] for n in range(0, len(rows), table.samples)]
-    ks = at_k.powers_of_two(table.samples)
+    answers_QK = [answers_N[n : n + K] for n in range(0, len(rows), K)]
+    ks = at_k.powers_of_two(K)
     return EvalPoint(
         step=step, benchmark=benchmark, temperature=UNKNOWN_TEMPERATURE if temperature is None else temperature,
-        q=len(values_QK), k=table.samples,
+        q=len(values_QK), k=K,
         acc=accuracy.mean, ci_low=accuracy.low, ci_high=accuracy.high,
         se=max(intervals.fixed_set_se(values_QK), 1 / values_QK.size),
         pass_at_k={str(k): float(at_k.pass_at_k(values_QK, k).mean()) for k in ks} if is_binary else None,
-        maj_at_k={str(table.samples): float(at_k.maj_at_k(answers_QK, values_QK).mean())} if all(answers_N) else None,
+        maj_at_k={str(K): float(at_k.maj_at_k(answers_QK, values_QK).mean())} if all(answers_N) else None,
         tokens_mean=float(np.mean(tokens)) if len(tokens) == len(rows) else None,
         tokens_p95=float(np.percentile(tokens, 95)) if len(tokens) == len(rows) else None,
         truncated=_share(verdicts, Verdict.TRUNCATED) if any(row.truncated is not None for row in rows) else None,

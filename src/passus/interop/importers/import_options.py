@@ -17,6 +17,8 @@ class ImportOptions:
     percent: bool = False
     """Whether accuracies are in percent."""
     seed: int | None = None
+    model: str | None = None
+    """Name of the model, where the source does not say it."""
     step: int | None = None
     """Step of an evaluation that does not say it."""
     rename: Mapping[str, str] = field(default_factory=dict)

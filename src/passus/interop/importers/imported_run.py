@@ -4,15 +4,17 @@ Metrics are read at once, because there are few of them; samples step by step, w
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from passus.errors import UsageError
-from passus.interop.importers.benchmark_names import benchmark_of, items_of
+from passus.interop.importers import verl_dump
+from passus.interop.importers.benchmark_names import benchmark_of
 from passus.interop.importers.eval_rows import point_of_mean
 from passus.interop.importers.import_options import ImportOptions
-from passus.interop.importers.line_settings import RunFacts, kept_settings, read_facts
+from passus.interop.importers.item_counts import count_items
+from passus.interop.importers.line_settings import RunFacts, kept_settings, name_without_seed, read_facts, says_training
 from passus.interop.importers.metric_map import (
     CUMULATED,
     TOKENS_PER_STEP,
@@ -26,6 +28,9 @@ from passus.interop.importers.source_run import MetricPoint, SourceRun
 from passus.runs.eval_point import EvalPoint
 
 PERCENT = 100.0
+RECORDED, SIZES = ("ci_low", "ci_high", "se", "tokens_p95"), ("q", "k", "tokens_mean")
+"""Keys of passus's own eval points, which a copy of its record in another tool has beside the accuracy."""
+WRITTEN_AGAIN = "written again for the same step"
 Row = dict[str, Any]
 
 
@@ -40,6 +45,8 @@ class ImportedRun:
     points: list[EvalPoint]
     """Eval points that the source gives as means."""
     remarks: list[str] = field(default_factory=list)
+    refuted: set[str] = field(default_factory=set)
+    """Benchmarks that do not have the number of items that their names tell."""
     candidates: list[str] = field(default_factory=list)
     """Metrics that may be accuracies, which the user can name with --accuracy."""
 
@@ -63,21 +70,32 @@ class ImportedRun:
         return "L1" if all(point.q for point in self.points) else "L0"
 
 
-def imported_run(source: SourceRun, options: ImportOptions) -> ImportedRun:
-    """Sorts the numbers of a source run into metrics and eval points."""
+def imported_run(source: SourceRun, options: ImportOptions, refuted: Collection[str] = ()) -> ImportedRun:
+    """Sorts the numbers of a source run into metrics and eval points.
+
+    `refuted` are benchmarks of which another run of the import shows that they do not have the items that their names tell.
+    """
     name = options.new_name(source.name)
     facts = read_facts(source.name, source.settings)
+    facts = replace(facts, model=options.model) if options.model else facts
+    settings, line = kept_settings(source.settings), name_without_seed(name)
+    if facts.model and facts.model != line and not says_training(source.settings):
+        settings |= {"line": line}
+        facts = replace(facts, method=facts.method or line)
     seed = options.seed if options.seed is not None else facts.seed if facts.seed is not None else source.seed
     points, repeated = _last_values(source.points)
     remarks = list(source.remarks)
-    if repeated:
-        remarks.append(f"{repeated} values were written more than once for their step; the last one counts")
-    run = ImportedRun(source, name, replace(facts, seed=seed), kept_settings(source.settings), [], [], remarks)
+    if repeated and not any(WRITTEN_AGAIN in remark for remark in remarks):
+        remarks.append(f"{repeated} values were {WRITTEN_AGAIN}; the last one counts")
+    run = ImportedRun(source, name, replace(facts, seed=seed), settings, [], [], remarks, refuted=set(refuted))
     accuracies, others = _split(points, options)
+    if source.samples and verl_dump.KIND in source.tool and not options.accuracy:
+        accuracies, others = {}, list(points)  # verl's log has the means of the samples that its dumps have
     for metric, accuracy in accuracies.items():
         run.points += _eval_points(metric, accuracy, points, options, run)
     run.points.sort(key=lambda point: point.step)
-    run.metrics = _metric_rows(others, points)
+    beside = {f"eval/{accuracy.benchmark}/{key}" for accuracy in accuracies.values() for key in (*RECORDED, *SIZES)}
+    run.metrics = _metric_rows([name for name in others if name not in beside], points)
     run.candidates = [metric for metric in others if _may_be_accuracy(metric)]
     return run
 
@@ -99,11 +117,9 @@ def _last_values(points: Sequence[MetricPoint]) -> tuple[Series, int]:
 
 def _split(series: Series, options: ImportOptions) -> tuple[dict[str, AccuracyName], list[str]]:
     """Separates accuracies from other metrics. Those that the user names replace those that names tell."""
-    if unknown := [name for name in options.accuracy if name not in series]:
-        known = ", ".join(sorted(series)[:30])
-        raise UsageError(f"--accuracy {unknown[0]}", expected=f"a metric of the source: {known or 'it has none'}")
     if options.accuracy:
-        accuracies = {name: accuracy_name(name) or _named_accuracy(name, options) for name in options.accuracy}
+        named = [name for name in options.accuracy if name in series]
+        accuracies = {name: accuracy_name(name) or _named_accuracy(name, options) for name in named}
     else:
         found = {name: accuracy for name in series if (accuracy := accuracy_name(name)) is not None}
         certain = {accuracy.benchmark for accuracy in found.values() if accuracy.is_certain}
@@ -129,24 +145,32 @@ def _eval_points(
     metric: str, accuracy: AccuracyName, series: Series, options: ImportOptions, run: ImportedRun
 ) -> list[EvalPoint]:
     benchmark = options.new_name(benchmark_of(accuracy.benchmark, options))
-    items = items_of(benchmark, options) or _recorded_size(series, accuracy.benchmark, "q")
+    recorded = _recorded_size(series, accuracy.benchmark, "q")
     samples = options.samples or accuracy.samples or _recorded_size(series, accuracy.benchmark, "k")
+    values = [point.value / (PERCENT if options.percent else 1.0) for point in series[metric].values()]
+    items, remark = count_items(benchmark, recorded, samples, values, run.refuted, options)
+    run.remarks += [remark] if remark and remark not in run.remarks else []
     lengths = next((own for name, own in series.items() if length_name(name) == accuracy.benchmark), {})
     points = []
     for step in sorted(series[metric]):
         value = series[metric][step].value / (PERCENT if options.percent else 1.0)
-        if not math.isnan(value) and not -1e-9 <= value <= 1 + 1e-9:
+        if math.isnan(value):
+            continue
+        if not -1e-9 <= value <= 1 + 1e-9:
             raise _no_share(metric, series[metric][step].value, options)
         tokens = lengths[step].value if step in lengths and not math.isnan(lengths[step].value) else None
-        points.append(point_of_mean(step, benchmark, min(1.0, max(0.0, value)), items, samples, tokens))
-    gaps = sum(math.isnan(point.acc) for point in points)
-    if gaps:
-        run.remarks.append(f"{metric}: {gaps} of {len(points)} values are missing and left as gaps")
-    if items is None:
-        run.remarks.append(
-            f"{benchmark}: the number of items is unknown, so its points have no interval; write --items {benchmark}=N"
-        )
-    return [point for point in points if not math.isnan(point.acc)]
+        point = point_of_mean(step, benchmark, min(1.0, max(0.0, value)), items, samples, tokens)
+        own: dict[str, Any] = {key: _recorded(series, accuracy.benchmark, key, step) for key in RECORDED}
+        points.append(replace(point, **{key: value for key, value in own.items() if value is not None}))
+    if gaps := len(values) - len(points):
+        run.remarks.append(f"{metric}: {gaps} of {len(values)} values are missing and left as gaps")
+    return points
+
+
+def _recorded(series: Series, benchmark: str, key: str, step: int) -> float | None:
+    """Returns what a record of passus has beside an accuracy at a step."""
+    point = series.get(f"eval/{benchmark}/{key}", {}).get(step)
+    return point.value if point is not None and not math.isnan(point.value) else None
 
 
 def _recorded_size(series: Series, benchmark: str, key: str) -> int | None:
@@ -171,6 +195,8 @@ def _metric_rows(names: Sequence[str], series: Series) -> list[Row]:
     taken: set[str] = set()
     for name in sorted(names, key=lambda name: passus_name(name) != name):  # passus's own names first
         target = passus_name(name)
+        if target == "step":  # a second column of the step is no metric
+            continue
         target = name if target in taken else target
         taken.add(target)
         for step, point in series[name].items():
@@ -206,4 +232,6 @@ def _add_elapsed(rows: dict[int, Row], series: Series) -> None:
 def _may_be_accuracy(name: str) -> bool:
     lower = name.lower()
     is_score = any(word in lower for word in ("acc", "exact_match", "pass@", "score", "correct", "reward"))
+    if any(word in lower for word in ("std", "stderr", "length", "/max", "/min")):
+        return False
     return is_score and any(word in lower for word in ("eval", "val", "test", "acc"))

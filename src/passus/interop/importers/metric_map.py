@@ -37,15 +37,17 @@ TOKENS_PER_STEP = "perf/total_num_tokens"
 CUMULATED = "train/num_tokens"
 NO_TRAINING = ("eval/", "eval_", "val-core/", "val-aux/")
 
-VERL_NAME = re.compile(r"(?:val-core|val-aux)/(?P<benchmark>.+)/(?P<of>[^/]+)/mean@(?P<k>\d+)")
+VERL_NAME = re.compile(r"(?:val-core|val-aux)/(?P<benchmark>.+)/(?P<of>[^/]+)/mean(?:@|_at_)(?P<k>\d+)")
 OPENRLHF_NAME = re.compile(r"(?:eval/)?eval_(?P<benchmark>.+)_pass1")
-PRIME_RL_NAME = re.compile(r"eval/(?P<benchmark>.+)/(?:effective|all)/[^/]+/(?:avg|pass)@(?P<k>\d+)")
+PRIME_RL_NAME = re.compile(r"eval/(?P<benchmark>.+)/(?:effective|all)/[^/]+/(?:avg|pass)(?:@|_at_)(?P<k>\d+)")
 PLAIN_NAME = re.compile(r"(?:eval|val|test|validation)[/_](?P<benchmark>.+?)[/_](?:acc|accuracy|exact_match|pass@1)", re.I)
 LENGTHS = (
     re.compile(r"(?:eval/)?eval_(?P<benchmark>.+)_response_length_mean"),
-    re.compile(r"(?:val-core|val-aux)/(?P<benchmark>.+)/(?:response_length|num_tokens|length)/mean@\d+"),
+    re.compile(r"eval/(?P<benchmark>.+)/tokens_mean"),
+    re.compile(r"(?:val-core|val-aux)/(?P<benchmark>.+)/(?:response_length|num_tokens|length)/mean(?:@|_at_)\d+"),
 )
-SAMPLES_IN_NAME = re.compile(r"(?:mean|avg|pass)@(?P<k>\d+)")
+"""MLflow allows no @ in a name, so that verl writes _at_ there."""
+SAMPLES_IN_NAME = re.compile(r"(?:mean|avg|pass)(?:@|_at_)(?P<k>\d+)")
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def accuracy_name(name: str) -> AccuracyName | None:
     if match := OPENRLHF_NAME.fullmatch(name):
         return AccuracyName(match["benchmark"], 1)
     if match := PRIME_RL_NAME.fullmatch(name):
-        return AccuracyName(match["benchmark"], int(match["k"])) if "avg@" in name else None
+        return AccuracyName(match["benchmark"], int(match["k"])) if re.search("avg(?:@|_at_)", name) else None
     if match := PLAIN_NAME.fullmatch(name):
         return AccuracyName(match["benchmark"])
     return None

@@ -1,4 +1,4 @@
-"""Plain tables of metrics: CSV and JSON lines that no tool of its own wrote.
+"""Plain tables of metrics: CSV, Parquet and JSON lines that no tool of its own wrote.
 
 Long tables have a row per value (`run, step, metric, value[, seed]`), wide ones a row per step (`step, <metric>, ...`). Both
 may name the run in a column. Without such a column a file is one run.
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from passus.errors import UsageError
+from passus.interop.importers import parquet_files
 from passus.interop.importers.csv_files import CsvFile, open_csv
 from passus.interop.importers.options import ReadOptions, run_name
 from passus.interop.importers.points import PointRecorder
@@ -17,7 +18,7 @@ from passus.interop.importers.source_files import read_rows
 from passus.interop.importers.source_run import SourceRun
 from passus.interop.importers.values import as_object, numbers_of, parse_number, to_name, to_step
 
-CSV_KIND, LINES_KIND = "CSV table", "JSON lines"
+CSV_KIND, LINES_KIND, PARQUET_KIND = "CSV table", "JSON lines", "Parquet table"
 STEPS = ("step", "_step", "global_step", "train/global_step", "trainer/global_step", "iteration", "iter", "epoch")
 """Names of the step, of which the first one counts. Capital letters do not matter."""
 RUNS = ("run", "run_name", "run_id", "experiment")
@@ -155,6 +156,21 @@ def _cells(table: CsvFile, columns: Columns, remarks: list[str]) -> Iterator[dic
                 number = None if name in texts else parse_number(cell, table.has_decimal_commas)
                 row[name] = cell if number is None else number
         yield row
+
+
+def read_parquet(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
+    """Reads each Parquet file. A null is missing, as an empty cell of CSV is."""
+    return [run for path in paths for run in _read_parquet(path, options)]
+
+
+def _read_parquet(path: Path, options: ReadOptions) -> list[SourceRun]:
+    names = parquet_files.column_names(path)
+    columns = find_columns(names)
+    if columns is None:
+        raise without_step(path, names)
+    rows = parquet_files.read_rows(path)
+    known = ({name: value for name, value in row.items() if value is not None} for row in rows)
+    return _read(MetricTable(path, PARQUET_KIND, options), known, columns, [])
 
 
 def read_lines(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:

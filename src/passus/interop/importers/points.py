@@ -9,6 +9,8 @@ from passus.interop.importers.values import to_name, to_number, to_step
 
 MAX_POINTS, MAX_NAMES = 10_000_000, 20_000
 """Limits of one run."""
+MAX_RESUMES = 100
+"""Resumes of a run that figures mark."""
 SHOWN = 3
 """Resumes that a remark names."""
 
@@ -73,6 +75,17 @@ def order_remarks(points: Sequence[MetricPoint]) -> list[str]:
             first = f"first at step {min(steps)}"
             told.append(f"{count:,} values were written again for the same step ({first}); the last one counts")
     return told
+
+
+def resumed_from(points: Sequence[MetricPoint]) -> list[int]:
+    """Returns the last steps that a resumed run kept: the steps before those to which it went back."""
+    last: dict[str, int] = {}
+    steps: dict[int, None] = {}
+    for point in points:
+        if point.step < last.get(point.name, -1):
+            steps[point.step - 1] = None
+        last[point.name] = point.step
+    return [step for step in steps if step > 0][:MAX_RESUMES]
 
 
 def _times(keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:

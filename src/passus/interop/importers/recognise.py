@@ -179,7 +179,11 @@ def _parquet_kind(path: Path) -> str | None:
         return trl_completions.KIND
     if trackio.is_export(columns):
         return trackio.EXPORT_KIND
-    return wandb_history.KIND if "_step" in columns else None
+    if sample_table.is_sample_table(columns):
+        return sample_table.KIND
+    if "_step" in columns:
+        return wandb_history.KIND
+    return plain_tables.PARQUET_KIND if plain_tables.find_columns(columns) else None
 
 
 def _database_kind(path: Path) -> str | None:

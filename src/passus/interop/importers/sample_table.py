@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from passus.errors import UsageError
+from passus.interop.importers import parquet_files
 from passus.interop.importers.csv_files import open_csv
 from passus.interop.importers.options import ReadOptions, run_name
 from passus.interop.importers.plain_tables import RUNS, SEEDS
@@ -109,13 +110,23 @@ def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
 
 def _read_table(path: Path, options: ReadOptions) -> list[SourceRun]:
     table, remarks, others = SampleTable(path, options), list[str](), dict[str, None]()
-    for row in _csv_rows(path, remarks) if path.suffix.lower() in (".csv", ".tsv") else _lowered(read_rows(path, remarks)):
+    for row in _rows(path, remarks):
         others |= dict.fromkeys(row.keys() - COLUMNS)
         table.add(row, "sample" in row)
     if others:
         shown = ", ".join(map(repr, sorted(others)[:5]))
         tell(remarks, f"columns that a table of samples has no use for were left out: {shown}")
     return table.finish(remarks)
+
+
+def _rows(path: Path, remarks: list[str]) -> Iterator[dict[str, Any]]:
+    match path.suffix.lower():
+        case ".csv" | ".tsv":
+            return _csv_rows(path, remarks)
+        case ".parquet":
+            return _lowered(parquet_files.read_rows(path))
+        case _:
+            return _lowered(read_rows(path, remarks))
 
 
 def _lowered(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

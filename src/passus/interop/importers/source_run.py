@@ -59,6 +59,8 @@ class SourceRun:
     """Readers of the items and samples of each step."""
     remarks: list[str] = field(default_factory=list)
     """What the user must know about the source: a torn tail, a resume, a sampled export. Readers of samples add theirs."""
+    resumed_from: list[int] = field(default_factory=list)
+    """Steps from which the run was resumed, as far as its points show it."""
     seed: int | None = None
     """Seed, where the source says it outside of its settings."""
     is_finished: bool | None = None

@@ -79,14 +79,16 @@ def read_samples(path: Path, options: ReadOptions, remarks: list[str]) -> Iterat
     survey = survey_file(path, remarks)
     numbering = ItemNumbering(survey.totals)
     outside, last, key = 0, None, ""
+    prompt = gold = None  # shared by the samples of an item, which are many
     if survey.is_signed:
         tell(remarks, f"all values of {survey.key} in {path.name} are -1 or 1: they were read as wrong and right")
     for first, row in sessions(path, remarks):
         value = _scaled(to_score(row.get(survey.key)), survey.is_signed)
         if value is not None and not is_share(value):
             outside, value = outside + 1, None
-        prompt, gold, source = to_text(first["input"]), to_text(row.get("gts")), row.get("data_source")
+        source = row.get("data_source")
         if (identity := _identity(first)) != last:  # the samples of an item mostly follow each other
+            prompt, gold = to_text(first["input"]), to_text(row.get("gts"))
             last, key = identity, item_key(prompt or "", gold)
         item, sample = numbering.place(identity, key)
         benchmark = options.benchmark or (to_name(source) if source else "") or BENCHMARK

@@ -18,11 +18,12 @@ from passus.interop.importers.benchmark_names import benchmark_of, is_private
 from passus.interop.importers.eval_rows import ItemTable, item_columns, item_number, point_of_samples
 from passus.interop.importers.import_options import ImportOptions
 from passus.interop.importers.imported_run import ImportedRun
+from passus.interop.importers.line_settings import name_without_seed
 from passus.interop.importers.regrade import regraded
 from passus.interop.importers.source_run import SampleReader, SampleRow
 from passus.runs import provenance
 from passus.runs.eval_point import SOURCE, EvalPoint
-from passus.runs.questions import Question, read_questions, write_questions
+from passus.runs.questions import ItemQuestion, read_questions, write_questions
 from passus.runs.row_files import ROWS, write_row_file
 from passus.runs.run_folder import SETTINGS, RunFolder
 
@@ -82,13 +83,15 @@ def _lines(rows: Iterable[dict[str, Any]]) -> str:
 
 def _write_samples(
     run: ImportedRun, folder: Path, step: int, readers: Sequence[SampleReader], options: ImportOptions,
-    questions: dict[tuple[str, int], Question],
+    questions: dict[tuple[str, int], ItemQuestion],
 ) -> list[EvalPoint]:  # fmt: skip
     """Writes the items of one step and returns its eval points."""
     tables, scores = _item_tables(run, readers, options)
     columns: dict[str, list[Any]] = {name: [] for name in ROWS["items"]}
     points = []
-    for benchmark, table in tables.items():
+    while tables:  # a table is let go as soon as its rows are columns: both together are gigabytes
+        benchmark = next(iter(tables))
+        table = tables.pop(benchmark)
         if not table.rows_by_item:
             continue
         if table.is_ragged:
@@ -96,10 +99,14 @@ def _write_samples(
                 f"step {step}, {benchmark}: items have different numbers of samples; the first {table.samples} of each are kept"
             )
         rows = list(table.rows())
+        if all(row.error for row in rows):
+            run.remarks.append(f"step {step}, {benchmark}: no sample has a score, so there is no eval point")
+            continue
         points.append(point_of_samples(step, benchmark, table, extract=ANY if options.regrade else SOURCE))
         for name, values in item_columns(benchmark, rows, scores).items():
             columns[name] += values
         _add_questions(benchmark, rows, questions)
+        del rows, table
     if points:
         length = max(map(len, columns.values()))
         filled = {name: values or [None] * length for name, values in columns.items()}
@@ -113,13 +120,18 @@ def _item_tables(
     """Reads all samples of a step by benchmark and item, graded again where the user wants it."""
     tables: dict[str, ItemTable] = {}
     scores: dict[int, float] = {}
+    names: dict[str, str] = {}
+    """Benchmarks by their names in the source."""
     for reader in readers:
         rows: Iterable[SampleRow] = reader()
         if options.regrade:
             rows, scores_of_source = regraded(rows)
             scores |= scores_of_source
         for row in rows:
-            benchmark = options.new_name(benchmark_of(options.benchmark or row.benchmark or NO_BENCHMARK, options))
+            if row.benchmark not in names:
+                named = options.benchmark or row.benchmark or NO_BENCHMARK
+                names[row.benchmark] = options.new_name(benchmark_of(named, options))
+            benchmark = names[row.benchmark]
             table = tables.setdefault(benchmark, ItemTable())
             if row.value is None and row.error is None and row.verdict is None:
                 table.left_out += 1
@@ -133,14 +145,14 @@ def _item_tables(
     return tables, scores
 
 
-def _add_questions(benchmark: str, rows: Iterable[SampleRow], questions: dict[tuple[str, int], Question]) -> None:
+def _add_questions(benchmark: str, rows: Iterable[SampleRow], questions: dict[tuple[str, int], ItemQuestion]) -> None:
     """Keeps the question and gold of every item, unless the authors of the benchmark ask that they not be written."""
     if is_private(benchmark):
         return
     for row in rows:
         key = (benchmark, item_number(row.item))
         if key not in questions and row.prompt is not None:
-            questions[key] = Question(row.prompt, row.gold or "")
+            questions[key] = ItemQuestion(row.prompt, row.gold or "")
 
 
 def _config(run: ImportedRun, seed: int, seed_known: bool) -> dict[str, Any]:
@@ -156,10 +168,13 @@ def _config(run: ImportedRun, seed: int, seed_known: bool) -> dict[str, Any]:
 
 def _meta(run: ImportedRun) -> dict[str, Any]:
     files = [{"path": str(path), "bytes": path.stat().st_size} for path in run.source.files if path.exists()]
-    data = {"source": f"{_identity(run)} ({len(files)} files)", "files": files[:1000], "remarks": run.remarks}
+    source = f"{_identity(run)} ({len(files)} file{'s' * (len(files) != 1)})"
+    data = {"source": source, "files": files[:1000], "remarks": run.remarks}
     launch = provenance.launch_record(None, data, None)
     model = {
-        "label": run.facts.model or run.name, "family": run.facts.family, "parameters": run.facts.parameters,
+        "label": run.facts.model or name_without_seed(run.name), "family": run.facts.family, "parameters": run.facts.parameters,
         "tuning": "frozen" if run.facts.is_adapter else "live", "imported_from": _identity(run),
     }  # fmt: skip
-    return {**provenance.first_meta(launch, model), "git_commit": None}
+    meta = provenance.first_meta(launch, model)
+    resumes = [{"resumed_from": step} for step in run.source.resumed_from]  # figures mark them
+    return {**meta, "git_commit": None, "launches": [*resumes, *meta["launches"]]}
