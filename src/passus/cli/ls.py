@@ -48,7 +48,6 @@ def list_runs(folder: Path) -> list[dict[str, Any]]:
 
 
 def _row(path: Path) -> dict[str, Any]:
-    from passus.atomic_io import last_line
     from passus.runs.lock import state_of
     from passus.runs.run_folder import RunFolder
 
@@ -56,11 +55,11 @@ def _row(path: Path) -> dict[str, Any]:
     try:
         config = run.config() if run.exists() else None
         steps = config.train.steps if config and config.kind != "candidates" else None  # a generator has no steps
-        metrics, benchmarks = last_line(path / "metrics.jsonl") or {}, _benchmarks(run.evals())
+        step, benchmarks = run.last_metrics_step(), _benchmarks(run.evals())
     except PassusError as error:
-        status, steps, metrics, benchmarks = {"state": "unreadable", "error": str(error)}, None, {}, []
+        status, steps, step, benchmarks = {"state": "unreadable", "error": str(error)}, None, 0, []
     return (
-        {"run": str(path), "state": status.get("state", "unknown"), "step": metrics.get("step", 0), "steps": steps}
+        {"run": str(path), "state": status.get("state", "unknown"), "step": step, "steps": steps}
         | {key: status.get(key) for key in ("heartbeat", "error")}
         | {"benchmarks": benchmarks}
     )

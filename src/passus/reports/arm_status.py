@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from passus.atomic_io import last_line
 from passus.errors import PassusError
 from passus.reports.document import Block, Table
 from passus.runs.eval_point import EvalPoint, has_several_temperatures
@@ -52,7 +51,7 @@ def read_arm_status(path: Path) -> ArmStatus:
         return arm
     try:
         arm.steps, arm.label = run.config().train.steps, str(run.meta()["model"]["label"])
-        arm.step = (last_line(path / "metrics.jsonl") or {}).get("step", 0)
+        arm.step = run.last_metrics_step()
         arm.scores = _benchmark_scores(run.evals())
     except UNREADABLE as error:
         arm.state, arm.error = "unreadable", f"{type(error).__name__}: {error}"

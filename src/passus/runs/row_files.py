@@ -1,12 +1,13 @@
 """Parquet files of a run folder: items/, readings/ and samples/, one file per step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from passus.atomic_io import write_atomic
 from passus.bounded_json import refuse_pipe
 from passus.errors import PassusError
+from passus.runs.record_check import check_row_file
 
 ROWS = {
     "items": {
@@ -41,10 +42,11 @@ def row_file(folder: Path, kind: str, step: int) -> Path:
     return folder / kind / f"step-{step:06d}.parquet"
 
 
-def write_row_file(path: Path, columns: Mapping[str, list[Any]]) -> None:
+def write_row_file(
+    path: Path, columns: Mapping[str, list[Any]], before_rename: Callable[[Path], object] = lambda written: None
+) -> None:
     """Writes the columns of one step. The file is complete or absent, but not durable until it is synced."""
     import pyarrow
-    import pyarrow.parquet
 
     path.parent.mkdir(exist_ok=True)
     types = column_types(path.parent.name)
@@ -52,7 +54,20 @@ def write_row_file(path: Path, columns: Mapping[str, list[Any]]) -> None:
         if not any(value not in (None, "") for value in columns.get(name) or ()):
             types.pop(name, None)
     table = pyarrow.table({name: columns[name] for name in types}, schema=pyarrow.schema(types))
-    write_atomic(path, lambda target: pyarrow.parquet.write_table(table, target), durable=False)
+    write_table(path, table, before_rename, durable=False)
+
+
+def write_table(
+    path: Path, table: Any, before_rename: Callable[[Path], object] = lambda written: None, *, durable: bool = True
+) -> None:
+    """Writes a Parquet file whose pages have checksums."""
+    import pyarrow.parquet
+
+    def write(target: Path) -> None:
+        pyarrow.parquet.write_table(table, target, write_page_checksum=True)
+        before_rename(target)
+
+    write_atomic(path, write, durable=durable)
 
 
 def read_row_file(path: Path) -> list[dict[str, Any]]:
@@ -70,8 +85,9 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> Any:
 
     types = column_types(path.parent.name)
     refuse_pipe(path)
+    check_row_file(path)
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
             check_table_size(file.metadata)
             names = [name for name in columns or types if name in types and name in file.schema_arrow.names]
             table = file.read(names)

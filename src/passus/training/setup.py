@@ -19,6 +19,7 @@ from passus.evaluation.suite import LoadedSuite
 from passus.models import loader, reward_head
 from passus.models.lora import weights_fingerprint
 from passus.models.policy import Policy
+from passus.runs.continuity import check_record
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 from passus.tasks import benchmarks, dataset
 from passus.tasks.lookup import task_parts
@@ -39,6 +40,8 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     checkpoint.clean(folder.checkpoints)
     saved = checkpoint.latest(folder.checkpoints)
     progress = checkpoint.read(saved) if saved else Progress()
+    if saved and folder.exists():
+        check_record(folder, progress.step)
     check_old_logprobs(config)
     reward_function = rewards.load_function(config.reward.function)
     policy = loader.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
