@@ -49,7 +49,7 @@ def test_every_changed_bit_of_a_line_is_found_with_its_step(run):
         path.write_bytes(content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :])
         (damage,) = find_damage(run.path)
         assert damage.step == content[:place].count(b"\n") + 1 and damage.file == "metrics.jsonl"
-        with pytest.raises(DamagedRecordError, match="metrics.jsonl, step .*\n.*\n.*passus verify .* --set-aside"):
+        with pytest.raises(DamagedRecordError, match=r"metrics\.jsonl, step .*\n.*\n.*passus verify .* --set-aside"):
             run.metrics()
 
 
@@ -103,7 +103,7 @@ def test_every_changed_bit_of_a_row_file_is_found(run):
     content = path.read_bytes()
     for place in range(0, len(content), 7):
         path.write_bytes(content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :])
-        with pytest.raises(PassusError, match="step-000003.parquet, step 3"):
+        with pytest.raises(PassusError, match=r"step-000003\.parquet, step 3"):
             run.read_rows("items", 3)
 
 
@@ -114,7 +114,7 @@ def test_files_of_another_run_are_refused(run, tmp_path):
     (damage,) = find_damage(run.path)
     assert damage.step == 9 and "did not record" in damage.problem
     (run.path / "events.jsonl").write_text('{"step": 3, "event": "warn", "best": 1}\n')
-    with pytest.raises(DamagedRecordError, match="events.jsonl, step 3"):
+    with pytest.raises(DamagedRecordError, match=r"events\.jsonl, step 3"):
         run.events()
 
 
@@ -168,6 +168,7 @@ def test_a_kill_while_a_record_is_cut_leaves_a_record_that_can_be_cut_again(run,
     """After each of the writes of a cut, the record is readable, and a second cut ends it."""
     from passus.runs import set_aside
 
+    original = set_aside._cut_lines
     for stop in range(4):
         copy = run.path.parent / f"copy-{stop}"
         shutil.copytree(run.path, copy)
@@ -178,7 +179,6 @@ def test_a_kill_while_a_record_is_cut_leaves_a_record_that_can_be_cut_again(run,
                 raise KeyboardInterrupt
             original(*arguments)
 
-        original = set_aside._cut_lines
         with monkeypatch.context() as patch:
             patch.setattr(set_aside, "_cut_lines", cut_lines)
             with pytest.raises(KeyboardInterrupt):
@@ -221,7 +221,7 @@ def test_holes_in_a_folder_from_before_manifests(run, name, change, step, proble
 def test_lost_rows_of_a_folder_from_before_manifests(run):
     run.forget_checksums()
     shutil.rmtree(run.path / "items")
-    with pytest.raises(DamagedRecordError, match="items/step-000000.parquet, step 0: the file is missing"):
+    with pytest.raises(DamagedRecordError, match=r"items/step-000000\.parquet, step 0: the file is missing"):
         check_record(run, 4)
 
 

@@ -125,7 +125,7 @@ def _show_candidates(folder: "RunFolder", samples: int, verdict: str | None) -> 
     from passus.console import print_next_commands
     from passus.evaluation import candidate_files
 
-    paths = sorted((folder.path / "candidates").glob("*.parquet"))
+    paths = folder.row_paths("candidates")
     rows = [row for path in paths for row in candidate_files.read_candidates(path) if verdict in (None, row["verdict"])]
     _print_rows(f"{folder.path}: {len(rows)} candidates" + _of_verdict(verdict), _spread(rows, samples))
     print_next_commands(f"passus show {folder.path} --verdict wrong")

@@ -175,6 +175,19 @@ def check_row_file(path: Path) -> None:
         checked(folder, lambda record: record.check_file(f"{path.parent.name}/{path.name}"))
 
 
+def check_row_files(folder: Path, kind: str) -> None:
+    """Refuses a folder of Parquet files of which one is lost, or to which one was added."""
+
+    def check(record: Recorded) -> None:
+        there = {f"{kind}/{path.name}" for path in (folder / kind).glob("*.parquet")}
+        for name in sorted(name for name in record.checksums if name.startswith(f"{kind}/") and name not in there):
+            record.check_file(name)
+        for name in sorted(there - record.checksums.keys()):
+            record.check_file(name)
+
+    checked(folder, check)
+
+
 def checked_size(folder: Path, name: str, last: int | None = None) -> int | None:
     """Checks a file of lines, or its rows up to the step `last`, and returns the bytes of them.
 

@@ -23,7 +23,7 @@ from passus.runs.checksum_writer import ChecksumWriter, FileHash, hash_file
 from passus.runs.checksums import CHECKSUMS
 from passus.runs.eval_point import EvalPoint, ReaderPoint
 from passus.runs.manifest import IN_META, MANIFEST
-from passus.runs.record_check import check_single_file, checked_size
+from passus.runs.record_check import check_row_file, check_row_files, check_single_file, checked_size
 from passus.runs.row_files import ROWS, read_row_file, row_file, write_row_file
 from passus.runs.sinks.queue import QueuedSink
 
@@ -129,6 +129,7 @@ class RunFolder:
         self.write_single("meta.json", json.dumps(meta | {IN_META: True}, indent=2) + "\n")
         self._checksums.begin()
         self.write_single("config.toml", resolve.to_toml(config))  # last: a folder with a config.toml is a run
+        self.seal(resumed_from or 0)
 
     def begin_record(self) -> None:
         """Gives the folder a manifest, if it has none."""
@@ -288,10 +289,17 @@ class RunFolder:
     def read_rows(self, kind: str, step: int) -> list[Row]:
         self.settle()
         path = row_file(self.path, kind, step)
+        check_row_file(path)
         if not path.exists():
             steps = [p.stem.removeprefix("step-").lstrip("0") or "0" for p in sorted(path.parent.glob("step-*.parquet"))]
             raise UsageError(f"{self.path} has no {kind} of step {step}", expected=f"one of: {', '.join(steps) or 'none yet'}")
         return read_row_file(path)
+
+    def row_paths(self, kind: str) -> list[Path]:
+        """Returns the files of a kind in order. Refuses a folder from which one is lost."""
+        self.settle()
+        check_row_files(self.path, kind)
+        return sorted((self.path / kind).glob("*.parquet"))
 
     def sample_pairs(self, first: int, last: int) -> list[tuple[Row, Row]]:
         """Returns the eval samples of two steps in pairs: the same item with the same noise."""
