@@ -49,11 +49,13 @@ def list_runs(folder: Path) -> list[dict[str, Any]]:
 
 def _row(path: Path) -> dict[str, Any]:
     from passus.runs.lock import state_of
+    from passus.runs.manifest import MANIFEST
     from passus.runs.run_folder import RunFolder
 
     status, run = state_of(path), RunFolder(path)
     try:
-        config = run.config() if run.exists() else None
+        has_begun = run.exists() or (path / MANIFEST).exists()
+        config = run.config() if has_begun else None
         steps = config.train.steps if config and config.kind != "candidates" else None  # a generator has no steps
         step, benchmarks = run.last_metrics_step(), _benchmarks(run.evals())
     except PassusError as error:

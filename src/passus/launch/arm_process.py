@@ -83,6 +83,7 @@ def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Call
         return
     print_version_changes(arm.name, folder, print_line)
     set_up_process(arm_threads(folder))
+    config = with_commits(config)
     device = choose_device(config.run.device)
     dtype = choose_dtype(config.run.dtype, device)
     config = config.model_copy(update={"run": config.run.model_copy(update={"device": device, "dtype": dtype})})
@@ -100,6 +101,15 @@ def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Call
             folder.seal(is_final=True)
         for sink in folder.sinks:
             sink.close()
+
+
+def with_commits(config: Config) -> Config:
+    """Names the models of the hub with the commits that they stand for, which a resume uses again."""
+    from passus.models.hub_commit import with_commit
+
+    base, scorer = with_commit("model.base", config.model.base), with_commit("reward.model", config.reward.model)
+    model, reward = config.model.model_copy(update={"base": base}), config.reward.model_copy(update={"model": scorer})
+    return config.model_copy(update={"model": model, "reward": reward})
 
 
 def check_finished(folder: RunFolder) -> None:

@@ -100,6 +100,8 @@ def arm_blocks(arms: Sequence[ArmStatus]) -> list[Block]:
     blocks: list[Block] = []
     if not are_finished(arms):
         blocks.append(Table(["arm", "state", "step"], [[arm.path.name, arm.state, _progress(arm)] for arm in arms]))
+    if unknown := sum(arm.state == "unknown" for arm in arms):
+        blocks.append(f"State unknown (no status.json): {unknown} of {len(arms)} arms.")
     return blocks + [f"{arm.path}: {str(arm.error)[:MAX_ERROR]}" for arm in arms if arm.error]
 
 

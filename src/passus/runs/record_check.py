@@ -120,6 +120,8 @@ def recorded(folder: Path) -> Recorded | None:
 def _recorded(folder: Path, signature: tuple[object, ...]) -> Recorded | None:
     manifest = read_manifest(folder)
     if manifest is None:
+        if (folder / "config.toml").exists() and not (folder / "meta.json").exists():
+            raise DamagedRecordError(folder, Damage("meta.json", None, MISSING))
         if _meta_promises_manifest(folder):
             raise DamagedRecordError(folder, Damage(MANIFEST, None, MISSING))
         return None
@@ -136,7 +138,7 @@ def _recorded(folder: Path, signature: tuple[object, ...]) -> Recorded | None:
 
 
 def _signature(folder: Path) -> tuple[object, ...]:
-    return tuple(_stat(folder / name) for name in (MANIFEST, CHECKSUMS))
+    return tuple(_stat(folder / name) for name in (MANIFEST, CHECKSUMS, "meta.json", "config.toml"))
 
 
 def _stat(path: Path) -> tuple[int, int, int] | None:

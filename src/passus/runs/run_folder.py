@@ -7,8 +7,10 @@ Nothing is pickled and no row is deleted: rows that a resume will write again ar
 
 import json
 import math
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,6 +50,7 @@ class RunFolder:
         self._not_durable: list[Path] = []
         self._pending_write: Future[None] | None = None
         self._checksums = ChecksumWriter(path)
+        self._known_id = ""
         self.sinks: list[QueuedSink] = []
         """Other tools that get a copy of the numbers."""
 
@@ -171,10 +174,24 @@ class RunFolder:
             status = bounded_json.parse_json(bounded_json.read_text(self.path / "status.json"))
         except (FileNotFoundError, ValueError, UsageError):
             return {}
-        return {key: value for key, value in status.items() if _is_plain(value)} if isinstance(status, dict) else {}
+        status = {key: value for key, value in status.items() if _is_plain(value)} if isinstance(status, dict) else {}
+        crc32, run = status.pop("crc32", None), status.get("run")
+        if (crc32 is not None and crc32 != _crc32(status)) or (run and self._id() and run != self._id()):
+            return {"state": "unreadable", "error": f"{self.path / 'status.json'} is not as passus wrote it for this run"}
+        status.pop("run", None)
+        return status
 
     def write_status(self, **status: Any) -> None:
-        write_text(self.path / "status.json", json.dumps(status, indent=2) + "\n")
+        """Writes status.json, with the id of the run and a checksum."""
+        status |= {"run": self._id()} if self._id() else {}
+        write_text(self.path / "status.json", json.dumps(status | {"crc32": _crc32(status)}, indent=2) + "\n")
+
+    def _id(self) -> str:
+        """Returns the id of the run; empty before its first launch, and where meta.json cannot be read."""
+        if not self._known_id and (self.path / "meta.json").exists():
+            with suppress(PassusError, OSError):
+                self._known_id = str(self.meta().get("id", ""))
+        return self._known_id
 
     def metrics(self) -> list[Row]:
         return self._checked(row_checks.check_numbers, self._read("metrics.jsonl"))
@@ -327,6 +344,10 @@ def _numbers(row: Row) -> dict[str, float]:
         for key, value in row.items()
         if key != "step" and isinstance(value, (int, float)) and math.isfinite(value)
     }
+
+
+def _crc32(status: Mapping[str, Any]) -> str:
+    return f"{zlib.crc32(json.dumps(status, sort_keys=True).encode()):08x}"
 
 
 def _is_plain(value: object) -> bool:
