@@ -47,7 +47,7 @@ torture: $(VENV)/ready-test
 
 # Damages 2,000 run folders, resumes them and reads them with every command, in about an hour.
 damage: $(VENV)/ready-test
-	$(BIN)/python scripts/damage.py --tries 2000 --out bench/cpu-2-cores/damage.md
+	$(BIN)/python scripts/damage.py --tries 2000 --work runs/damage.jsonl --out bench/cpu-2-cores/damage.md
 
 # 5,000 mutated files of every kind that passus reads.
 fuzz: $(VENV)/ready-test

@@ -301,8 +301,8 @@ def _first_difference(intact: str, text: str) -> str:
 def try_resuming(kind: str, state: str, seed: int) -> str:
     """Damages a run and resumes it. Returns `recovered` or `refused`; raises where the record then differs from the intact one.
 
-    Where it was refused, the command of the message sets the damage aside for every fourth seed (it takes two runs more), and the
-    run must then be recovered.
+    Where it was refused, the command of the message sets the damage aside, and the run must then be recovered. As this takes
+    another run, it is done for every fourth seed.
     """
     rng = random.Random(f"damage/{kind}/{state}/{seed}")
     source = recorded(kind)
