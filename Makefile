@@ -6,7 +6,7 @@ DOCS := .venv-docs
 BIN := $(VENV)/bin
 TORCH ?= default
 
-.PHONY: demo test test-all setup setup-test lint lint-fast wheel golden torture simulate gym bench docs clean
+.PHONY: demo test test-all setup setup-test lock audit lint lint-fast wheel golden torture damage fuzz simulate gym bench docs clean
 
 demo: $(VENV)/ready
 	$(BIN)/passus demo
@@ -42,8 +42,17 @@ lint-fast: $(VENV)/ready-test
 golden: $(VENV)/ready-test
 	$(BIN)/python scripts/golden.py
 
+# 1,000 kills in some hours; it goes on where it was stopped, and writes bench/cpu-2-cores/torture.md.
 torture: $(VENV)/ready-test
-	$(BIN)/python tests/torture.py
+	$(BIN)/python tests/torture.py 1000 --work runs/torture --out bench/cpu-2-cores/torture.md
+
+# Damages 2,000 run folders, resumes them and reads them with every command, in about an hour.
+damage: $(VENV)/ready-test
+	$(BIN)/python scripts/damage.py --tries 2000 --work runs/damage.jsonl --out bench/cpu-2-cores/damage.md
+
+# 5,000 mutated files of every kind that passus reads.
+fuzz: $(VENV)/ready-test
+	$(BIN)/python scripts/fuzz.py --tries 5000
 
 # Makes the tables of docs/simulations.md that docs/simulations.json lacks, in some hours on two cores (docs/analysis.md).
 simulate: $(VENV)/ready-test
@@ -66,14 +75,26 @@ docs: $(DOCS)/ready
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
 	@echo "open site/index.html, or: python3 -m http.server --bind 127.0.0.1 --directory site"
 
+# Writes requirements.lock and requirements-test.lock anew.
+lock:
+	sh scripts/lock.sh
+
+# Looks all locked packages up in a database of known vulnerabilities, where a network allows it.
+audit:
+	[ -x .venv-audit/bin/pip-audit ] || { python3 -m venv .venv-audit && .venv-audit/bin/python -m pip install --quiet pip-audit==2.10.1; }
+	.venv-audit/bin/pip-audit --require-hashes --no-deps --disable-pip -r requirements.lock -r requirements-test.lock
+
 setup: $(VENV)/ready
 setup-test: $(VENV)/ready-test
 
-$(VENV)/ready: requirements.txt pyproject.toml scripts/venv.sh
+# All but torch is installed from the locks, with the hashes of its files.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+$(VENV)/ready: requirements.lock pyproject.toml scripts/venv.sh
 	sh scripts/venv.sh $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(filter cpu,$(TORCH)),--index-url https://download.pytorch.org/whl/cpu,) torch==2.13.0
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(PIP) $(if $(filter cpu,$(TORCH)),--index-url https://download.pytorch.org/whl/cpu,) torch==2.13.0
+	$(PIP) --require-hashes --no-deps -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(DOCS)/ready: requirements-docs.txt
@@ -81,14 +102,14 @@ $(DOCS)/ready: requirements-docs.txt
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
 	@touch $@
 
-$(VENV)/ready-test: $(VENV)/ready requirements-test.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
+$(VENV)/ready-test: $(VENV)/ready requirements-test.lock
+	$(PIP) --require-hashes --no-deps -r requirements-test.lock
 	@touch $@
 
 # setuptools copies into build/ and never removes there, so that a renamed module would be in the wheel twice.
 wheel: $(VENV)/ready
 	rm -rf build
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) $(DOCS) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(DOCS) .venv-lock .venv-audit site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -41,9 +41,17 @@ def to_json(value: Any) -> str:
     return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
-def append_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Appends rows in one write. A kill can tear the last line, which `read_lines` then drops."""
+def append_lines(path: Path, rows: Iterable[dict[str, Any]]) -> tuple[int, bytes]:
+    """Appends rows in one write. A kill can tear the last line, which `read_lines` then drops.
+
+    Returns the size of the file before, and what was appended.
+    """
     data = "".join(to_json(row) + "\n" for row in rows).encode()
+    return append_bytes(path, data), data
+
+
+def append_bytes(path: Path, data: bytes) -> int:
+    """Appends in one write, or not at all. Returns the size of the file before."""
     with open(path, "ab", buffering=0) as file:
         start = file.tell()
         try:
@@ -53,14 +61,20 @@ def append_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
         except OSError as error:
             file.truncate(start)  # the next row must not be appended to a partial one
             raise OSError(error.errno, error.strerror, str(path)) from None
+    return start
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Returns the rows of a file of lines; empty where there is no file."""
+def read_lines(path: Path, size: int | None = None) -> list[dict[str, Any]]:
+    """Returns the rows of a file of lines, or of its first `size` bytes; empty where there is no file."""
     if not path.exists():
         return []
-    # The rest after the last line break was torn by a kill.
-    return [_parse(line[:-1], path, number) for number, line in bounded_json.read_lines(path) if line.endswith(b"\n")]
+    rows, end = [], 0
+    for number, line in bounded_json.read_lines(path):
+        end += len(line)
+        if not line.endswith(b"\n") or (size is not None and end > size):  # the last line may be torn by a kill
+            break
+        rows.append(_parse(line[:-1], path, number))
+    return rows
 
 
 def _parse(line: bytes, path: Path, number: int | str) -> dict[str, Any]:
@@ -73,9 +87,9 @@ def _parse(line: bytes, path: Path, number: int | str) -> dict[str, Any]:
     return row
 
 
-def last_line(path: Path) -> dict[str, Any] | None:
-    """Returns the newest complete row, without reading the whole file."""
-    lines = _tail(path)
+def last_line(path: Path, size: int | None = None) -> dict[str, Any] | None:
+    """Returns the newest complete row of a file or of its first `size` bytes, without reading all of it."""
+    lines = _tail(path, size)
     return _parse(lines[-1], path, "last") if lines else None
 
 
@@ -85,14 +99,15 @@ def last_step(path: Path) -> list[dict[str, Any]]:
     return [row for row in rows if row["step"] == rows[-1]["step"]]
 
 
-def _tail(path: Path) -> list[bytes]:
-    """Returns the complete lines among the last bytes of a file."""
+def _tail(path: Path, size: int | None = None) -> list[bytes]:
+    """Returns the complete lines among the last bytes of a file, or of its first `size` bytes."""
     if not path.exists():
         return []
     with bounded_json.open_plain(path) as file:
-        start = max(0, path.stat().st_size - TAIL_BYTES)
+        end = path.stat().st_size if size is None else size
+        start = max(0, end - TAIL_BYTES)
         file.seek(start)
-        lines = file.read().split(b"\n")[:-1]
+        lines = file.read(end - start).split(b"\n")[:-1]
     return lines[1:] if start else lines  # the first line may be cut
 
 

@@ -9,6 +9,7 @@ from helpers.measured_curves import findings_of, measured, run_that_falls
 from helpers.synthetic_curves import RISE_T, curve
 from passus.analysis import course
 from passus.analysis.finding import Conclusion
+from passus.runs.run_folder import RunFolder
 from passus.stats.late_change import late_change
 from passus.stats.wiggle import curve_noise
 
@@ -24,6 +25,7 @@ def test_speed_is_given_in_tokens_and_seconds_too(tmp_path):
     m = run_that_falls(tmp_path / "run", np.random.default_rng(25), overfits=True)
     assert m.curve.origin is not None
     rows = [{"step": step, "train/num_tokens": 100 * step, "time/elapsed": step / 2} for step in range(1, 141)]
+    RunFolder(m.curve.origin.path).forget_checksums()
     (m.curve.origin.path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     result = course.learning_speed(m, rises=True)
     assert result is not None and result.numbers["half_tokens"] == pytest.approx(100 * result.numbers["half"])

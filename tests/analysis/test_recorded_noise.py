@@ -123,6 +123,7 @@ def test_sources_that_say_nothing(tmp_path):
     shutil.copytree(run, tmp_path / "runs/copy")
     with pytest.raises(UsageError, match="same settings and the same seed, 0"):
         recorded_noise([tmp_path / "runs"])
+    RunFolder(run).forget_checksums()
     shutil.rmtree(run / "items")
     with pytest.raises(UsageError, match="no item rows"):
         recorded_noise([run])

@@ -74,6 +74,7 @@ def test_one_bad_benchmark_of_many_is_no_regression(tmp_path):
 def test_runs_at_other_temperatures_are_not_compared(tmp_path):
     make_run(tmp_path / "a", {"x": 0.0})
     other = make_run(tmp_path / "b", {"x": 0.0})
+    other.forget_checksums()
     path = other.path / "evals.jsonl"
     path.write_text(path.read_text().replace('"temperature": 1.0', '"temperature": 0.0'))
     with pytest.raises(UsageError, match="at one temperature"):
@@ -91,7 +92,9 @@ def test_one_run_each(tmp_path):
 
 def test_runs_that_count_different_answers_are_not_compared(tmp_path):
     for name, mode in (("a", "any"), ("b", "boxed")):
-        path = make_run(tmp_path / name, {"x": 0.0}).path / "evals.jsonl"
+        run = make_run(tmp_path / name, {"x": 0.0})
+        run.forget_checksums()
+        path = run.path / "evals.jsonl"
         rows = [json.loads(line) | {"extract": mode} for line in path.read_text().splitlines()]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(UsageError, match=r'eval\.extract = "any".*eval.extract = "boxed"'):
@@ -105,7 +108,7 @@ def make_seeds(folder, shifts, method="grpo"):
         run = make_run(path, {"x": shift, "y": shift}, seed=100 * len(method) + seed)
         config = path / "config.toml"
         text = config.read_text().replace("seed = 0", f"seed = {seed}", 1)
-        config.write_text(text.replace('name = "grpo"', f'name = "{method}"'))
+        run.write_single("config.toml", text.replace('name = "grpo"', f'name = "{method}"'))
         assert run.config().seed == seed
 
 

@@ -77,7 +77,7 @@ def runs(tmp_path):
         meta = run.meta()
         meta["model"]["label"] = f"{NAME}{n}"
         meta["launches"][0]["data"] = {"remarks": [NAME]}
-        (run.path / "meta.json").write_text(json.dumps(meta))
+        run.write_single("meta.json", json.dumps(meta))
     return tmp_path
 
 

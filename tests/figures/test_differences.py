@@ -45,7 +45,7 @@ def test_one_run_each_is_paired_over_items(tmp_path):
     (s,) = kinds.figure([tmp_path], "difference", baseline=other).series
     d_Q = np.array([0.25, 0.5, 0.0])
     half = stats.t.ppf(0.975, 2) * d_Q.std(ddof=1) / math.sqrt(3)
-    assert s.name == name and s.points[1].y == pytest.approx(0.2), "the value is that of the eval point"
+    assert s.name == name and s.points[1].y == pytest.approx(0.25), "the value is that of the eval points"
     assert s.points[1].high - s.points[1].y == pytest.approx(half)
     assert "paired over items" in kinds.figure([tmp_path], "difference", baseline=other).note
 

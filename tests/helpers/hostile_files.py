@@ -405,6 +405,7 @@ def recorded_run() -> Path:
     for step in range(1, 21):
         run.append_metrics({"step": step, "train/reward": 0.5, "train/num_tokens": 10.0 * step, "time/elapsed": 1.0 * step})
     run.append_event({"step": 20, "event": "warn", "best": 10, "drop": 0.1, "statistic": 3.0})
+    run.forget_checksums()  # so that mutations reach the readers; tests/helpers/damaged_folders.py keeps the checksums
     run.write_status(state="finished", pid=1, exit_code=0, error=None, heartbeat="2026-01-01T00:00:00Z")
     return folder
 

@@ -5,7 +5,6 @@ import pyarrow.parquet
 
 from helpers.small_run import small_config
 from passus.runs.eval_point import EvalPoint
-from passus.runs.row_files import write_row_file
 from passus.runs.run_folder import RunFolder
 from passus.stats import intervals
 
@@ -52,5 +51,5 @@ def with_clusters(run: RunFolder, names: list[str]) -> RunFolder:
     """Writes the item rows of a run again, with the cluster of every item."""
     for path in sorted((run.path / "items").iterdir()):
         rows = pyarrow.parquet.read_table(path).to_pydict()
-        write_row_file(path, rows | {"cluster": [names[item] for item in rows["item"]]})
+        run.write_rows("items", int(path.stem[5:]), rows | {"cluster": [names[item] for item in rows["item"]]})
     return run

@@ -49,7 +49,8 @@ def make_arm(path, label="Qwen3-shaped, 0.8M", said=None, evals=((0, 0.5), (4, 0
     run.start(small_config(), {"label": label, "family": "Qwen3", "parameters": 1}, None)
     run.write_status(state=state, error=None)
     for step, accuracy in evals:
-        run.write_rows("items", step, rows(LAST if step else FIRST, said))
+        agreeing = {"value": [accuracy] * 2 * len(ITEMS)}  # the mean of the items is that of the eval point
+        run.write_rows("items", step, rows(LAST if step else FIRST, said) | agreeing)
         run.append_evals([point(step, accuracy)])
     return run
 

@@ -21,7 +21,7 @@ def run(tmp_path):
 def edit_last_launch(run: RunFolder, **changes: object) -> None:
     meta = run.meta()
     meta["launches"][-1] |= changes
-    (run.path / "meta.json").write_text(json.dumps(meta))
+    run.write_single("meta.json", json.dumps(meta))
 
 
 def test_equal_versions_are_not_mentioned(run):

@@ -94,6 +94,7 @@ def test_incomplete_rows_are_left_out(tmp_path):
 
 def test_a_torn_row_file_is_an_error(tmp_path):
     run = make_run(tmp_path / "run", {0: "0010"})
+    run.forget_checksums()
     (run.path / "items" / "step-000000.parquet").write_bytes(b"PAR1 torn")
     with pytest.raises(PassusError, match="cannot be read"):
         load_curves([tmp_path])
@@ -102,6 +103,7 @@ def test_a_torn_row_file_is_an_error(tmp_path):
 @pytest.mark.parametrize("acc", ["high", 7.0, [1]])
 def test_rows_with_other_values_are_refused(tmp_path, acc):
     run = make_run(tmp_path / "run", {0: "0010"})
+    run.forget_checksums()
     append_lines(run.path / "evals.jsonl", [eval_point(3, 0.5).to_row() | {"acc": acc}])
     with pytest.raises(UsageError, match="a row of"):
         load_curves([tmp_path])

@@ -22,7 +22,7 @@ def test_files_without_clusters_have_the_bytes_of_before(tmp_path):
         {name: pyarrow.type_for_alias(kind) for name, kind in types.items() if name in OWN_ITEMS and name != "cluster"}
     )
     expected = tmp_path / "expected.parquet"
-    pyarrow.parquet.write_table(pyarrow.table(rows, schema=before), expected)
+    pyarrow.parquet.write_table(pyarrow.table(rows, schema=before), expected, write_page_checksum=True)
     for n, more in enumerate(({}, {"cluster": [None] * 12}, {"cluster": [""] * 12})):
         path = tmp_path / f"run-{n}" / "items" / "step-000000.parquet"
         path.parent.parent.mkdir()
@@ -57,7 +57,7 @@ def test_a_resumed_run_has_clusters_from_its_later_steps(tmp_path):
     run = make_run(tmp_path / "a", {"x": 0.1})
     last = run.path / "items" / "step-000050.parquet"
     rows = pyarrow.parquet.read_table(last).to_pydict()
-    write_row_file(last, rows | {"cluster": [NAMES[item] for item in rows["item"]]})
+    run.write_rows("items", 50, rows | {"cluster": [NAMES[item] for item in rows["item"]]})
     items = load_curves([tmp_path]).series[0].items
     assert items is not None and len(items.steps_T) == 6 and items.cluster_Q == NAMES
 

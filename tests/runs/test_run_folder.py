@@ -56,7 +56,7 @@ def test_the_error_names_the_damaged_file(tmp_path, name):
 def test_a_torn_status_and_a_damaged_parquet_file(tmp_path):
     run = folder(tmp_path)
     (run.path / "status.json").write_text('{"state": "runn')
-    assert state_of(run.path) == {} and list_runs(tmp_path)[0]["state"] == "unknown"
+    assert state_of(run.path)["state"] == list_runs(tmp_path)[0]["state"] == "unreadable"
     (run.path / "items/step-000003.parquet").write_bytes(b"junk")
     with pytest.raises(PassusError, match=r"step-000003\.parquet"):
         run.read_rows("items", 3)

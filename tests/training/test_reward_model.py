@@ -173,6 +173,7 @@ def test_a_reward_model_resumes_exactly(experiment, tuning, system):
 
 def test_changed_candidates_are_refused_when_a_run_resumes(experiment, tmp_path):
     shutil.copytree(experiment, tmp_path / "runs")
+    RunFolder(tmp_path / "runs" / "from-qwen3").forget_checksums()
     path = tmp_path / "runs" / "from-qwen3" / "candidates" / "train-1.parquet"
     rows = pyarrow.parquet.read_table(path).to_pylist()
     rows[0]["verdict"] = "wrong" if rows[0]["verdict"] == "correct" else "correct"

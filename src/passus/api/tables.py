@@ -54,7 +54,7 @@ def row_table(runs: "Sequence[Run]", kind: str) -> "pyarrow.Table":
 
     parts = []
     for run in runs:
-        for path in sorted((run.path / kind).glob("step-*.parquet")):
+        for path in RunFolder(run.path).row_paths(kind):
             table, step = read_table(path), int(path.stem.removeprefix("step-"))
             about = {**_about(run), "step": step}
             for place, (name, value) in enumerate(about.items()):

@@ -33,6 +33,7 @@ from passus.cli.report import report
 from passus.cli.run import run
 from passus.cli.show import show
 from passus.cli.usage_errors import usage_error
+from passus.cli.verify import verify
 from passus.console import guard_output, rich_console
 from passus.exit_codes import exit_code_of
 
@@ -45,7 +46,7 @@ app = App(
 )
 COMMANDS = {
     "Train and evaluate": (demo, run, eval, export, pretrain),
-    "Look at runs": (import_, ls, show, plot, analyse, compare, diagnose, report),
+    "Look at runs": (import_, ls, show, plot, analyse, compare, diagnose, report, verify),
     "Plan and look up": (power, explain, benchmarks, bench),
     "Texts and files": (read, check, describe, grade, export_curves),
 }

@@ -48,21 +48,21 @@ def list_runs(folder: Path) -> list[dict[str, Any]]:
 
 
 def _row(path: Path) -> dict[str, Any]:
-    from passus.atomic_io import last_line
     from passus.runs.lock import state_of
+    from passus.runs.manifest import MANIFEST
     from passus.runs.run_folder import RunFolder
 
     status, run = state_of(path), RunFolder(path)
     try:
-        config = run.config() if run.exists() else None
+        has_begun = run.exists() or (path / MANIFEST).exists()
+        config = run.config() if has_begun else None
         steps = config.train.steps if config and config.kind != "candidates" else None  # a generator has no steps
         points = run.evals()
-        metrics, benchmarks = last_line(path / "metrics.jsonl") or {}, _benchmarks(points)
+        step, benchmarks = max([run.last_metrics_step(), *(point.step for point in points)]), _benchmarks(points)
     except PassusError as error:
-        status, steps, metrics, benchmarks, points = {"state": "unreadable", "error": str(error)}, None, {}, [], []
-    last = max([metrics.get("step", 0), *(point.step for point in points)])  # a run that was imported may have no metrics
+        status, steps, step, benchmarks = {"state": "unreadable", "error": str(error)}, None, 0, []
     return (
-        {"run": str(path), "state": status.get("state", "unknown"), "step": last, "steps": steps}
+        {"run": str(path), "state": status.get("state", "unknown"), "step": step, "steps": steps}
         | {key: status.get(key) for key in ("heartbeat", "error")}
         | {"benchmarks": benchmarks}
     )

@@ -92,7 +92,6 @@ def show_samples(run: Path, step: int | None, samples: int, verdict: str | None)
     """Prints samples of a run: training samples, eval items, scored candidates or drawn candidates, by the kind of run."""
     if samples < 1:
         raise UsageError(f"--samples {samples}", expected="1 or more", write="--samples 4")
-    from passus.atomic_io import last_line
     from passus.console import print_next_commands
     from passus.grading.verdict import Verdict
     from passus.runs.run_folder import RunFolder
@@ -106,11 +105,7 @@ def show_samples(run: Path, step: int | None, samples: int, verdict: str | None)
         return
     eval_steps = [point.step for point in folder.evals()]
     if step is None:
-        step = (
-            max(eval_steps, default=0)
-            if config_kind == "reward_model"
-            else (last_line(run / "metrics.jsonl") or {}).get("step", 0)
-        )
+        step = max(eval_steps, default=0) if config_kind == "reward_model" else folder.last_metrics_step()
     kind = "items" if config_kind == "reward_model" or not step else "samples"
     rows = [row for row in folder.read_rows(kind, step) if verdict in (None, row["verdict"])]
     noun = kind
@@ -130,7 +125,7 @@ def _show_candidates(folder: "RunFolder", samples: int, verdict: str | None) -> 
     from passus.console import print_next_commands
     from passus.evaluation import candidate_files
 
-    paths = sorted((folder.path / "candidates").glob("*.parquet"))
+    paths = folder.row_paths("candidates")
     rows = [row for path in paths for row in candidate_files.read_candidates(path) if verdict in (None, row["verdict"])]
     _print_rows(f"{folder.path}: {len(rows)} candidates" + _of_verdict(verdict), _spread(rows, samples))
     print_next_commands(f"passus show {folder.path} --verdict wrong")

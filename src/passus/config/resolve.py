@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from passus.config.hub_revision import adopt_commit
 from passus.config.tables import Config
 from passus.config.toml_text import parse_toml
 from passus.errors import UsageError, nearest, shown
@@ -171,11 +172,13 @@ def differences(recorded: Config, asked: Config) -> list[str]:
 
 
 def adopt_recorded(asked: Config, recorded: Config) -> Config:
-    """Replaces "auto" by what it meant when the run began."""
+    """Replaces "auto", and models of the hub without a commit, by what they meant when the run began."""
     run = {key: getattr(recorded.run, key) for key in ("device", "dtype") if getattr(asked.run, key) == AUTO}
     prompt = recorded.model.prompt if asked.model.prompt == AUTO else asked.model.prompt
-    model = asked.model.model_copy(update={"prompt": prompt})
-    return asked.model_copy(update={"run": asked.run.model_copy(update=run), "model": model})
+    base, scorer = adopt_commit(asked.model.base, recorded.model.base), adopt_commit(asked.reward.model, recorded.reward.model)
+    model = asked.model.model_copy(update={"prompt": prompt, "base": base})
+    reward = asked.reward.model_copy(update={"model": scorer})
+    return asked.model_copy(update={"run": asked.run.model_copy(update=run), "model": model, "reward": reward})
 
 
 def default_threads(jobs: int = 1) -> int:

@@ -15,6 +15,7 @@ from passus.config.resolve import flatten
 from passus.diagnosis.sample_facts import SampleFacts
 from passus.errors import PassusError
 from passus.runs.eval_point import EvalPoint
+from passus.runs.record_check import check_row_file
 from passus.runs.row_files import read_table, row_file
 from passus.runs.run_folder import RunFolder
 
@@ -109,6 +110,7 @@ def _unchanged_completions(run: RunFolder, steps: Sequence[int]) -> np.ndarray:
 
 def _completions(run: RunFolder, step: int) -> dict[tuple[Any, ...], str]:
     path = row_file(run.path, "items", step)
+    check_row_file(path)
     if not path.exists():
         return {}
     names = ["benchmark", "temperature", "item", "sample", "completion"]
@@ -122,7 +124,7 @@ def _completions(run: RunFolder, step: int) -> dict[tuple[Any, ...], str]:
 
 def _sample_columns(run: RunFolder, most: int) -> Columns:
     """Reads the facts of some files of samples, in order."""
-    paths = sorted((run.path / "samples").glob("step-*.parquet"))
+    paths = run.row_paths("samples")
     chosen = [paths[i] for i in sorted({round(i) for i in np.linspace(0, len(paths) - 1, most)})] if paths else []
     reader = SampleFacts()
     rows = [{"step": float(path.stem.removeprefix("step-"))} | reader.read(path) for path in chosen]

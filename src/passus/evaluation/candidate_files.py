@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from passus.atomic_io import write_atomic
 from passus.errors import UsageError
 from passus.evaluation.contamination import question_fingerprint
 from passus.grading.verdict import Verdict
-from passus.runs.row_files import check_table_size
+from passus.runs.record_check import check_row_file
+from passus.runs.row_files import check_table_size, write_table
 from passus.tasks.item import Item
 from passus.tasks.lookup import is_private
 
@@ -39,12 +39,10 @@ def candidate_file(run: Path, split: str, temperature: float) -> Path:
 
 def write_candidates(path: Path, columns: dict[str, list[Any]]) -> None:
     import pyarrow
-    import pyarrow.parquet
 
     path.parent.mkdir(parents=True, exist_ok=True)
     schema = pyarrow.schema({name: pyarrow.type_for_alias(dtype) for name, dtype in COLUMNS.items()})
-    table = pyarrow.table(columns, schema=schema)
-    write_atomic(path, lambda target: pyarrow.parquet.write_table(table, target))
+    write_table(path, pyarrow.table(columns, schema=schema))
 
 
 def read_candidates(path: Path) -> list[dict[str, Any]]:
@@ -62,8 +60,9 @@ def _read_table(path: Path) -> Any:
     import pyarrow
     import pyarrow.parquet
 
+    check_row_file(path)
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
             check_table_size(file.metadata)
             table = file.read([name for name in COLUMNS if name in file.schema_arrow.names])
         table.validate(full=True)  # texts may hold bytes that are not UTF-8

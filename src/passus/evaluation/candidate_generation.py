@@ -68,6 +68,7 @@ def generate_candidates(config: Config, folder: RunFolder, check_stop: Callable[
             params = SamplingParams(split.samples, split.max_tokens, config.seed, stream, temperature=temperature)
             rows = candidate_rows(policy, sampler, split.items, params, model.base)
             write_candidates(path, {name: [row[name] for row in rows] for name in COLUMNS})
+            folder.record_file(path, len(rows))
             accuracy = sum(row["verdict"] == Verdict.CORRECT for row in rows) / len(rows)
             problems = f"{len(split.items)} problems, {len(rows)} candidates"
             say(f"{split.name}, temperature {temperature:g}: {problems}, accuracy {accuracy:.3f}")

@@ -21,7 +21,6 @@ from typing import Any
 
 import tomli_w
 
-from passus.atomic_io import write_text
 from passus.config.experiment import slug
 from passus.errors import PassusError, UsageError
 from passus.grading.verdict import ANY, Verdict
@@ -29,10 +28,11 @@ from passus.interop.importers.eval_rows import ItemTable, item_columns, item_num
 from passus.interop.importers.line_settings import kept_settings, read_facts
 from passus.interop.importers.metric_map import passus_name
 from passus.interop.importers.source_run import SampleRow, item_key
-from passus.runs import provenance, set_aside
+from passus.runs import provenance
 from passus.runs.eval_point import SOURCE
 from passus.runs.lock import ArmLock
-from passus.runs.questions import ItemQuestion, read_questions, write_questions
+from passus.runs.manifest import IN_META
+from passus.runs.questions import QUESTIONS, ItemQuestion, question_lines, read_questions
 from passus.runs.row_files import ROWS
 from passus.runs.run_folder import SETTINGS, RunFolder
 
@@ -81,20 +81,21 @@ class Recorder:
             "train": {"steps": max(1, int(self._settings.get("steps") or facts.steps or 1))},
             "imported": {"tool": TOOL, "seed_known": facts.seed is not None, "method": str(self._settings.get("method") or "")},
         }
-        write_text(self.folder.path / SETTINGS, json.dumps(kept_settings(self._settings), indent=2, default=str) + "\n")
+        self.folder.write_single(SETTINGS, json.dumps(kept_settings(self._settings), indent=2, default=str) + "\n")
         about = {
             "label": label, "family": facts.family, "parameters": facts.parameters, "tuning": tuning,
             "imported_from": TOOL,
         }  # fmt: skip
         self._write_meta(about)
-        write_text(self.folder.config_path, tomli_w.dumps(config))
+        self.folder.begin_record()
+        self.folder.write_single("config.toml", tomli_w.dumps(config))
 
     def _write_meta(self, model: dict[str, Any]) -> None:
         """Writes meta.json at the first call; later ones change what is known of the model."""
         path = self.folder.path / "meta.json"
         launch = provenance.launch_record(None, {"source": TOOL}, None)
         meta = self.folder.meta() | {"model": model} if path.exists() else provenance.first_meta(launch, model)
-        write_text(path, json.dumps(meta, indent=2) + "\n")
+        self.folder.write_single("meta.json", json.dumps(meta | {IN_META: True}, indent=2) + "\n")
 
     def metrics(self, step: int, values: Mapping[str, float | None]) -> None:
         """Appends the metrics of a step. Names of TRL, verl and others become passus's; a NaN is a gap."""
@@ -134,6 +135,7 @@ class Recorder:
         if self._last_step > config.train.steps or not self._settings.get("steps"):
             self._settings["steps"] = max(self._last_step, 1)
             self.settings()
+        self.folder.seal(self._last_step, is_final=True)
         self._lock.release(state=state, error=error, exit_code=0 if state == "finished" else 1)
 
     def __enter__(self) -> "Recorder":
@@ -151,7 +153,7 @@ class Recorder:
             raise UsageError(f"step = {step!r}", expected="a whole number, 0 or more")
         if self._reopened:
             before = sum(point.step == step - 1 for point in self.folder.evals())
-            set_aside.set_aside_after(self.folder.path, step - 1, before)
+            self.folder.set_aside_after(step - 1, before)
             self._reopened = False
         self._last_step = max(self._last_step, step)
 
@@ -178,7 +180,7 @@ class Recorder:
         for row in kept:
             if row.prompt is not None:
                 self._questions.setdefault((benchmark, item_number(row.item)), ItemQuestion(row.prompt, row.gold or ""))
-        write_questions(self.folder.path, sorted(self._questions.items()))
+        self.folder.write_single(QUESTIONS, question_lines(sorted(self._questions.items())))
         self.folder.append_evals([point])
 
     def _items_of(self, step: int) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,12 @@ from passus.config.tables import Config
 from passus.errors import PassusError, Stop, UsageError, check_train_packages, is_out_of_memory, out_of_memory_error
 from passus.evaluation.candidate_generation import has_all_candidates
 from passus.runs import provenance
+from passus.runs.continuity import find_gaps
+from passus.runs.damage import DamagedRecordError
 from passus.runs.lock import ArmLock
+from passus.runs.record_check import find_damage
 from passus.runs.run_folder import RunFolder, saved_checkpoints
+from passus.runs.saved_checkpoint import checked_progress
 from passus.runs.sinks.tools import check_sinks, open_sinks
 
 PARENT = "PASSUS_PARENT"
@@ -73,10 +78,12 @@ def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Call
     stop.check()
     config = adopt_recorded(arm.config, folder)
     if folder.exists() and is_complete(folder, config):
+        check_finished(folder)
         print_line(f"{arm.name}: already finished")
         return
     print_version_changes(arm.name, folder, print_line)
     set_up_process(arm_threads(folder))
+    config = with_commits(config)
     device = choose_device(config.run.device)
     dtype = choose_dtype(config.run.dtype, device)
     config = config.model_copy(update={"run": config.run.model_copy(update={"device": device, "dtype": dtype})})
@@ -90,8 +97,27 @@ def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Call
     try:
         _train_kind(arm, config, folder, stop, say)
     finally:
+        with suppress(OSError):  # of a full disk, which must not hide why the run ended
+            folder.seal(is_final=True)
         for sink in folder.sinks:
             sink.close()
+
+
+def with_commits(config: Config) -> Config:
+    """Names the models of the hub with the commits that they stand for, which a resume uses again."""
+    from passus.models.hub_commit import with_commit
+
+    base, scorer = with_commit("model.base", config.model.base), with_commit("reward.model", config.reward.model)
+    model, reward = config.model.model_copy(update={"base": base}), config.reward.model_copy(update={"model": scorer})
+    return config.model_copy(update={"model": model, "reward": reward})
+
+
+def check_finished(folder: RunFolder) -> None:
+    """Refuses to call a run finished whose record or last checkpoint is damaged."""
+    if damage := next(iter([*find_damage(folder.path), *find_gaps(folder)]), None):
+        raise DamagedRecordError(folder.path, damage)
+    for saved in list(saved_checkpoints(folder.checkpoints).values())[-1:]:
+        checked_progress(saved)
 
 
 def _train_kind(arm: Arm, config: Config, folder: RunFolder, stop: "StopRequest", say: Callable[[str], None]) -> None:
@@ -146,7 +172,7 @@ def check_resumable(folder: RunFolder, config: Config) -> None:
             write="--out with another folder",
         )
     lines = resolve.differences(recorded, resolve.adopt_recorded(config, recorded))
-    done = max((row["step"] for row in folder.metrics()), default=0)
+    done = max(saved_checkpoints(folder.checkpoints), default=0)  # later steps are set aside
     if config.train.steps < done:
         lines.append(f"train.steps: {done} done, {config.train.steps} asked")
     if lines:
@@ -163,8 +189,8 @@ def is_complete(folder: RunFolder, config: Config) -> bool:
         return has_all_candidates(folder.path, config)
     stops = [row["step"] for row in folder.events() if row["event"] == "stop"]
     last = stops[-1] if stops else config.train.steps
-    is_evaluated = any(point.step == last for point in folder.evals())
-    return is_evaluated and (folder.checkpoints / f"step-{last:06d}").is_dir()
+    # In this order: damaged rows after the last checkpoint are no reason to refuse a resume, which repeats them.
+    return (folder.checkpoints / f"step-{last:06d}").is_dir() and any(point.step == last for point in folder.evals())
 
 
 def disk_full_error(path: Path, error: OSError) -> PassusError:

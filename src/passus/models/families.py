@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from passus.config.hub_revision import split_revision
 from passus.models.locate import SHIPPED_PREFIX
 
 FAMILIES = {
@@ -19,7 +20,7 @@ FAMILIES = {
 def model_label(base: str, model_type: str, parameters: int) -> str:
     """Returns the label of a model in figures. A shipped model is labelled by family and size, not as the released model."""
     if not base.startswith(SHIPPED_PREFIX):
-        return _label_of_run(base) or base.rstrip("/").rsplit("/", 1)[-1]
+        return _label_of_run(base) or split_revision(base)[0].rstrip("/").rsplit("/", 1)[-1]
     size = f"{parameters / 1e6:.1f}M" if parameters >= 1e5 else f"{parameters / 1e3:.0f}K"
     return f"{FAMILIES.get(model_type, model_type)}-shaped, {size}"
 

@@ -4,6 +4,7 @@ import os.path
 from importlib.resources import files
 from pathlib import Path
 
+from passus.config.hub_revision import split_revision
 from passus.errors import UsageError, nearest
 from passus.models.lora import is_adapter
 from passus.runs.run_folder import saved_checkpoints
@@ -18,7 +19,7 @@ def shipped_models() -> list[str]:
 
 
 def locate_model(base: str) -> str:
-    """Returns the folder or hub id of a shipped model, a folder, a run, RUN@step, or a hub id.
+    """Returns the folder or hub id of a shipped model, a folder, a run, RUN@step, or a hub id with or without a revision.
 
     `os.path` answers also for names that cannot be paths, such as very long ones, for which pathlib raises.
     """
@@ -30,13 +31,15 @@ def locate_model(base: str) -> str:
         return str(files("passus") / base)
     if os.path.isdir(base):
         return str(_model_folder(Path(base), ""))
+    if split_revision(base)[1] and not os.path.isdir(base.rpartition("@")[0]):
+        return base
     path, _, step = base.rpartition("@") if "@" in base else (base, "", "")
     if os.path.isdir(path):
         return str(_model_folder(Path(path), step))
     if step or base.startswith((".", "/", "~")) or base.count("/") > 1:
         raise UsageError(
             f"no folder {path}",
-            expected=f"a folder, a hub id (owner/name), or one of: {', '.join(shipped_models())}",
+            expected=f"a folder, a hub id (owner/name or owner/name@revision), or one of: {', '.join(shipped_models())}",
             write=_command_for_run(Path(path)),
         )
     return base
@@ -76,4 +79,4 @@ def portable_name(base: str) -> tuple[str, str]:
     """
     folder = locate_model(base)
     path = str(Path(folder).resolve()) if os.path.isdir(folder) else folder
-    return base if base.startswith(SHIPPED_PREFIX) else path, path
+    return base if base.startswith(SHIPPED_PREFIX) else path, split_revision(path)[0]

@@ -21,6 +21,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from passus.bounded_json import MAX_FILE, parse_json, read_text
+from passus.config.hub_revision import split_revision
 from passus.errors import UsageError, is_out_of_memory, out_of_memory_error, shown
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -73,8 +74,10 @@ def local_folder(name: str, folder: str, *, weights: bool = True) -> str:
         return folder
     patterns = [*HUB_FILES, *(["model*.safetensors", "adapter_model.safetensors"] if weights else [])]
     expected = "a folder, or the id of a model on the hub (owner/name) that this machine can reach or has downloaded"
+    repository, revision = split_revision(folder)
     with refusing_bad_files(f"{name} cannot be loaded", expected):
-        return snapshot_download(folder, allow_patterns=patterns)
+        asked = {"revision": revision} if revision else {}
+        return snapshot_download(repository, allow_patterns=patterns, **asked)
 
 
 def check_files(name: str, folder: Path, *, weights: bool = True) -> None:

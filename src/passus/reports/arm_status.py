@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from passus.atomic_io import last_line
 from passus.errors import PassusError
 from passus.reports.document import Block, Table
 from passus.runs.eval_point import EvalPoint, has_several_temperatures
@@ -55,7 +54,7 @@ def read_arm_status(path: Path) -> ArmStatus:
     try:
         arm.steps, arm.label = run.config().train.steps, str(run.meta()["model"]["label"])
         points = run.evals()
-        arm.step = max([(last_line(path / "metrics.jsonl") or {}).get("step", 0), *(point.step for point in points)])
+        arm.step = max([run.last_metrics_step(), *(point.step for point in points)])
         arm.scores = _benchmark_scores(points)
     except UNREADABLE as error:
         arm.state, arm.error = "unreadable", f"{type(error).__name__}: {error}"
@@ -104,6 +103,8 @@ def arm_blocks(arms: Sequence[ArmStatus]) -> list[Block]:
     blocks: list[Block] = []
     if not are_finished(arms):
         blocks.append(Table(["arm", "state", "step"], [[arm.path.name, arm.state, _progress(arm)] for arm in arms]))
+    if unknown := sum(arm.state == "unknown" for arm in arms):
+        blocks.append(f"State unknown (no status.json): {unknown} of {len(arms)} arms.")
     return blocks + [f"{arm.path}: {str(arm.error)[:MAX_ERROR]}" for arm in arms if arm.error]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from passus.grading.verdict import Verdict
 from passus.runs.curve import ItemOutcomes
 from passus.runs.eval_point import BEST_OF, UNKNOWN_TEMPERATURE
+from passus.runs.record_check import check_row_file
 from passus.runs.row_files import OPTIONAL, SOURCE_SCORE, read_table
 from passus.runs.run_folder import RunFolder
 
@@ -101,6 +102,7 @@ class ItemReader:
         path = self.run.path / self.kind / f"step-{step:06d}.parquet"
         if step not in self._tables:
             self._tables[step] = None
+            check_row_file(path)
             if path.exists():
                 more = ["reader"] if self.kind == "readings" else []
                 table = read_table(path, [*COLUMNS, *more, *OPTIONAL])

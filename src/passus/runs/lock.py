@@ -97,4 +97,6 @@ def state_of(path: Path) -> dict[str, Any]:
         status = RunFolder(path).status()  # the run may have ended properly in the meantime
         if status.get("state") == "running":
             status["state"] = "killed"
+    if not status and (path / "status.json").exists():
+        return {"state": "unreadable", "error": f"{path / 'status.json'} cannot be read"}
     return status

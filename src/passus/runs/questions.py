@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from passus import bounded_json
-from passus.atomic_io import write_text
 from passus.errors import PassusError
+from passus.runs.record_check import check_single_file
 
 QUESTIONS = "questions.jsonl"
 
@@ -21,6 +21,7 @@ class ItemQuestion:
 def read_questions(run: Path) -> dict[tuple[str, int], ItemQuestion]:
     """Returns questions by benchmark and item; empty where the run has none."""
     path = run / QUESTIONS
+    check_single_file(path)
     if not path.exists():
         return {}
     questions = {}
@@ -33,9 +34,10 @@ def read_questions(run: Path) -> dict[tuple[str, int], ItemQuestion]:
     return questions
 
 
-def write_questions(run: Path, questions: Iterable[tuple[tuple[str, int], ItemQuestion]]) -> None:
+def question_lines(questions: Iterable[tuple[tuple[str, int], ItemQuestion]]) -> str:
+    """Returns the content of questions.jsonl."""
     rows = (
         {"benchmark": benchmark, "item": item, "question": question.question, "gold": question.gold}
         for (benchmark, item), question in questions
     )
-    write_text(run / QUESTIONS, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -12,6 +12,7 @@ from passus.errors import UsageError, nearest
 from passus.runs.curve import Curve, CurvePoint, Curves, share_clusters
 from passus.runs.curve_file import checked, read_curve_file
 from passus.runs.eval_point import BEST_OF, EvalPoint, ReaderPoint, has_several_temperatures, panel_name
+from passus.runs.item_agreement import check_agreement
 from passus.runs.item_outcomes import ItemReader
 from passus.runs.origin import Origin, group_by_seed, line_names, names_by_origin, origin_of
 from passus.runs.run_folder import RunFolder, find_runs
@@ -130,6 +131,7 @@ def _accuracy_curves(
         _check_rows(run, curve)
         if with_items:
             curve.items = item_reader.outcomes(benchmark, temperature, [int(p.x) for p in curve.points])
+            check_agreement(run, curve)
         curves.append(curve)
     return curves
 
@@ -188,6 +190,7 @@ def reader_curves(runs: Sequence[RunFolder]) -> list[Curve]:
             curve = _reader_curve(own, panel, origin)
             _check_rows(run, curve)
             curve.items = item_reader.outcomes(benchmark, temperature, [int(p.x) for p in curve.points], reader)
+            check_agreement(run, curve)
             curves.append(curve)
     _share_clusters(curves)
     return curves

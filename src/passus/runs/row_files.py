@@ -1,12 +1,13 @@
 """Parquet files of a run folder: items/, readings/ and samples/, one file per step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from passus.atomic_io import write_atomic
 from passus.bounded_json import refuse_pipe
 from passus.errors import PassusError
+from passus.runs.record_check import check_row_file
 
 ROWS = {
     "items": {
@@ -43,10 +44,11 @@ def row_file(folder: Path, kind: str, step: int) -> Path:
     return folder / kind / f"step-{step:06d}.parquet"
 
 
-def write_row_file(path: Path, columns: Mapping[str, list[Any]]) -> None:
+def write_row_file(
+    path: Path, columns: Mapping[str, list[Any]], before_rename: Callable[[Path], object] = lambda written: None
+) -> None:
     """Writes the columns of one step. The file is complete or absent, but not durable until it is synced."""
     import pyarrow
-    import pyarrow.parquet
 
     path.parent.mkdir(exist_ok=True)
     types = column_types(path.parent.name)
@@ -57,12 +59,20 @@ def write_row_file(path: Path, columns: Mapping[str, list[Any]]) -> None:
     rows = len(next(iter(columns.values())))
 
     def write(target: Path) -> None:
-        with pyarrow.parquet.ParquetWriter(target, schema) as writer:
+        with pyarrow.parquet.ParquetWriter(target, schema, write_page_checksum=True) as writer:
             for start in range(0, max(rows, 1), ROWS_AT_ONCE):
                 part = {name: columns[name][start : start + ROWS_AT_ONCE] for name in types}
                 writer.write_table(pyarrow.table(part, schema=schema))
+        before_rename(target)
 
     write_atomic(path, write, durable=False)
+
+
+def write_table(path: Path, table: Any) -> None:
+    """Writes a Parquet file whose pages have checksums."""
+    import pyarrow.parquet
+
+    write_atomic(path, lambda target: pyarrow.parquet.write_table(table, target, write_page_checksum=True))
 
 
 def read_row_file(path: Path) -> list[dict[str, Any]]:
@@ -80,8 +90,9 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> Any:
 
     types = column_types(path.parent.name)
     refuse_pipe(path)
+    check_row_file(path)
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
             check_table_size(file.metadata)
             names = [name for name in columns or types if name in types and name in file.schema_arrow.names]
             table = file.read(names)

@@ -1,25 +1,31 @@
 """The run folder: the only interface between training and everything that reads its results.
 
-    config.toml meta.json status.json metrics.jsonl evals.jsonl items/ samples/ checkpoints/
+    config.toml meta.json status.json metrics.jsonl evals.jsonl items/ samples/ checkpoints/ manifest.json checksums.jsonl
 
 Nothing is pickled and no row is deleted: rows that a resume will write again are moved to `set-aside/`.
 """
 
 import json
 import math
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from passus import bounded_json
-from passus.atomic_io import append_lines, fsync, last_step, read_lines, write_text
+from passus.atomic_io import append_lines, fsync, last_line, last_step, read_lines, write_text
 from passus.config import resolve
 from passus.config.tables import Config
 from passus.errors import PassusError, UsageError
 from passus.runs import provenance, row_checks, set_aside
+from passus.runs.checksum_writer import ChecksumWriter, FileHash, hash_file
+from passus.runs.checksums import CHECKSUMS
 from passus.runs.eval_point import EvalPoint, ReaderPoint
+from passus.runs.manifest import IN_META, MANIFEST
+from passus.runs.record_check import check_row_file, check_row_files, check_single_file, checked_size
 from passus.runs.row_files import ROWS, read_row_file, row_file, write_row_file
 from passus.runs.sinks.queue import QueuedSink
 
@@ -43,6 +49,8 @@ class RunFolder:
         self.path = path
         self._not_durable: list[Path] = []
         self._pending_write: Future[None] | None = None
+        self._checksums = ChecksumWriter(path)
+        self._known_id = ""
         self.sinks: list[QueuedSink] = []
         """Other tools that get a copy of the numbers."""
 
@@ -60,6 +68,7 @@ class RunFolder:
     def config(self) -> Config:
         if not self.config_path.exists():
             raise UsageError(f"{self.path} is not a run: it has no config.toml", expected="a folder that `passus run` wrote")
+        check_single_file(self.config_path)
         try:
             return resolve.from_toml(bounded_json.read_text(self.config_path), str(self.config_path))
         except UnicodeDecodeError as error:
@@ -73,6 +82,7 @@ class RunFolder:
     def settings(self) -> dict[str, Any]:
         """Returns the known settings by dotted key. Those of an imported run are the ones that its tool recorded."""
         path = self.path / SETTINGS
+        check_single_file(path)
         if not path.exists():
             return {key: value for key, value in resolve.flatten(self.config()).items() if not key.startswith("imported.")}
         try:
@@ -85,6 +95,7 @@ class RunFolder:
 
     def meta(self) -> dict[str, Any]:
         path = self.path / "meta.json"
+        check_single_file(path)
         try:
             meta: dict[str, Any] = bounded_json.parse_json(bounded_json.read_text(path))
             provenance.check_meta(meta)
@@ -109,16 +120,53 @@ class RunFolder:
         `data` describes the data of this launch: benchmarks that were left out, overlaps, fingerprints.
         """
         launch = provenance.launch_record(resumed_from, data or {}, threads)
-        if (self.path / "meta.json").exists():
+        if self.exists():
             meta = self.meta()
             meta["resumed_from"] = resumed_from
             if changes := provenance.version_changes(meta["launches"]):
                 launch["version_changes"] = changes
             meta["launches"].append(launch)
+            self._checksums.begin()
         else:
             meta = provenance.first_meta(launch, model)
-        write_text(self.path / "meta.json", json.dumps(meta, indent=2) + "\n")
-        write_text(self.config_path, resolve.to_toml(config))  # last: a folder with a config.toml is a run
+        self.write_single("meta.json", json.dumps(meta | {IN_META: True}, indent=2) + "\n")
+        self._checksums.begin()
+        self.write_single("config.toml", resolve.to_toml(config))  # last: a folder with a config.toml is a run
+        self.seal(resumed_from or 0)
+
+    def begin_record(self) -> None:
+        """Gives the folder a manifest, if it has none."""
+        self._checksums.begin()
+
+    def forget_checksums(self) -> None:
+        """Removes the checksums of a folder whose files will all be written again. meta.json no longer promises them."""
+        if (self.path / "meta.json").exists():
+            write_text(self.path / "meta.json", json.dumps(self.meta() | {IN_META: False}, indent=2) + "\n")
+        for name in (MANIFEST, CHECKSUMS):
+            (self.path / name).unlink(missing_ok=True)
+        self._checksums = ChecksumWriter(self.path)
+
+    def write_single(self, name: str, text: str) -> None:
+        """Writes a file of the record that is replaced as a whole."""
+        path, content = self.path / name, FileHash()
+        content.update(text.encode())
+        is_new = not path.exists()
+        if not is_new:
+            self._checksums.wrote(name, content)
+        write_text(path, text)
+        if is_new:
+            self._checksums.wrote(name, content)
+
+    def record_file(self, path: Path, rows: int) -> None:
+        """Records a Parquet file that was just written."""
+        self._checksums.wrote(path.relative_to(self.path).as_posix(), hash_file(path), rows)
+
+    def seal(self, step: int | None = None, *, is_final: bool = False) -> None:
+        """Renews the manifest: at a checkpoint with its step, and at the end of a process."""
+        self.settle()
+        if step is None:
+            step = (last_line(self.path / "metrics.jsonl") or {"step": 0})["step"]
+        self._checksums.seal(step, is_final=is_final)
 
     def status(self) -> dict[str, Any]:
         """Returns the content of status.json; empty where there is none to read."""
@@ -126,22 +174,51 @@ class RunFolder:
             status = bounded_json.parse_json(bounded_json.read_text(self.path / "status.json"))
         except (FileNotFoundError, ValueError, UsageError):
             return {}
-        return {key: value for key, value in status.items() if _is_plain(value)} if isinstance(status, dict) else {}
+        status = {key: value for key, value in status.items() if _is_plain(value)} if isinstance(status, dict) else {}
+        crc32, run = status.pop("crc32", None), status.get("run")
+        if (crc32 is not None and crc32 != _crc32(status)) or (run and self._id() and run != self._id()):
+            return {"state": "unreadable", "error": f"{self.path / 'status.json'} is not as passus wrote it for this run"}
+        status.pop("run", None)
+        return status
 
     def write_status(self, **status: Any) -> None:
-        write_text(self.path / "status.json", json.dumps(status, indent=2) + "\n")
+        """Writes status.json, with the id of the run and a checksum."""
+        status |= {"run": self._id()} if self._id() else {}
+        write_text(self.path / "status.json", json.dumps(status | {"crc32": _crc32(status)}, indent=2) + "\n")
+
+    def _id(self) -> str:
+        """Returns the id of the run; empty before its first launch, and where meta.json cannot be read."""
+        if not self._known_id and (self.path / "meta.json").exists():
+            with suppress(PassusError, OSError):
+                self._known_id = str(self.meta().get("id", ""))
+        return self._known_id
 
     def metrics(self) -> list[Row]:
-        return self._checked(row_checks.check_numbers, read_lines(self.path / "metrics.jsonl"))
+        return self._checked(row_checks.check_numbers, self._read("metrics.jsonl"))
+
+    def last_metrics_step(self) -> int:
+        """Returns the step of the newest row of metrics; 0 where there is none."""
+        row = last_line(self.path / "metrics.jsonl", checked_size(self.path, "metrics.jsonl"))
+        return int(row["step"]) if row else 0
+
+    def _read(self, name: str) -> list[Row]:
+        """Returns the rows of a file of lines that agree with their checksums. Refuses the file if any does not."""
+        size = checked_size(self.path, name)
+        return read_lines(self.path / name, size)
+
+    def _append(self, name: str, rows: Sequence[Row]) -> None:
+        start, data = append_lines(self.path / name, rows)
+        if rows:
+            self._checksums.appended(name, start, data, rows[-1]["step"])
 
     def append_metrics(self, row: Row) -> None:
-        append_lines(self.path / "metrics.jsonl", [row])
+        self._append("metrics.jsonl", [row])
         for sink in self.sinks:
             sink.put(row["step"], _numbers(row))
 
     def evals(self) -> list[EvalPoint]:
         """Returns all eval points, in the order in which they were taken."""
-        return self._parse(EvalPoint.from_row, read_lines(self.path / "evals.jsonl"))
+        return self._parse(EvalPoint.from_row, self._read("evals.jsonl"))
 
     def last_evals(self) -> list[EvalPoint]:
         """Returns the eval points of the newest step, without reading the whole file."""
@@ -149,17 +226,17 @@ class RunFolder:
 
     def append_evals(self, points: Iterable[EvalPoint]) -> None:
         rows = [point.to_row() for point in points]
-        append_lines(self.path / "evals.jsonl", rows)
+        self._append("evals.jsonl", rows)
         for sink in self.sinks:
             for row in rows:
                 sink.put(row["step"], {f"eval/{row['benchmark']}/{key}": value for key, value in _numbers(row).items()})
 
     def readings(self) -> list[ReaderPoint]:
         """Returns the eval points of CoT readers, which answer from the policy's reasoning."""
-        return self._parse(ReaderPoint.from_row, read_lines(self.path / "readings.jsonl"))
+        return self._parse(ReaderPoint.from_row, self._read("readings.jsonl"))
 
     def append_readings(self, points: Iterable[ReaderPoint]) -> None:
-        append_lines(self.path / "readings.jsonl", [point.to_row() for point in points])
+        self._append("readings.jsonl", [point.to_row() for point in points])
 
     def _parse(self, from_row: Callable[[Row], Parsed], rows: Sequence[Row]) -> list[Parsed]:
         try:
@@ -175,25 +252,26 @@ class RunFolder:
 
     def totals(self) -> list[Row]:
         """Returns the totals of named suites."""
-        return self._checked(row_checks.check_total, read_lines(self.path / "totals.jsonl"))
+        return self._checked(row_checks.check_total, self._read("totals.jsonl"))
 
     def append_totals(self, rows: Sequence[Row]) -> None:
         if rows:
-            append_lines(self.path / "totals.jsonl", rows)
+            self._append("totals.jsonl", rows)
 
     def events(self) -> list[Row]:
         """Returns the alarms, and the action that followed each."""
-        return self._checked(row_checks.check_event, read_lines(self.path / "events.jsonl"))
+        return self._checked(row_checks.check_event, self._read("events.jsonl"))
 
     def append_event(self, row: Row) -> None:
-        append_lines(self.path / "events.jsonl", [row])
+        self._append("events.jsonl", [row])
 
     def difficulty(self) -> list[Row]:
         """Returns the base model's success rate on each training item that was measured, in order."""
+        check_single_file(self.path / "difficulty.jsonl")
         return read_lines(self.path / "difficulty.jsonl")
 
     def write_difficulty(self, rows: Sequence[Row]) -> None:
-        write_text(self.path / "difficulty.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        self.write_single("difficulty.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
     def phases(self) -> dict[str, float]:
         """Returns the seconds spent in each phase, including evaluation."""
@@ -204,7 +282,14 @@ class RunFolder:
     def write_rows(self, kind: str, step: int, columns: Mapping[str, list[Any]]) -> None:
         """Writes the columns of one step; `kind` is `items`, `readings` or `samples`."""
         path = row_file(self.path, kind, step)
-        write_row_file(path, columns)
+
+        def note(content: Path) -> None:
+            self._checksums.wrote(f"{kind}/{path.name}", hash_file(content), max(map(len, columns.values())))
+
+        is_new = not path.exists()
+        write_row_file(path, columns, (lambda written: None) if is_new else note)
+        if is_new:
+            note(path)
         self._not_durable.append(path)
 
     def write_behind(self, kind: str, step: int, columns: Mapping[str, list[Any]]) -> None:
@@ -221,10 +306,17 @@ class RunFolder:
     def read_rows(self, kind: str, step: int) -> list[Row]:
         self.settle()
         path = row_file(self.path, kind, step)
+        check_row_file(path)
         if not path.exists():
             steps = [p.stem.removeprefix("step-").lstrip("0") or "0" for p in sorted(path.parent.glob("step-*.parquet"))]
             raise UsageError(f"{self.path} has no {kind} of step {step}", expected=f"one of: {', '.join(steps) or 'none yet'}")
         return read_row_file(path)
+
+    def row_paths(self, kind: str) -> list[Path]:
+        """Returns the files of a kind in order. Refuses a folder from which one is lost."""
+        self.settle()
+        check_row_files(self.path, kind)
+        return sorted((self.path / kind).glob("*.parquet"))
 
     def sample_pairs(self, first: int, last: int) -> list[tuple[Row, Row]]:
         """Returns the eval samples of two steps in pairs: the same item with the same noise."""
@@ -235,14 +327,14 @@ class RunFolder:
     def sync(self) -> None:
         """Makes all rows durable. Called before a checkpoint that depends on them becomes visible."""
         self.settle()
-        others = [self.path / name for name in (*LINES, *ROWS, ".")]
+        others = [self.path / name for name in (*LINES, CHECKSUMS, *ROWS, ".")]
         for path in [*self._not_durable, *(path for path in others if path.exists())]:
             fsync(path)
         self._not_durable.clear()
 
-    def set_aside_after(self, step: int, expected_evals: int) -> None:
+    def set_aside_after(self, step: int, expected_evals: int | None) -> None:
         """Cuts the record back to the checkpoint of `step`; later rows are moved to set-aside/."""
-        set_aside.set_aside_after(self.path, step, expected_evals)
+        set_aside.set_aside_after(self.path, step, expected_evals, self._checksums)
 
 
 def _numbers(row: Row) -> dict[str, float]:
@@ -252,6 +344,10 @@ def _numbers(row: Row) -> dict[str, float]:
         for key, value in row.items()
         if key != "step" and isinstance(value, (int, float)) and math.isfinite(value)
     }
+
+
+def _crc32(status: Mapping[str, Any]) -> str:
+    return f"{zlib.crc32(json.dumps(status, sort_keys=True).encode()):08x}"
 
 
 def _is_plain(value: object) -> bool:

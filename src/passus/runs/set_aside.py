@@ -1,48 +1,69 @@
 """Cuts the record of a run back to a checkpoint. Rows after it are moved to set-aside/, never deleted."""
 
-import json
 import os
 import time
 from pathlib import Path
 
 from passus.atomic_io import fsync, read_lines, write_atomic
-from passus.errors import PassusError
+from passus.runs.checksum_writer import ChecksumWriter
+from passus.runs.checksums import CHECKSUMS, Checksum, by_file, read_checksums
+from passus.runs.manifest import recorded_files, step_of
 
 STEP_LINES, EVAL_LINES = ("metrics.jsonl", "events.jsonl"), ("evals.jsonl", "totals.jsonl", "readings.jsonl")
+EVAL_FOLDERS = ("items", "readings")
 
 
-def set_aside_after(folder: Path, step: int, expected_evals: int) -> None:
-    """Makes the record end at the checkpoint of `step`.
+def set_aside_after(folder: Path, step: int, expected_evals: int | None, writer: ChecksumWriter) -> None:
+    """Makes the record end at the checkpoint of `step`. Up to there, it has been checked.
 
-    An incomplete eval point of `step` itself is set aside too. It is repeated after the resume, with the same result.
+    An incomplete eval point of `step` itself is set aside too. It is repeated after the resume, with the same result. If no
+    number of evals is expected, it counts as complete.
     """
-    evals = read_lines(folder / "evals.jsonl")
-    is_complete = sum(row["step"] == step for row in evals) == expected_evals
+    writer.begin()
+    recorded = by_file(read_checksums(folder / CHECKSUMS)[0])
+    evals = read_lines(folder / "evals.jsonl", _size_up_to("evals.jsonl", step, recorded))
+    is_complete = expected_evals is None or sum(row["step"] == step for row in evals) == expected_evals
     last_eval = step if is_complete else step - 1
+    sizes = {name: _size_up_to(name, step, recorded) for name in STEP_LINES}
+    sizes |= {name: _size_up_to(name, last_eval, recorded) for name in EVAL_LINES}
+    late = {name for name in (*recorded, *recorded_files(folder)) if _is_late(name, step, last_eval)}
     aside = folder / "set-aside" / f"{time.time_ns()}-after-{step:06d}"
-    for names, last in ((STEP_LINES, step), (EVAL_LINES, last_eval)):
-        for name in names:
-            _cut_lines(folder / name, last, aside)
-    for kind, last in (("items", last_eval), ("readings", last_eval), ("samples", step)):
-        for path in sorted((folder / kind).glob("step-*.parquet")):
-            if int(path.stem.removeprefix("step-")) > last:
-                (aside / kind).mkdir(parents=True, exist_ok=True)
-                os.replace(path, aside / kind / path.name)
+    writer.cut(_kept(recorded, sizes, late), step)
+    for name, size in sizes.items():
+        _cut_lines(folder / name, size, aside)
+    for name in sorted(late):
+        if not (folder / name).exists():
+            continue
+        (aside / name).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(folder / name, aside / name)
+    writer.seal(step)
 
 
-def _cut_lines(path: Path, last: int, aside: Path) -> None:
-    """Cuts a file of lines after a step. Refuses a file whose rows are not as passus writes them."""
-    rows = [row for row in read_lines(path) if row["step"] <= last]
-    kept = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+def _is_late(name: str, step: int, last_eval: int) -> bool:
+    own = step_of(name)
+    return own is not None and own > (last_eval if name.partition("/")[0] in EVAL_FOLDERS else step)
+
+
+def _size_up_to(name: str, last: int, recorded: dict[str, list[Checksum]]) -> int:
+    """Returns the bytes of a file of lines up to the last row of a step."""
+    return max((checksum.bytes for checksum in recorded.get(name, []) if (checksum.step or 0) <= last), default=0)
+
+
+def _kept(recorded: dict[str, list[Checksum]], sizes: dict[str, int], late: set[str]) -> list[Checksum]:
+    return [
+        checksum
+        for name, of in recorded.items()
+        for checksum in of
+        if name not in late and checksum.bytes <= sizes.get(name, checksum.bytes)
+    ]
+
+
+def _cut_lines(path: Path, size: int, aside: Path) -> None:
+    """Cuts a file of lines to a size, and keeps the rest."""
     content = path.read_bytes() if path.exists() else b""
-    if kept == content:
+    if len(content) <= size:
         return
-    if not content.startswith(kept):
-        raise PassusError(
-            f"{path} was changed by hand: its rows are not as passus writes them",
-            expected="the file as it was, or another --out",
-        )
     aside.mkdir(parents=True, exist_ok=True)
-    (aside / path.name).write_bytes(content[len(kept) :])
+    (aside / path.name).write_bytes(content[size:])
     fsync(aside / path.name)
-    write_atomic(path, lambda target: target.write_bytes(kept))
+    write_atomic(path, lambda target: target.write_bytes(content[:size]))

@@ -260,7 +260,7 @@ def known_names(table: tuple[Benchmark, ...]) -> list[str]:
 
 
 def custom_benchmark(name: str) -> Benchmark | None:
-    """Parses `my/file.jsonl`, `my/file.jsonl?answer=gold&kind=choice`, `hub:owner/name?split=test&problem=question`."""
+    """Parses `my/file.jsonl`, `my/file.jsonl?answer=gold&kind=choice`, `hub:owner/name@revision?split=test`."""
     source, _, query = name.partition("?")
     if not source.startswith(HUB_PREFIX) and not source.endswith(".jsonl"):
         return None
@@ -286,8 +286,8 @@ def _custom_row(name: str, source: str, options: dict[str, str]) -> Benchmark:
         raise ValueError(f"tolerance={tolerance} is not between 0 and 1")
     hub = None
     if source.startswith(HUB_PREFIX):
-        dataset, split = source.removeprefix(HUB_PREFIX), options.get("split", "test")
-        hub = HubDataset(dataset, split, fields, (options.get("config", ""),), options.get("revision"))
+        (dataset, _, revision), split = source.removeprefix(HUB_PREFIX).partition("@"), options.get("split", "test")
+        hub = HubDataset(dataset, split, fields, (options.get("config", ""),), revision or options.get("revision"))
     return Benchmark(
         name, name, "the user's own", 0, () if hub else (source,), fields, hub=hub, kind=kind, tolerance=tolerance,  # type: ignore[arg-type]  # checked above
         language=language, comparable_to="itself", custom=True,  # type: ignore[arg-type]  # checked above

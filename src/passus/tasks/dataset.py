@@ -7,7 +7,8 @@ Hugging Face datasets.
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -128,7 +129,9 @@ def _load_hub_rows(benchmark: Benchmark, hub: HubDataset, config: str) -> list[A
     from datasets.exceptions import DatasetsError
 
     try:
-        rows = load_dataset(hub.dataset, config or None, split=hub.split, revision=hub.revision, streaming=hub.gated)
+        revision = hub.revision or _pinned.get(hub.dataset)
+        rows = load_dataset(hub.dataset, config or None, split=hub.split, revision=revision, streaming=hub.gated)
+        _note_commit(hub.dataset, rows)
         return list(rows)
     except (DatasetsError, OSError, ValueError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
@@ -138,6 +141,28 @@ def _load_hub_rows(benchmark: Benchmark, hub: HubDataset, config: str) -> list[A
             f"{benchmark.name}: the hub dataset {hub.dataset} cannot be loaded: {lines[0][:200]}",
             expected=f"a connection to the hub{terms}{local}",
         ) from None
+
+
+_pinned: dict[str, str] = {}
+"""Commits by dataset that this process loads where no revision is asked for."""
+commits: dict[str, str] = {}
+"""Commits by dataset that this process has loaded, where the library says them."""
+COMMIT_IN_ADDRESS = re.compile(r"@([0-9a-f]{40})/")
+
+
+def pin_commits(recorded: Mapping[str, str]) -> None:
+    """Makes a resumed run load the commits of hub datasets that it began with."""
+    if dict(recorded) != _pinned:
+        _pinned.clear()
+        _pinned.update(recorded)
+        _load_items.cache_clear()
+
+
+def _note_commit(dataset: str, rows: Any) -> None:
+    """Takes the commit from the addresses of the files that were loaded: a branch or a tag may mean another one later."""
+    for address in getattr(getattr(rows, "info", None), "download_checksums", None) or ():
+        if found := COMMIT_IN_ADDRESS.search(str(address)):
+            commits[dataset] = found[1]
 
 
 def fingerprint(items: Sequence[Item]) -> str:

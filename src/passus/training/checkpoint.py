@@ -4,25 +4,22 @@ A checkpoint is written under a temporary name and renamed when it is complete, 
 holds the size and SHA-256 of every file, so that a changed byte is found before training continues from it.
 """
 
-import hashlib
 import json
 import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from passus.atomic_io import fault, fsync, no_space_errno, write_text
-from passus.errors import PassusError
 from passus.models.policy import Policy
 from passus.runs.run_folder import saved_checkpoints
+from passus.runs.saved_checkpoint import CHECKPOINT_MANIFEST, checked_progress, digest, file_fingerprint
 from passus.training.optimizer import Optimizer
 
-MANIFEST = "passus.json"
 OPTIMIZER = "optimizer.safetensors"
 
 
@@ -82,11 +79,11 @@ def _write_files(folder: Path, policy: Policy, optimizer: Optimizer, progress: P
     policy.chat.tokenizer.save_pretrained(folder)
     save_file({name: t.detach().cpu().contiguous() for name, t in optimizer.state_dict().items()}, folder / OPTIMIZER)
     fault("save:optimizer")
-    files = {path.name: _fingerprint(path) for path in sorted(folder.iterdir())}
+    files = {path.name: file_fingerprint(path) for path in sorted(folder.iterdir())}
     for name in files:
         fsync(folder / name)
     body = {"progress": asdict(progress), "files": files}
-    write_text(folder / MANIFEST, json.dumps(body | {"sha256": _digest(body)}, indent=2) + "\n")
+    write_text(folder / CHECKPOINT_MANIFEST, json.dumps(body | {"sha256": digest(body)}, indent=2) + "\n")
     fault("save:manifest")
 
 
@@ -104,45 +101,12 @@ def clean(checkpoints: Path) -> None:
 
 def read(folder: Path) -> Progress:
     """Verifies every byte of a checkpoint and returns its progress."""
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text())
-        body = {key: manifest[key] for key in ("progress", "files")}
-        is_intact = manifest["sha256"] == _digest(body)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _damaged(folder, f"{MANIFEST} cannot be read ({error})") from None
-    if not is_intact:
-        raise _damaged(folder, f"{MANIFEST} has changed since it was written (its SHA-256 differs)")
-    for name, expected in body["files"].items():
-        if not (folder / name).is_file():
-            raise _damaged(folder, f"{name} is missing")
-        if _fingerprint(folder / name) != expected:
-            raise _damaged(folder, f"{name} has changed since it was written (its SHA-256 differs)")
-    return Progress(**body["progress"])
+    return Progress(**checked_progress(folder))
 
 
 def restore(folder: Path, optimizer: Optimizer) -> None:
     """Loads the optimizer state of a checkpoint."""
     optimizer.load_state_dict(load_file(folder / OPTIMIZER))
-
-
-def _damaged(folder: Path, damage: str) -> PassusError:
-    others = [p.name for p in saved_checkpoints(folder.parent).values() if p != folder]
-    start = f"from {others[-1]}" if others else "from the start"
-    moved = f"{folder.parent.parent}/damaged-{folder.name}"
-    return PassusError(
-        f"checkpoint {folder} is damaged: {damage}",
-        expected="the files that passus wrote",
-        write=f"mv {folder} {moved}   and run the same command again, which resumes {start}",
-    )
-
-
-def _fingerprint(path: Path) -> dict[str, int | str]:
-    with open(path, "rb") as file:
-        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-
-
-def _digest(body: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 def _prune(checkpoints: Path, keep: int, keep_steps: Sequence[int]) -> None:

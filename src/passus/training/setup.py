@@ -19,6 +19,7 @@ from passus.evaluation.suite import LoadedSuite
 from passus.models import loader, reward_head
 from passus.models.lora import weights_fingerprint
 from passus.models.policy import Policy
+from passus.runs.continuity import check_record
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 from passus.tasks import benchmarks, dataset
 from passus.tasks.lookup import task_parts
@@ -39,6 +40,9 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     checkpoint.clean(folder.checkpoints)
     saved = checkpoint.latest(folder.checkpoints)
     progress = checkpoint.read(saved) if saved else Progress()
+    if saved and folder.exists():
+        check_record(folder, progress.step)
+    dataset.pin_commits(recorded_data(folder).get("commits") or {})
     check_old_logprobs(config)
     reward_function = rewards.load_function(config.reward.function)
     policy = loader.load_trainable(config.model, config.run.device, config.run.dtype, config.seed, saved)
@@ -58,7 +62,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     remarks = [*inputs.remarks(), *fault_remarks(config)]
     data = {
         "left_out": suite.left_out, "unjudged": suite.unjudged, "overlap": [vars(overlap) for overlap in inputs.overlaps],
-        "sha256": hashes, "remarks": remarks,
+        "sha256": hashes, "remarks": remarks, "commits": dict(dataset.commits),
     } | ({"scorer": reward_model.fingerprint} if reward_model else {})  # fmt: skip
     resumed_from = progress.step if saved else None
     folder.start(config, policy.describe(config.model.base), resumed_from, data, threads=torch.get_num_threads())
@@ -105,7 +109,7 @@ def load_reward_model(config: Config, folder: RunFolder, suite: LoadedSuite) -> 
         return None
     items, longest = reward_model_items(config, suite), max(config.train.max_tokens, config.eval_tokens)
     reward_model = reward_head.load_checked(name, f"reward.model = {name}", items, longest, config.run.device, config.run.dtype)
-    recorded = folder.meta()["launches"][0].get("data", {}).get("scorer") if folder.exists() else None
+    recorded = recorded_data(folder).get("scorer")
     if recorded not in (None, reward_model.fingerprint):
         raise UsageError(
             f"reward.model = {name!r} has changed since this run began",
@@ -121,7 +125,7 @@ def check_data(folder: RunFolder, config: Config, suite: LoadedSuite) -> dict[st
     for part in task_parts(config.task.source):
         if row := benchmarks.find_training_set(part):
             hashes[f"training: {part}"] = dataset.fingerprint(dataset.load_items(row))
-    recorded = folder.meta()["launches"][0].get("data", {}).get("sha256", {}) if folder.exists() else {}
+    recorded = recorded_data(folder).get("sha256", {})
     for name in recorded:
         if name not in hashes or hashes[name] != recorded[name]:
             raise UsageError(
@@ -130,6 +134,12 @@ def check_data(folder: RunFolder, config: Config, suite: LoadedSuite) -> dict[st
                 write="the same files or $PASSUS_DATA again, or another --out",
             )
     return hashes
+
+
+def recorded_data(folder: RunFolder) -> dict[str, Any]:
+    """Returns what the first launch of a run recorded about its data; empty for a new run."""
+    data: dict[str, Any] = (folder.meta()["launches"][0].get("data") or {}) if folder.exists() else {}
+    return data
 
 
 def load_reference(config: Config, folder: RunFolder) -> Any:

@@ -108,6 +108,7 @@ class TrainingState:
         if self.progress.step in saved_checkpoints(self.folder.checkpoints):
             return
         self.folder.sync()
+        self.folder.seal(self.progress.step)
         self.progress.elapsed = time.monotonic() - self.started
         kept = self.config.run.keep_checkpoints
         checkpoint.save(self.folder.checkpoints, self.policy, self.optimizer, self.progress, kept, keep)

@@ -23,7 +23,8 @@ from passus.interop.importers.regrade import regraded
 from passus.interop.importers.source_run import SampleReader, SampleRow
 from passus.runs import provenance
 from passus.runs.eval_point import SOURCE, EvalPoint
-from passus.runs.questions import ItemQuestion, read_questions, write_questions
+from passus.runs.manifest import IN_META
+from passus.runs.questions import QUESTIONS, ItemQuestion, question_lines, read_questions
 from passus.runs.row_files import ROWS, write_row_file
 from passus.runs.run_folder import SETTINGS, RunFolder
 
@@ -37,19 +38,23 @@ def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, optio
     folder.mkdir(parents=True, exist_ok=True)
     target = RunFolder(folder)
     points = _merged_points(target, run.points)
+    metrics = _merged_metrics(target, run.metrics)
     questions = dict(read_questions(folder))
+    target.forget_checksums()
     for step, readers in sorted(run.source.samples.items()):
         points += _write_samples(run, folder, step, readers, options, questions)
     points = list({(point.step, point.benchmark): point for point in points}.values())
     points.sort(key=lambda point: (point.step, point.benchmark))
-    write_text(folder / "metrics.jsonl", _lines(_merged_metrics(target, run.metrics)))
+    write_text(folder / "metrics.jsonl", _lines(metrics))
     write_text(folder / "evals.jsonl", _lines(point.to_row() for point in points))
     if questions:
-        write_questions(folder, sorted(questions.items()))
+        write_text(folder / QUESTIONS, question_lines(sorted(questions.items())))
     write_text(folder / SETTINGS, json.dumps(run.settings, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    write_text(folder / "meta.json", json.dumps(_meta(run), indent=2) + "\n")
+    write_text(folder / "meta.json", json.dumps(_meta(run) | {IN_META: True}, indent=2) + "\n")
     write_text(folder / "status.json", json.dumps({"state": "imported"}) + "\n")
-    write_text(folder / "config.toml", tomli_w.dumps(_config(run, seed, seed_known)))  # last: it makes the folder a run
+    target.begin_record()
+    target.write_single("config.toml", tomli_w.dumps(_config(run, seed, seed_known)))  # last: it makes the folder a run
+    target.seal(run.steps, is_final=True)
 
 
 def _check_same_source(folder: Path, run: ImportedRun) -> None:

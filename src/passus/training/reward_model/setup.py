@@ -17,6 +17,7 @@ from passus.evaluation.suite import load_suite
 from passus.models import reward_head
 from passus.models.policy import Policy
 from passus.models.reward_head import EncodedCandidates
+from passus.runs.continuity import check_record
 from passus.runs.run_folder import RunFolder
 from passus.training import checkpoint
 from passus.training.checkpoint import Progress
@@ -51,6 +52,8 @@ def prepare(
     checkpoint.clean(folder.checkpoints)
     saved = checkpoint.latest(folder.checkpoints)
     progress = checkpoint.read(saved) if saved else Progress()
+    if saved and folder.exists():
+        check_record(folder, progress.step)
     rows = candidate_sets.gather_candidates(config, folder.path.parent, generators)
     problem_set = candidate_sets.select_problems(rows.train, config.train.samples, config.seed)
     suite = load_suite(config.eval)

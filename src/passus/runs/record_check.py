@@ -1,0 +1,232 @@
+"""Checks what is read from a run folder against its checksums, so that a changed, lost or foreign row is never believed.
+
+Rows that were appended and not yet given a checksum, as a kill between the two writes leaves them, are ignored like a torn
+line. A folder from before manifests has nothing to check against, and `unverified` says so.
+"""
+
+import os
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from passus import bounded_json
+from passus.runs.checksum_writer import BLOCK, hash_file
+from passus.runs.checksums import CHECKSUMS, Checksum, by_file, read_checksums
+from passus.runs.damage import CHANGED, MISSING, Damage, DamagedRecordError
+from passus.runs.manifest import IN_META, LINE_FILES, MANIFEST, ROW_FOLDERS, Manifest, read_manifest, recorded_files, step_of
+
+Checked = TypeVar("Checked")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The checksums of a run folder."""
+
+    folder: Path
+    manifest: Manifest
+    checksums: dict[str, list[Checksum]]
+
+    def check_lines(self, name: str, last: int | None = None) -> int:
+        """Checks a file of lines, or its rows up to the step `last`. Returns their bytes.
+
+        Rows without a checksum do not count yet.
+        """
+        path, of = self.folder / name, self.checksums.get(name, [])
+        if not path.exists():
+            if of:
+                raise self._damaged(name, of[0].step, MISSING)
+            return 0
+        with bounded_json.open_plain(path) as file:
+            crc = end = 0
+            for checksum in of:
+                if last is not None and (checksum.step or 0) > last:
+                    return end
+                crc, read = _crc_of(file, checksum.bytes - end, crc)
+                if end + read < checksum.bytes:
+                    raise self._damaged(name, checksum.step, f"it ends after {end + read:,} of {of[-1].bytes:,} bytes")
+                if crc != checksum.crc32:
+                    raise self._damaged(name, checksum.step, CHANGED)
+                end = checksum.bytes
+            if last is None and not self.manifest.is_being_cut:
+                self._check_rest(name, file.read(BLOCK + 1), of[-1] if of else None)
+        return end
+
+    def _check_rest(self, name: str, rest: bytes, last: Checksum | None) -> None:
+        """Refuses rows without checksums, unless they are those of one more step, whose checksum a kill prevented."""
+        lines = rest.split(b"\n")[:-1]
+        if not lines and not (rest and self.manifest.is_final):
+            return
+        steps = {_step_of_row(line) for line in lines}
+        step = min((step for step in steps if step is not None), default=None)
+        is_next = last is None or last.step is None or (step is not None and step >= last.step)
+        is_doubled = last is not None and last.step == step and name == "metrics.jsonl"
+        if self.manifest.is_final or len(steps) > 1 or None in steps or not is_next or is_doubled:
+            raise self._damaged(name, step, "it has rows that this run did not record")
+
+    def check_file(self, name: str) -> None:
+        """Checks a file that was written as a whole."""
+        path, of = self.folder / name, self.checksums.get(name, [])
+        if not path.exists():
+            if of:
+                raise self._damaged(name, of[0].step, MISSING)
+            return
+        if not of:
+            self._check_unrecorded(name)
+            return
+        content = hash_file(path)
+        # A kill may have come between the checksum of a new content and the content itself.
+        valid = of[-1:] if self.manifest.is_final else of[-2:]
+        if not any((content.bytes, content.crc32) == (checksum.bytes, checksum.crc32) for checksum in valid):
+            raise self._damaged(name, of[-1].step, CHANGED)
+
+    def _check_unrecorded(self, name: str) -> None:
+        kind, step = name.partition("/")[0], step_of(name)
+        steps = [of[-1].step for file, of in self.checksums.items() if file.startswith(f"{kind}/")]
+        last = max((known for known in steps if known is not None), default=-1)
+        is_next = step is None or step > last
+        if not self.manifest.is_being_cut and (self.manifest.is_final or not is_next):
+            raise self._damaged(name, step, "this run did not record the file")
+
+    def _damaged(self, name: str, step: int | None, problem: str) -> DamagedRecordError:
+        return DamagedRecordError(self.folder, Damage(name, step, problem))
+
+
+def _crc_of(file: BinaryIO, size: int, crc: int) -> tuple[int, int]:
+    left = size
+    while left > 0 and (block := file.read(min(BLOCK, left))):
+        crc = zlib.crc32(block, crc)
+        left -= len(block)
+    return crc, size - left
+
+
+def _step_of_row(line: bytes) -> int | None:
+    try:
+        row = bounded_json.parse_json(line)
+    except ValueError:
+        return None
+    step = row.get("step") if isinstance(row, dict) else None
+    return step if type(step) is int else None
+
+
+def recorded(folder: Path) -> Recorded | None:
+    """Reads the checksums of a run. Returns None for a folder from before manifests."""
+    return _recorded(folder, _signature(folder))
+
+
+@lru_cache(maxsize=256)
+def _recorded(folder: Path, signature: tuple[object, ...]) -> Recorded | None:
+    manifest = read_manifest(folder)
+    if manifest is None:
+        if (folder / "config.toml").exists() and not (folder / "meta.json").exists():
+            raise DamagedRecordError(folder, Damage("meta.json", None, MISSING))
+        if _meta_promises_manifest(folder):
+            raise DamagedRecordError(folder, Damage(MANIFEST, None, MISSING))
+        return None
+    if (entry := manifest.files.get(CHECKSUMS)) is not None:
+        if not (folder / CHECKSUMS).exists():
+            raise DamagedRecordError(folder, Damage(CHECKSUMS, None, MISSING))
+        checksums, _ = read_checksums(folder / CHECKSUMS)
+        content = hash_file(folder / CHECKSUMS, entry.bytes)
+        if (content.bytes, content.sha256.hexdigest()) != (entry.bytes, entry.sha256):
+            raise DamagedRecordError(folder, Damage(CHECKSUMS, None, CHANGED))
+    else:
+        checksums, _ = read_checksums(folder / CHECKSUMS)
+    return Recorded(folder, manifest, by_file(checksums))
+
+
+def _signature(folder: Path) -> tuple[object, ...]:
+    return tuple(_stat(folder / name) for name in (MANIFEST, CHECKSUMS, "meta.json", "config.toml"))
+
+
+def _stat(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _meta_promises_manifest(folder: Path) -> bool:
+    path = folder / "meta.json"
+    try:
+        meta = bounded_json.parse_json(bounded_json.read_text(path)) if path.exists() else None
+    except ValueError:
+        return False  # whoever reads meta.json says what is wrong with it
+    return isinstance(meta, dict) and bool(meta.get(IN_META))
+
+
+def checked(folder: Path, check: Callable[[Recorded], Checked]) -> Checked | None:
+    """Calls a check, and again if the record has changed meanwhile. Returns None for a folder from before manifests."""
+    while True:
+        signature = _signature(folder)
+        try:
+            record = _recorded(folder, signature)
+            return None if record is None else check(record)
+        except DamagedRecordError:
+            if signature == _signature(folder):
+                raise
+
+
+def check_row_file(path: Path) -> None:
+    """Checks a Parquet file of a run folder."""
+    folder = path.parent.parent
+    if path.parent.name in ROW_FOLDERS:
+        checked(folder, lambda record: record.check_file(f"{path.parent.name}/{path.name}"))
+
+
+def check_row_files(folder: Path, kind: str) -> None:
+    """Refuses a folder of Parquet files of which one is lost, or to which one was added."""
+
+    def check(record: Recorded) -> None:
+        there = {f"{kind}/{path.name}" for path in (folder / kind).glob("*.parquet")}
+        for name in sorted(name for name in record.checksums if name.startswith(f"{kind}/") and name not in there):
+            record.check_file(name)
+        for name in sorted(there - record.checksums.keys()):
+            record.check_file(name)
+
+    checked(folder, check)
+
+
+def checked_size(folder: Path, name: str, last: int | None = None) -> int | None:
+    """Checks a file of lines, or its rows up to the step `last`, and returns the bytes of them.
+
+    Returns None where there is nothing to check against.
+    """
+    return checked(folder, lambda record: record.check_lines(name, last))
+
+
+def check_single_file(path: Path) -> None:
+    """Checks a file such as config.toml."""
+    checked(path.parent, lambda record: record.check_file(path.name))
+
+
+def find_damage(folder: Path, last: int | None = None) -> list[Damage]:
+    """Checks every file of a record, or all up to the step `last`. Returns what is wrong, by step."""
+    try:
+        record = recorded(folder)
+    except DamagedRecordError as error:
+        return [error.damage]
+    if record is None:
+        return []
+    found = []
+    for name in dict.fromkeys([*record.checksums, *recorded_files(folder)]):
+        if last is None or (step_of(name) or 0) <= last:
+            found += _damage_of(folder, name, last)
+    return sorted(found, key=lambda damage: -1 if damage.step is None else damage.step)
+
+
+def _damage_of(folder: Path, name: str, last: int | None) -> list[Damage]:
+    def check(record: Recorded) -> None:
+        if name in LINE_FILES:
+            record.check_lines(name, last)
+        else:
+            record.check_file(name)
+
+    try:
+        checked(folder, check)
+    except DamagedRecordError as error:
+        return [error.damage]
+    return []

@@ -1,0 +1,236 @@
+"""The manifest and the checksums of a run folder: what was changed, lost or added after it was written is found."""
+
+import json
+import shutil
+import zlib
+
+import pytest
+
+from helpers.run_folders import blank_rows, eval_point, folder
+from passus.errors import PassusError
+from passus.runs.checksums import CHECKSUMS, read_checksums
+from passus.runs.continuity import check_record, find_gaps
+from passus.runs.damage import DamagedRecordError
+from passus.runs.manifest import MANIFEST, read_manifest
+from passus.runs.record_check import find_damage
+from passus.runs.run_folder import RunFolder
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Steps 1 to 6 with eval points at 0, 3 and 6, sealed at step 4, and ended."""
+    run = folder(tmp_path, rows=4)
+    run.seal(4)
+    for step in (5, 6):
+        run.append_metrics({"step": step, "train/reward": step / 10})
+    run.seal(6, is_final=True)
+    return run
+
+
+def edit(path, old, new):
+    content = path.read_bytes()
+    assert old in content
+    path.write_bytes(content.replace(old, new, 1))
+
+
+def test_an_intact_record_has_no_damage_and_each_crc_is_that_of_all_bytes_before(run):
+    assert find_damage(run.path) == []
+    content = (run.path / "metrics.jsonl").read_bytes()
+    of = [checksum for checksum in read_checksums(run.path / CHECKSUMS)[0] if checksum.file == "metrics.jsonl"]
+    assert [(checksum.step, checksum.rows) for checksum in of] == [(step, step) for step in range(1, 7)]
+    assert all(zlib.crc32(content[: checksum.bytes]) == checksum.crc32 for checksum in of)
+    assert read_manifest(run.path).files["metrics.jsonl"].rows == 6
+
+
+def test_every_changed_bit_of_a_line_is_found_with_its_step(run):
+    path = run.path / "metrics.jsonl"
+    content = path.read_bytes()
+    for place in range(len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :])
+        (damage,) = find_damage(run.path)
+        assert damage.step == content[:place].count(b"\n") + 1 and damage.file == "metrics.jsonl"
+        with pytest.raises(DamagedRecordError, match=r"metrics\.jsonl, step .*\n.*\n.*passus verify .* --set-aside"):
+            run.metrics()
+
+
+LINES = {
+    "swapped": lambda lines: [lines[1], lines[0], *lines[2:]],
+    "doubled": lambda lines: [*lines[:3], lines[2], *lines[3:]],
+    "last doubled": lambda lines: [*lines, lines[-1]],
+    "lost": lambda lines: [*lines[:2], *lines[3:]],
+    "cut": lambda lines: lines[:3],
+    "torn": lambda lines: [*lines[:5], lines[5][:-4]],
+    "of another run": lambda lines: [line.replace(b"0.", b"0.7") for line in lines],
+    "one more": lambda lines: [*lines, b'{"step": 7, "train/reward": 0.5}\n'],
+}
+
+
+@pytest.mark.parametrize("change", LINES.values(), ids=LINES)
+def test_changed_lines_are_refused(run, change):
+    path = run.path / "metrics.jsonl"
+    path.write_bytes(b"".join(change(path.read_bytes().splitlines(keepends=True))))
+    assert find_damage(run.path)
+    with pytest.raises(DamagedRecordError):
+        run.metrics()
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "evals.jsonl", "config.toml", "meta.json", "items/step-000003.parquet",
+                                  "samples/step-000002.parquet", MANIFEST, CHECKSUMS])  # fmt: skip
+@pytest.mark.parametrize("how", ["gone", "changed"])
+def test_a_lost_or_changed_file_is_found(run, name, how):
+    path = run.path / name
+    if how == "gone":
+        path.unlink()
+    else:
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) // 2] + b"7" + content[len(content) // 2 + 1 :])
+    (damage,) = find_damage(run.path)
+    assert damage.file == name
+    with pytest.raises(PassusError):
+        read_all(run.path)
+
+
+def read_all(path):
+    run = RunFolder(path)
+    run.config(), run.meta(), run.metrics(), run.evals()
+    for kind, steps in (("items", (0, 3, 6)), ("samples", range(1, 5))):
+        for step in steps:
+            run.read_rows(kind, step)
+
+
+def test_every_changed_bit_of_a_row_file_is_found(run):
+    path = run.path / "items/step-000003.parquet"
+    content = path.read_bytes()
+    for place in range(0, len(content), 7):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :])
+        with pytest.raises(PassusError, match=r"step-000003\.parquet, step 3"):
+            run.read_rows("items", 3)
+
+
+def test_files_of_another_run_are_refused(run, tmp_path):
+    (tmp_path / "other").mkdir()
+    other = folder(tmp_path / "other", rows=4)
+    shutil.copy(other.path / "items/step-000003.parquet", run.path / "items/step-000009.parquet")
+    (damage,) = find_damage(run.path)
+    assert damage.step == 9 and "did not record" in damage.problem
+    (run.path / "events.jsonl").write_text('{"step": 3, "event": "warn", "best": 1}\n')
+    with pytest.raises(DamagedRecordError, match=r"events\.jsonl, step 3"):
+        run.events()
+
+
+def test_rows_without_checksums_do_not_count_while_a_run_is_open(tmp_path):
+    """As a kill between a row and its checksum leaves them."""
+    run = folder(tmp_path)
+    path = run.path / "metrics.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"step": 7, "train/reward": 0.5}\n')
+    assert [row["step"] for row in run.metrics()] == [1, 2, 3, 4, 5, 6]
+    path.write_bytes(whole + b'{"step": 7}\n{"step": 8}\n')
+    with pytest.raises(DamagedRecordError, match="step 7: it has rows that this run did not record"):
+        run.metrics()
+    path.write_bytes(whole + whole.splitlines(keepends=True)[-1])
+    with pytest.raises(DamagedRecordError, match="step 6"):
+        run.metrics()
+
+
+def test_checksums_that_a_kill_tore_are_continued(tmp_path):
+    run = folder(tmp_path)
+    path = run.path / CHECKSUMS
+    path.write_bytes(path.read_bytes() + b'{"file": "metr')
+    assert find_damage(run.path) == []
+    RunFolder(run.path).append_metrics({"step": 7})
+    assert find_damage(run.path) == [] and run.metrics()[-1] == {"step": 7}
+
+
+def test_another_process_goes_on_with_the_chain(run):
+    other = RunFolder(run.path)
+    other.append_metrics({"step": 7, "x": 1.0})
+    other.append_evals([eval_point(7, "a")])
+    other.write_rows("items", 7, blank_rows("items", 2))
+    other.write_rows("items", 7, blank_rows("items", 3))  # written again, as a recorder does with one more benchmark
+    other.seal(7, is_final=True)
+    assert find_damage(run.path) == [] and len(run.read_rows("items", 7)) == 3
+
+
+def test_a_folder_from_before_manifests_is_read_and_gets_one_when_it_goes_on(run):
+    run.forget_checksums()
+    assert find_damage(run.path) == [] and len(run.metrics()) == 6
+    again = RunFolder(run.path)
+    again.begin_record()
+    manifest = read_manifest(run.path)
+    assert manifest is not None and manifest.unverified_before == 7
+    edit(run.path / "metrics.jsonl", b'"step": 4', b'"step": 5')
+    (damage,) = find_damage(run.path)
+    assert damage.step == 4
+
+
+def test_a_kill_while_a_record_is_cut_leaves_a_record_that_can_be_cut_again(run, monkeypatch):
+    """After each of the writes of a cut, the record is readable, and a second cut ends it."""
+    from passus.runs import set_aside
+
+    original = set_aside._cut_lines
+    for stop in range(4):
+        copy = run.path.parent / f"copy-{stop}"
+        shutil.copytree(run.path, copy)
+        count = iter(range(100))
+
+        def cut_lines(*arguments, stop=stop, count=count):
+            if next(count) == stop:
+                raise KeyboardInterrupt
+            original(*arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(set_aside, "_cut_lines", cut_lines)
+            with pytest.raises(KeyboardInterrupt):
+                RunFolder(copy).set_aside_after(3, 2)
+        assert find_damage(copy) == [] and [row["step"] for row in RunFolder(copy).metrics()] == [1, 2, 3]
+        RunFolder(copy).set_aside_after(3, 2)
+        assert find_damage(copy) == [] and len((copy / "metrics.jsonl").read_bytes().splitlines()) == 3
+        assert not (copy / "items/step-000006.parquet").exists()
+
+
+def test_damage_after_the_checkpoint_does_not_prevent_a_resume(run):
+    edit(run.path / "metrics.jsonl", b'"step": 6', b'"step": 7')
+    (run.path / "items/step-000006.parquet").unlink()
+    check_record(run, 4)
+    run.set_aside_after(4, 2)
+    assert find_damage(run.path) == [] and len(run.metrics()) == 4
+
+
+GAPS = {
+    "a gap": ("metrics.jsonl", lambda rows: [rows[0], *rows[2:]], 2, "step 2 is missing"),
+    "a doubled step": ("metrics.jsonl", lambda rows: [*rows[:2], rows[1], *rows[2:]], 2, "twice"),
+    "an early end": ("metrics.jsonl", lambda rows: rows[:3], 4, "it ends at step 3"),
+    "an eval point lost": ("evals.jsonl", lambda rows: [*rows[:2], *rows[3:]], 3, "1 of 2"),
+    "an eval point twice": ("evals.jsonl", lambda rows: [*rows[:3], rows[2], *rows[3:]], 3, "twice"),
+}
+
+
+@pytest.mark.parametrize(("name", "change", "step", "problem"), GAPS.values(), ids=GAPS)
+def test_holes_in_a_folder_from_before_manifests(run, name, change, step, problem):
+    run.forget_checksums()
+    for later in (5, 6):
+        run.write_rows("samples", later, blank_rows("samples", 1))
+    assert not list(find_gaps(run))
+    path = run.path / name
+    path.write_bytes(b"".join(change(path.read_bytes().splitlines(keepends=True))))
+    with pytest.raises(DamagedRecordError, match=rf"{name}, step {step}: .*{problem}"):
+        check_record(run, 6)
+
+
+def test_lost_rows_of_a_folder_from_before_manifests(run):
+    run.forget_checksums()
+    shutil.rmtree(run.path / "items")
+    with pytest.raises(DamagedRecordError, match=r"items/step-000000\.parquet, step 0: the file is missing"):
+        check_record(run, 4)
+
+
+def test_a_manifest_names_all_files_with_their_hashes(run):
+    import hashlib
+
+    files = json.loads((run.path / MANIFEST).read_text())["files"]
+    on_disk = {path.relative_to(run.path).as_posix() for path in run.path.rglob("*") if path.is_file()}
+    assert files.keys() == on_disk - {MANIFEST}
+    for name, entry in files.items():
+        content = (run.path / name).read_bytes()
+        assert entry["bytes"] == len(content) and entry["sha256"] == hashlib.sha256(content).hexdigest()
