@@ -31,6 +31,7 @@ from passus.cli.pretrain import pretrain
 from passus.cli.read import read
 from passus.cli.report import report
 from passus.cli.run import run
+from passus.cli.serve import serve
 from passus.cli.show import show
 from passus.cli.usage_errors import usage_error
 from passus.console import guard_output, rich_console
@@ -45,7 +46,7 @@ app = App(
 )
 COMMANDS = {
     "Train and evaluate": (demo, run, eval, export, pretrain),
-    "Look at runs": (import_, ls, show, plot, analyse, compare, diagnose, report),
+    "Look at runs": (import_, ls, show, serve, plot, analyse, compare, diagnose, report),
     "Plan and look up": (power, explain, benchmarks, bench),
     "Texts and files": (read, check, describe, grade, export_curves),
 }
