@@ -197,8 +197,8 @@ export class Chart {
     };
     for (const s of [...all.filter(s => s.faint), ...all.filter(s => !s.faint)]) {
       const xs = s.points.x.map(x => this.place(x)), ys = s.points.y.map(height);
-      if (s.points.low) this.addBand(bands, s, xs, height);
-      if (s.points.raw && !s.faint) add(s, xs, s.points.raw.map(height), 1, 0.3);
+      if (s.points.low && !s.faint) this.addBand(bands, s, xs, height);
+      if (s.points.raw && !s.faint) add(s, xs, s.points.raw.map(height), 1, 0.22);
       add(s, xs, ys, s.faint ? 1 : 2, s.faint ? 0.4 : 1);
       if (!s.faint && xs.length <= MARKED_POINTS) {
         const colour = shown(s.style.colour), marker = MARKERS[s.style.marker] ?? "circle";

@@ -4,7 +4,7 @@ import { state, ask } from "./state.js";
 import { el, table, select, number } from "./text.js";
 import { Chart } from "./charts.js";
 
-const points = value => value === undefined || value === null ? "" : `${(100 * value).toFixed(1)}`;
+const points = value => value === undefined || value === null ? "" : (Math.round(1000 * value) / 10 || 0).toFixed(1);
 const BAND = { colour: "#2474c8", marker: "o", dash: [] }, MEAN = { colour: "#e07b00", marker: "s", dash: [3.7, 1.6] };
 const ZERO = { colour: "#7d7d7d", marker: "x", dash: [1, 1.65] };
 const MAX_ITEMS = 200;
@@ -79,7 +79,7 @@ export class Compare {
     }
     const rows = comparisons.map(one => [one.benchmark, points(one.difference),
       one.low === undefined ? "no interval" : `[${points(one.low)}, ${points(one.high)}]`, one.p === undefined ? "" : number(one.p),
-      one.smallest === undefined ? "" : points(one.smallest), `${one.items} x ${one.samples}`, `${one.seeds[0]} and ${one.seeds[1]}`, one.scope]);
+      one.smallest === undefined ? "" : points(one.smallest), one.samples ? `${one.items} x ${one.samples}` : String(one.items), `${one.seeds[0]} and ${one.seeds[1]}`, one.scope]);
     const head = ["benchmark", "A minus B, points", "95 % interval", "p", "smallest visible, points", "items x samples", "runs", "scope"];
     const seeds = comparisons.some(one => one.only_seed)
       ? el("p", { class: "note" }, "A and B differ in nothing but the seed: this is the luck of runs.") : null;
@@ -96,12 +96,14 @@ export class Compare {
 
   benchmark(one, growing) {
     const chart = growing ? this.chart(one.benchmark, growing) : null;
+    const found = growing ? [this.items("gained (A solves them, B does not)", one.benchmark, one.gained),
+      this.items("lost (B solves them, A does not)", one.benchmark, one.lost)] : [];
     const visible = one.smallest === undefined ? "" : `So far, a difference of ${points(one.smallest)} points would be seen in four of five cases.`;
     return el("section", { class: "compared" }, el("h3", {}, one.benchmark), el("p", {}, one.text), el("p", { class: "note" }, visible),
       chart?.node ?? "",
       growing ? el("p", { class: "note" }, `Blue: A minus B at each eval point, with the band that holds at all ${growing.planned} ` +
         "together. Orange: the mean difference up to each eval point, with its confidence sequence.") : "",
-      this.items("gained (A solves them, B does not)", one.benchmark, one.gained), this.items("lost (B solves them, A does not)", one.benchmark, one.lost));
+      ...found);
   }
 
   chart(benchmark, growing) {

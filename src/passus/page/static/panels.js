@@ -94,7 +94,7 @@ export class Panels {
       list: "metrics", value, placeholder: "train/entropy", onchange: event => this.set({ [key]: event.target.value.trim() || "step" }) }));
     const own = (options, value) => options.some(([name]) => name === value);
     const window = Number(state.smooth);
-    this.controls.replaceChildren(
+    this.controls.replaceChildren(...[
       select("x", AXES, state.x, x => this.set({ x })), metric("x", own(AXES, state.x) ? "" : state.x),
       ...(state.tab === "signals" ? [] : [select("y", VALUES, state.y, y => this.set({ y })),
         el("label", {}, "or metric", el("input", { type: "text", id: "y-metric", size: "16", list: "metrics",
@@ -105,11 +105,11 @@ export class Panels {
       el("label", {}, "smoothing", el("input", { type: "range", id: "smooth", min: "0", max: "101", value: String(window),
         "aria-valuetext": this.smoothText(window), onchange: event => this.set({ smooth: smoothWindow(event.target.value) }) }),
         el("output", {}, this.smoothText(window))),
-      el("label", {}, "filter", el("input", { type: "search", id: "find", size: "14", value: state.find, maxlength: "100",
+      el("label", {}, "filter", el("input", { type: "search", id: "find", size: "18", value: state.find, maxlength: "100",
         placeholder: "name or regex ( / )", onchange: event => this.set({ find: event.target.value }) })),
       check("all", "all lines"),
       state.low !== "" || state.high !== "" ? el("button", { type: "button", onclick: () => this.zoom(null, null) }, "Whole x-axis") : null,
-    );
+    ].filter(Boolean));
     if (focused) document.getElementById(focused)?.focus();
   }
 
