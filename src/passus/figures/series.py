@@ -172,8 +172,12 @@ def arrange(series: list[Series]) -> list[Series]:
     several = len({len(line) for line in lines}) > 1
     arranged = []
     names = line_names(lines)
-    for line, curve, name in zip(lines, names, short_names(lines, names), strict=True):
-        members = [s for s in series if s.origin in line]
+    number = {origin.path: n for n, line in enumerate(lines) for origin in line}
+    members_of: list[list[Series]] = [[] for _ in lines]
+    for s in series:
+        if s.origin:
+            members_of[number[s.origin.path]].append(s)
+    for line, curve, name, members in zip(lines, names, short_names(lines, names), members_of, strict=True):
         mean_name = f"{name} ({len(line)} seeds)" if several and len(line) > 1 else name
         runs = seed_names(line)
         for s in members:

@@ -98,6 +98,8 @@ def _metric_figure(runs: Sequence[LiveRun], view: View, panels: dict[str, str]) 
     left_out, series = 0, []
     for s, line in shown:
         points, fewer = reduced_points(line, window, view.low, view.high)
+        if s.faint:  # the raw values behind a mean are its own
+            points.pop("raw", None)
         left_out += fewer
         series.append(_series_to_json(s, points))
     banded = any("low" in one["points"] for one in series)
