@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 from helpers.command import ONE_THREAD
 
 
-class PageServer:
+class ServedPage:
     def __init__(self, process: subprocess.Popen, address: str):
         self.process, self.address = process, address
         parts = urlsplit(address)
@@ -61,7 +61,7 @@ class PageServer:
 
 
 @contextmanager
-def page_server(*folders: Path, host: str = "127.0.0.1", env: dict[str, str] | None = None) -> Iterator[PageServer]:
+def page_server(*folders: Path, host: str = "127.0.0.1", env: dict[str, str] | None = None) -> Iterator[ServedPage]:
     """Starts the page of some folders on a free port."""
     source = str(Path(__file__).parents[2] / "src")
     process = subprocess.Popen(
@@ -76,7 +76,7 @@ def page_server(*folders: Path, host: str = "127.0.0.1", env: dict[str, str] | N
             said.append(line)
             assert line, f"the server ended: {''.join(said)}"
         threading.Thread(target=lambda: said.extend(process.stdout), daemon=True).start()
-        server = PageServer(process, line.partition("page: ")[2].strip())
+        server = ServedPage(process, line.partition("page: ")[2].strip())
         server.said = said
         yield server
     finally:

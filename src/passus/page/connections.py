@@ -9,6 +9,8 @@ MAX_CONNECTIONS = 200
 """Open connections. A page has at most six, and one more is closed at once."""
 REQUEST_SECONDS = 10.0
 """Time for the first request of a connection to arrive whole."""
+SEND_SECONDS = 30.0
+"""Time for a client to take what was sent. One that takes longer loses its connection."""
 KEEP_SECONDS = 15
 """Time that a connection stays open between two requests."""
 MAX_HEAD = 16_384
@@ -20,6 +22,7 @@ class LimitedConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._late: asyncio.TimerHandle | None = None
+        self._stuck: asyncio.TimerHandle | None = None
         if len(self.connections) >= MAX_CONNECTIONS:
             self.transport: Any = transport  # connection_lost asks for it
             transport.abort()
@@ -36,8 +39,26 @@ class LimitedConnection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        if self._stuck is not None:
+            self._stuck.cancel()
         if self in self.connections:
             super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stuck = self.loop.call_later(SEND_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+
+    def timeout_keep_alive_handler(self) -> None:
+        if self.transport.get_write_buffer_size():  # closing would wait for a client that does not read
+            self.transport.abort()
+        else:
+            super().timeout_keep_alive_handler()
 
     @property
     def _is_waiting(self) -> bool:

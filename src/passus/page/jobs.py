@@ -35,7 +35,7 @@ class Worker:
             try:
                 return await asyncio.wait_for(self._ask(request), ANSWER_SECONDS)
             except (TimeoutError, asyncio.IncompleteReadError, ConnectionError, ValueError) as error:
-                self.close()
+                await self.close()
                 return {"error": f"the computation was ended ({type(error).__name__})"}
 
     async def _ask(self, request: Json) -> Json:
@@ -51,11 +51,13 @@ class Worker:
         answer: Json = json.loads(line)
         return answer
 
-    def close(self) -> None:
-        if self._process is not None and self._process.returncode is None:
+    async def close(self) -> None:
+        """Ends the process. It only reads, so that nothing is lost."""
+        process, self._process = self._process, None
+        if process is not None:
             with suppress(ProcessLookupError):
-                self._process.kill()
-        self._process = None
+                process.kill()
+            await process.wait()
 
 
 class Jobs:
@@ -97,6 +99,6 @@ class Jobs:
         stamp = {by_path[path]: value for path, value in answer.get("stamp", {}).items() if path in by_path}
         return answer | {"stamp": stamp}
 
-    def close(self) -> None:
+    async def close(self) -> None:
         for worker in self._workers.values():
-            worker.close()
+            await worker.close()

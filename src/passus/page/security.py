@@ -4,7 +4,6 @@ The page only reads, so GET and HEAD are the only methods. A page of another ori
 (DNS rebinding), gets an error before anything else is looked at.
 """
 
-import asyncio
 import hmac
 import ipaddress
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
@@ -20,8 +19,6 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 COOKIE = "passus-page"
-SEND_SECONDS = 30.0
-"""Time for a client to take one part of an answer. One that takes longer loses its connection."""
 MAX_QUERY = 4096
 """Bytes of a query."""
 # Bokeh sets styles of its elements from its script, which a policy calls inline. Scripts are from this server only.
@@ -52,10 +49,12 @@ def is_loopback(host: str) -> bool:
 
 
 def allowed_hosts(host: str, port: int, names: Sequence[str] = ()) -> frozenset[str]:
-    """Returns the values of Host that name this server."""
+    """Returns the values of Host that name this server; none where it listens on all addresses, and the token has to do."""
     shown = f"[{host}]" if ":" in host else host
-    own = [*names] if host in ("0.0.0.0", "::") else [shown, *names]
-    return frozenset(f"{name}:{port}".lower() for name in [*LOOPBACK, *own])
+    own = [] if host in ("0.0.0.0", "::") else [shown]
+    if not own and not names:
+        return frozenset()
+    return frozenset(f"{name}:{port}".lower() for name in [*LOOPBACK, *own, *names])
 
 
 @dataclass
@@ -128,7 +127,7 @@ class Guard:
 
 
 class _Answer:
-    """Sends an answer with the headers of the page, and gives up on a client that does not take it."""
+    """Sends an answer with the headers of the page."""
 
     def __init__(self, send: Send):
         self._send = send
@@ -138,7 +137,7 @@ class _Answer:
             known = {name.lower() for name, _ in message.get("headers", [])}
             more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in known]
             message = {**message, "headers": [*message.get("headers", []), *more]}
-        await asyncio.wait_for(self._send(message), SEND_SECONDS)
+        await self._send(message)
 
     async def text(self, status: int, text: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
         body = text.encode()

@@ -1,10 +1,10 @@
 """Starts the server of the page: its address, its token, and its end."""
 
-import logging
 import os
 import secrets
 import socket
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
@@ -26,22 +26,48 @@ def serve(
     folders: Sequence[Path], host: str, port: int | None, ready: Callable[[str], None], names: Sequence[str] = ()
 ) -> None:
     """Serves the page until Ctrl-C or SIGTERM. `ready` gets the address, with the token where there is one."""
+    page = make_server(folders, host, port, names)
+    lower_priority()
+    ready(page.address)
+    try:
+        page.server.run(sockets=[page.listener])
+    finally:
+        page.listener.close()
+
+
+class StreamingServer(uvicorn.Server):
+    """uvicorn's server, which would wait for the streams of open pages before it tells anybody that it ends."""
+
+    def __init__(self, config: uvicorn.Config, page: Page):
+        super().__init__(config)
+        self.page = page
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.page.end_streams()
+        await super().shutdown(sockets)
+
+
+@dataclass(frozen=True)
+class PageServer:
+    """A server that listens and does not run yet."""
+
+    server: uvicorn.Server
+    listener: socket.socket
+    address: str
+    guard: Guard
+
+
+def make_server(folders: Sequence[Path], host: str, port: int | None, names: Sequence[str] = ()) -> PageServer:
+    """Returns the server of a page. A token is asked for where other machines can reach it."""
     check_folders(folders)
     listener = _listen(host, port)
     actual = int(listener.getsockname()[1])
     token = None if is_loopback(host) else secrets.token_urlsafe(24)
-    hosts = allowed_hosts(host, actual, names)
-    if host in ("0.0.0.0", "::"):
-        hosts = hosts | allowed_hosts(socket.gethostname(), actual) if names else frozenset()
     page = Page(folders)
-    server = uvicorn.Server(_config(Guard(make_app(page), hosts, token), page))
-    lower_priority()
+    guard = Guard(make_app(page), allowed_hosts(host, actual, names), token)
     shown = f"[{host}]" if ":" in host else host
-    ready(f"http://{shown}:{actual}/" + (f"?token={token}" if token else ""))
-    try:
-        server.run(sockets=[listener])
-    finally:
-        listener.close()
+    address = f"http://{shown}:{actual}/" + (f"?token={token}" if token else "")
+    return PageServer(StreamingServer(_config(guard), page), listener, address, guard)
 
 
 def check_folders(folders: Sequence[Path]) -> None:
@@ -70,14 +96,12 @@ def _listen(host: str, port: int | None) -> socket.socket:
     raise AssertionError  # the last port either listens or raises
 
 
-def _config(app: Guard, page: Page) -> uvicorn.Config:
-    logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
-    config = uvicorn.Config(
-        app, http=LimitedConnection, ws="none", log_level="warning", access_log=False, server_header=False, lifespan="on",
+def _config(guard: Guard) -> uvicorn.Config:
+    return uvicorn.Config(
+        guard, http=LimitedConnection, ws="none", log_level="warning", access_log=False, server_header=False, lifespan="on",
         timeout_keep_alive=KEEP_SECONDS, timeout_graceful_shutdown=SHUTDOWN_SECONDS, h11_max_incomplete_event_size=MAX_HEAD,
         proxy_headers=False,
     )  # fmt: skip
-    return config
 
 
 def lower_priority() -> None:

@@ -143,10 +143,12 @@ class Page:
             if not await self.wait_for_change():
                 yield ": nothing new\n\n"
 
-    def close(self) -> None:
+    def end_streams(self) -> None:
         self.is_closing = True
         self.wake()
-        self.jobs.close()
+
+    async def close(self) -> None:
+        await self.jobs.close()
         for executor in (self._reader, self._texts):
             executor.shutdown(wait=False, cancel_futures=True)
 
@@ -167,9 +169,9 @@ def make_app(page: Page) -> Starlette:
         await page.read(lambda: page.look(with_metrics=False))
         tasks = [asyncio.create_task(page.watch()), asyncio.create_task(page.compute_findings())]
         yield
-        page.close()
         for task in tasks:
             task.cancel()
+        await page.close()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def index(_: Request) -> Response:
