@@ -104,7 +104,7 @@ def test_zooming_sends_what_was_left_out(tmp_path):
         pass
     whole = line_figure(collection, View(y="train/reward"))
     assert whole["reduced"] > 4000 and len(whole["series"][0]["points"]["x"]) < 402
-    part = line_figure(collection, View(y="train/reward", low=1000, high=1100))
+    part = json.loads(json.dumps(line_figure(collection, View(y="train/reward", low=1000, high=1100)), allow_nan=False))
     assert part["reduced"] == 0 and part["series"][0]["points"]["x"] == list(range(999, 1102))
     assert np.allclose(part["series"][0]["points"]["y"], values[998:1101], rtol=1e-5)
 

@@ -106,7 +106,7 @@ def reduced_points(line: MetricLine, window: int, low: float, high: float) -> tu
         columns |= {"low": line.low_T, "high": line.high_T}
     if y_T is not raw_T:
         columns["raw"] = raw_T
-    return {name: sent(column[kept]) for name, column in columns.items()}, last - first - len(kept)
+    return {name: sent(column[kept]) for name, column in columns.items()}, int(last - first - len(kept))
 
 
 def sent(values: FloatArray) -> list[float | None]:

@@ -17,6 +17,8 @@ MAX_TEXT = 20_000
 """Characters of a text that are sent. The middle of a longer one is left out, and the text says so."""
 MAX_GROUPS, MAX_MEMBERS, MAX_PROMPT = 400, 64, 120
 """Groups of a list, completions of one group, and characters of a prompt in the list."""
+MAX_FILE = 1 << 28
+"""Bytes of the file of one step."""
 KINDS = ("samples", "items")
 GROUP_COLUMNS = ("item", "sample", "verdict", "prompt", "completion", "reward", "advantage", "task")
 ITEM_COLUMNS = ("benchmark", "temperature", "item", "sample", "verdict", "extracted", "completion", "tokens", "logp")
@@ -41,6 +43,8 @@ def _rows(run: LiveRun, kind: str, step: int, columns: Sequence[str]) -> list[Ro
         raise UsageError("a file of this run is a link that leads out of the folder", expected="files of the folder itself")
     if not path.exists():
         raise UsageError(f"{run.name} has no {kind} of step {step}", expected="a step of the slider")
+    if path.stat().st_size > MAX_FILE:
+        raise UsageError(f"the {kind} of step {step} have more than {MAX_FILE:,} bytes", expected="fewer completions per step")
     rows: list[Row] = read_table(path, [name for name in columns]).to_pylist()
     return rows
 
@@ -99,7 +103,7 @@ def text(value: str | None) -> str | None:
 def eval_items(run: LiveRun, step: int) -> dict[str, Any]:
     """Returns the items of an eval point, with the share of correct samples of each."""
     counts: dict[tuple[str, int], list[int]] = {}
-    for row in _rows(run, "items", step, ("benchmark", "item", "verdict")):
+    for row in _rows(run, "items", step, ("benchmark", "item", "sample", "verdict")):
         counts.setdefault((row["benchmark"], row["item"]), []).append(int(row["verdict"] == "correct"))
     listed = [[printable_line(name), item, sum(of), len(of)] for (name, item), of in list(counts.items())[: 10 * MAX_GROUPS]]
     return {"step": step, "items": listed, "of": len(counts)}

@@ -1,7 +1,7 @@
 // The tabs with curves: the figure that the stream sends, its controls, its legend and its panels.
 
 import { state, FROZEN } from "./state.js";
-import { el, select } from "./text.js";
+import { el, select, isTyping } from "./text.js";
 import { Chart, swatch, label } from "./charts.js";
 
 const AXES = [["step", "step"], ["tokens", "training tokens"], ["time", "time"], ["progress", "training progress"]];
@@ -85,7 +85,7 @@ export class Panels {
 
   showControls() {
     const key = JSON.stringify([state.tab, state.x, state.y, state.smooth, state.logx, state.logy, state.find, state.all]);
-    if (key === this.controlKey) return;
+    if (key === this.controlKey || isTyping(this.controls)) return;
     this.controlKey = key;
     const focused = document.activeElement?.id;
     const check = (name, text) => el("label", {}, el("input", { type: "checkbox", id: name, checked: state[name] === "1",
@@ -119,6 +119,8 @@ export class Panels {
 
   set(values) {
     Object.assign(state, values);
+    const field = document.activeElement;
+    if (this.controls.contains(field)) field.defaultValue = field.value; // what was typed is taken
     if ("x" in values) Object.assign(state, { low: "", high: "" });
     this.controlKey = null;
     this.onview();

@@ -1,7 +1,7 @@
 // The tab of texts: a slider over steps, the groups of a step, one group side by side; eval items first against last.
 
 import { state, ask } from "./state.js";
-import { el, select, number } from "./text.js";
+import { el, select, number, isTyping } from "./text.js";
 import { cards, itemTexts } from "./compare.js";
 
 const VERDICTS = ["correct", "wrong", "unparseable", "truncated", "error"];
@@ -51,6 +51,7 @@ export class Samples {
   }
 
   showControls() {
+    if (isTyping(this.controls)) return;
     const arms = Object.values(this.page.arms), at = Math.max(0, this.steps.indexOf(Number(state.step)));
     const focused = document.activeElement?.id;
     this.controls.replaceChildren(
@@ -62,7 +63,10 @@ export class Samples {
       ...(this.isTraining ? [
         select("verdict", [["", "any"], ...VERDICTS.map(name => [name, name])], state.verdict, verdict => this.set({ verdict })),
         el("label", {}, "search", el("input", { type: "search", id: "search", value: state.search, maxlength: "200",
-          onchange: event => this.set({ search: event.target.value }) }))] : []));
+          onchange: event => {
+            event.target.defaultValue = event.target.value;
+            this.set({ search: event.target.value });
+          } }))] : []));
     if (focused) document.getElementById(focused)?.focus();
     this.drawn = true;
   }
@@ -105,10 +109,10 @@ export class Samples {
       this.detail.replaceChildren();
       return;
     }
-    const what = this.isTraining ? "groups" : "items", wanted = `${state.run} ${state.step} ${what}`;
+    const what = this.isTraining ? "groups" : "items", turn = this.turn = (this.turn ?? 0) + 1;
     const query = { what, run: state.run, step: state.step, ...(this.isTraining ? { verdict: state.verdict, search: state.search } : {}) };
     const answer = await ask("texts", query);
-    if (wanted !== `${state.run} ${state.step} ${this.isTraining ? "groups" : "items"}`) return;
+    if (turn !== this.turn) return; // something else was asked for meanwhile
     if (answer.error) {
       this.count.textContent = answer.error;
       return;
@@ -134,13 +138,18 @@ export class Samples {
       () => this.openGroup(group.item))));
     const first = answer.groups.find(group => String(group.item) === state.item) ?? answer.groups[0];
     if (first) this.openGroup(first.item);
-    else this.detail.replaceChildren(el("p", { class: "note" }, "No completion is like this."));
+    else {
+      this.opened = (this.opened ?? 0) + 1;
+      this.detail.replaceChildren(el("p", { class: "note" }, "No completion is like this."));
+    }
   }
 
   async openGroup(item) {
     state.item = String(item);
     this.page.onview({ local: true });
+    const turn = this.opened = (this.opened ?? 0) + 1;
     const group = await ask("texts", { what: "group", run: state.run, step: state.step, item: String(item) });
+    if (turn !== this.opened) return;
     if (group.error) {
       this.detail.replaceChildren(el("p", { class: "error" }, group.error));
       return;
@@ -162,7 +171,9 @@ export class Samples {
   async openItem(benchmark, item) {
     state.item = `${benchmark} ${item}`;
     this.page.onview({ local: true });
+    const turn = this.opened = (this.opened ?? 0) + 1;
     const answer = await ask("texts", { what: "item", run: state.run, step: String(this.steps[0]), to: state.step, benchmark, item: String(item) });
+    if (turn !== this.opened) return;
     this.detail.replaceChildren(answer.error ? el("p", { class: "error" }, answer.error) : itemTexts([answer], [""]));
   }
 }

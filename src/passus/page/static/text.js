@@ -23,7 +23,7 @@ export function table(head, rows, caption = "") {
 
 export function select(label, options, value, onchange) {
   const known = options.some(([key]) => key === value);
-  const box = el("select", { onchange: event => onchange(event.target.value) },
+  const box = el("select", { "aria-label": label, onchange: event => onchange(event.target.value) },
     ...(known ? [] : [el("option", { value, selected: true }, value || "choose")]),
     ...options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)));
   return el("label", {}, label, box);
@@ -67,4 +67,10 @@ export function csv(rows) {
 
 export function fileName(text) {
   return text.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "figure";
+}
+
+// Whether somebody is typing in a field of these controls, which must then stay as they are.
+export function isTyping(controls) {
+  const field = document.activeElement;
+  return controls.contains(field) && field.matches("input[type=text], input[type=search]") && field.value !== field.defaultValue;
 }
