@@ -1,7 +1,7 @@
 """Measures the charting scripts of plotly and bokeh on the load of the live page, in Chromium.
 
-200 lines in each of 5 panels, with 400 points per line: what the page draws of 200 runs of 2,000 steps, because the server sends
-at most 400 points per line. Then 20 updates that add a point to every line of one panel. Neither package has to be installed:
+200 lines in each of 5 panels, with 400 points per line: what the page draws of 200 runs of 2,000 steps, because the server
+sends at most 400 points per line. Then 20 updates that add a point to every line of one panel. Neither package has to be installed:
 
     pip download --no-deps -d W plotly bokeh; (cd W; for f in *.whl; do python -m zipfile -e $f .; done)
     python scripts/bench_chart_scripts.py W --out bench/cpu-2-cores/chart-scripts.json
@@ -73,7 +73,8 @@ measure(
 BOKEH = """
 const figures = panels.map(lines => {
   const f = Bokeh.Plotting.figure({width: 600, height: 320, tools: "xpan,xwheel_zoom", toolbar_location: null});
-  const source = new Bokeh.ColumnDataSource({data: {xs: lines.map(() => xs), ys: lines, colour: lines.map((_, k) => colour(k))}});
+  const data = {xs: lines.map(() => xs), ys: lines, colour: lines.map((_, k) => colour(k))};
+  const source = new Bokeh.ColumnDataSource({data});
   f.multi_line({field: "xs"}, {field: "ys"}, {source, line_color: {field: "colour"}});
   return {f, source};
 });

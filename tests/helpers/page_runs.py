@@ -18,7 +18,11 @@ def start_run(path: Path, seed: int = 0, method: str = "grpo", label: str = "Qwe
     path.mkdir(parents=True)
     run = RunFolder(path)
     config = small_config(
-        seed=seed, method={"name": method}, train={"steps": STEPS}, eval={"every": EVERY, "limit": ITEMS, "samples": 4}, **tables
+        seed=seed,
+        method={"name": method},
+        train={"steps": STEPS},
+        eval={"every": EVERY, "limit": ITEMS, "samples": 4},
+        **tables,
     )
     run.start(config, {"label": label, "tuning": "live", "family": "Qwen3"}, None)
     return run

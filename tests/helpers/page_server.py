@@ -25,7 +25,9 @@ class ServedPage:
         """Returns status, headers and body. Nothing is added to the path, so that tests can send odd ones."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
         try:
-            connection.putrequest(method, path + (f"?{urlencode(query)}" if query else ""), skip_host=bool(headers and "Host" in headers))
+            connection.putrequest(
+                method, path + (f"?{urlencode(query)}" if query else ""), skip_host=bool(headers and "Host" in headers)
+            )
             for name, value in (headers or {}).items():
                 connection.putheader(name, value)
             connection.endheaders()

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -64,7 +65,9 @@ def until(is_true, what: str) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "127.0.0.1:{port}.evil.example", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "127.0.0.1:{port}.evil.example", ""]
+)
 def test_a_name_that_was_pointed_at_this_machine_is_refused(page, host):
     """DNS rebinding: the browser of a victim sends the attacker's name as Host."""
     for path in ("/", "/figure", "/events", "/chart.js"):
@@ -110,7 +113,8 @@ def test_no_path_leads_out(page, path):
 
 @pytest.mark.parametrize("query", [
     {"run": "../../../etc", "what": "steps"}, {"run": "/etc/passwd", "what": "steps"}, {"run": "", "what": "steps"},
-    {"what": "group", "step": "../1", "item": "1"}, {"what": "group", "step": "-1", "item": "1"}, {"what": "group", "step": "9" * 40, "item": "0"},
+    {"what": "group", "step": "../1", "item": "1"}, {"what": "group", "step": "-1", "item": "1"},
+    {"what": "group", "step": "9" * 40, "item": "0"},
     {"what": "item", "benchmark": "../../x", "step": "0", "item": "1e3"}, {"what": "rows"}, {"what": "items", "step": "7"},
 ])  # fmt: skip
 def test_no_query_leads_out(page, query):
@@ -163,7 +167,9 @@ def test_a_completion_of_10_MB_is_cut(tmp_path):
         status, _, body = page.get("/texts", run=run_id, what="group", step=1, item=10)
         group = json.loads(body)
         assert status == 200 and len(body) < 10 * MAX_TEXT and time.monotonic() - began < WAIT
-        assert all("characters" in sample["completion"] and len(sample["completion"]) < MAX_TEXT + 60 for sample in group["samples"])
+        assert all(
+            "characters" in sample["completion"] and len(sample["completion"]) < MAX_TEXT + 60 for sample in group["samples"]
+        )
         listed = page.json("/texts", run=run_id, what="groups", step=1, search="xxx")
         assert listed["found"] == 1 and len(json.dumps(listed)) < 1000
 
@@ -276,11 +282,14 @@ def test_the_server_ends_cleanly_with_open_pages(folder):
         next(stream)
         ids = list(page.ids().values())
         page.json("/compare", a=ids[0], b=ids[1])  # starts a worker
-        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(page.process.pid)], capture_output=True, text=True).stdout.split()
+        children = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(page.process.pid)], capture_output=True, text=True
+        ).stdout.split()
         assert children
         page.process.send_signal(signal.SIGTERM)
         assert page.process.wait(30) in (143, -signal.SIGTERM, 0)
-        until(lambda: not any(os.path.exists(f"/proc/{child}/cmdline") and open(f"/proc/{child}/cmdline").read() for child in children), "workers end")
+        running = [Path(f"/proc/{child}/cmdline") for child in children]
+        until(lambda: not any(path.exists() and path.read_text() for path in running), "workers end")
         assert not any("Traceback" in line for line in page.said), page.said
         stream.close()
 
@@ -295,7 +304,9 @@ async def answer_of(guard: Guard, path: str = "/figure", query: str = "", **head
         return {"type": "http.request"}
 
     listed = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    await guard({"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": listed}, receive, send)
+    await guard(
+        {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": listed}, receive, send
+    )
     return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}
 
 
@@ -313,9 +324,12 @@ def test_an_open_address_asks_for_the_token():
             await answer_of(guard, host=host, cookie=f"a=b; {COOKIE}=right-token"),
         ]
         wrong = [
-            await answer_of(guard, host=host), await answer_of(guard, host=host, authorization="Bearer right-tokem"),
-            await answer_of(guard, host=host, cookie=f"{COOKIE}="), await answer_of(guard, "/", "token=right-toke", host=host),
-            await answer_of(guard, host=host, cookie="\x00;=;" * 50), await answer_of(guard, host=host, authorization="Basic right-token"),
+            await answer_of(guard, host=host),
+            await answer_of(guard, host=host, authorization="Bearer right-tokem"),
+            await answer_of(guard, host=host, authorization="Basic right-token"),
+            await answer_of(guard, host=host, cookie=f"{COOKIE}="),
+            await answer_of(guard, host=host, cookie="\x00;=;" * 50),
+            await answer_of(guard, "/", "token=right-toke", host=host),
         ]  # fmt: skip
         first = await answer_of(guard, "/", "token=right-token&x=1", host=host)
         return right, wrong, first, await answer_of(guard, host="evil.example", authorization="Bearer right-token")

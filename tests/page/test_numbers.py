@@ -3,6 +3,7 @@
 import json
 import shutil
 import time
+from functools import partial
 
 import pytest
 
@@ -28,6 +29,11 @@ def until(ask, is_right, what: str):
     return answer
 
 
+def is_at(step: int, answer: dict) -> bool:
+    """Whether an answer is stamped with this eval point of all its runs."""
+    return {stamp[0] for stamp in answer.get("stamp", {}).values()} == {step}
+
+
 def compare_json(a, b) -> list[dict]:
     """The output of the command, on copies that do not grow."""
     done = passus_in_process("compare", str(a), str(b), "--json", cwd=a.parent)
@@ -39,7 +45,7 @@ def test_a_growing_comparison_is_that_of_the_command_at_its_stamp(tmp_path):
     runs = {name: start_run(tmp_path / "runs" / name, 0, name) for name in ("grpo", "dapo")}
     with page_server(tmp_path / "runs") as page:
         for step in range(0, STEPS + 1, EVERY):
-            for seed, (name, run) in enumerate(runs.items()):
+            for seed, (_name, run) in enumerate(runs.items()):
                 add_eval_point(run, step, 0.1 * seed, seed)
                 add_steps(run, step + 1, min(step + EVERY, STEPS))
                 if step == STEPS:
@@ -51,19 +57,21 @@ def test_a_growing_comparison_is_that_of_the_command_at_its_stamp(tmp_path):
             def asked(ids=ids):
                 return page.json("/compare", a=ids["dapo"], b=ids["grpo"])
 
-            answer = until(asked, lambda answer, step=step: {s[0] for s in answer.get("stamp", {}).values()} == {step}, f"step {step}")
+            answer = until(asked, partial(is_at, step), f"step {step}")
             copy = tmp_path / f"at-{step}"
             shutil.copytree(tmp_path / "runs", copy)
             assert answer["comparisons"] == compare_json(copy / "dapo", copy / "grpo")
             growing = over_training(compared_runs([copy / "dapo", copy / "grpo"]))
             assert answer["over"] == {name: one.to_json() for name, one in growing.items()}
-            assert all(len(one["band"]) == step // EVERY + 1 and one["planned"] == STEPS // EVERY + 1 for one in answer["over"].values())
+            assert all(
+                len(one["band"]) == step // EVERY + 1 and one["planned"] == STEPS // EVERY + 1
+                for one in answer["over"].values()
+            )
             for one in answer["comparisons"]:
                 if one["benchmark"] in BENCHMARKS and "growing" in one:
                     assert one["growing"] == answer["over"][one["benchmark"]]
 
-            report = until(lambda: page.json("/findings"), lambda answer, step=step: {s[0] for s in answer.get("stamp", {}).values()} == {step}
-                           and "sections" in answer, f"findings at {step}")  # fmt: skip
+            report = until(lambda: page.json("/findings"), partial(is_at, step), f"findings at {step}")
             paths = [copy / name for name in sorted(runs)]
             assert numbers(report["sections"]) == numbers(worker.document_to_json(build_report(paths, "runs")))
 
@@ -100,6 +108,8 @@ def test_an_answer_that_fits_no_eval_point_says_so(tmp_path):
     assert worker.stamped([run.path], dict) == {"stamp": {str(run.path): [70, 2 * 8, "finished"]}}
 
 
-@pytest.mark.parametrize("job", [{"job": "compare", "a": ["/nowhere"], "b": ["/nowhere"]}, {"job": "findings", "paths": [], "title": ""}])
+@pytest.mark.parametrize(
+    "job", [{"job": "compare", "a": ["/nowhere"], "b": ["/nowhere"]}, {"job": "findings", "paths": [], "title": ""}]
+)
 def test_a_request_that_cannot_be_answered_is_an_error_in_words(job):
     assert "error" in worker.answer(job)

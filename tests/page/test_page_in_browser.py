@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from helpers.page_runs import BENCHMARKS, EVERY, STEPS, add_eval_point, add_samples, add_steps, finished_run, start_run, two_lines
+from helpers.page_runs import (
+    BENCHMARKS,
+    EVERY,
+    STEPS,
+    add_eval_point,
+    add_samples,
+    add_steps,
+    finished_run,
+    start_run,
+    two_lines,
+)
 from helpers.page_server import page_server
 from helpers.small_run import EXPERIMENT
 
@@ -49,7 +59,9 @@ def open_page(browser):
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
         own = address.partition("#")[0].rstrip("/")
-        page.on("request", lambda request: None if request.url.startswith((own, "data:", "blob:")) else requests.append(request.url))
+        page.on(
+            "request", lambda request: None if request.url.startswith((own, "data:", "blob:")) else requests.append(request.url)
+        )
         page.goto(address)
         return page
 
@@ -201,7 +213,11 @@ def test_the_address_has_the_view_and_brings_it_back(served, open_page):
     assert len(address) < 120
     other = open_page(address)
     charts(other, 2)
-    assert other.locator("#find").input_value() == "dapo|grpo" and other.locator("#logx").is_checked() and other.locator("#all").is_checked()
+    assert (
+        other.locator("#find").input_value() == "dapo|grpo"
+        and other.locator("#logx").is_checked()
+        and other.locator("#all").is_checked()
+    )
     assert other.locator("label", has_text="x").locator("select").first.input_value() == "tokens"
     with page.expect_download() as saved:
         page.locator("#save").click()
@@ -363,7 +379,16 @@ def test_hostile_texts_are_text(tmp_path, open_page):
     for step in (1, 2):
         run.append_metrics({"step": step, "train/reward": 1.0 * step, "time/elapsed": 1.0 * step, f"memory{HOSTILE}": 1.0})
     add_samples(run, 1, HOSTILE, prompt=HOSTILE)
-    run.append_event({"step": 1, "event": "warn", "best": 0, "drop": 0.1, "statistic": 3.0, "causes": [{"cause": HOSTILE, "probability": 0.5}]})
+    run.append_event(
+        {
+            "step": 1,
+            "event": "warn",
+            "best": 0,
+            "drop": 0.1,
+            "statistic": 3.0,
+            "causes": [{"cause": HOSTILE, "probability": 0.5}],
+        }
+    )
     finished_run(tmp_path / "runs" / "other", 1)
     run.write_status(state="failed", error=HOSTILE, heartbeat=HOSTILE)
     with page_server(tmp_path / "runs") as server:

@@ -1,5 +1,7 @@
 """Reduced lines keep their ends, their extremes and their gaps, and do not move while they grow."""
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +23,7 @@ def test_ends_extremes_and_gaps_stay(numbers, most):
         if not np.isnan(bucket).all():
             assert np.nanmax(mine) == np.nanmax(bucket) and np.nanmin(mine) == np.nanmin(bucket)
     # Two points are joined exactly where no value is missing between them.
-    for before, after in zip(kept, kept[1:], strict=False):
+    for before, after in itertools.pairwise(kept):
         if not np.isnan(values_T[before]) and not np.isnan(values_T[after]):
             assert not np.isnan(values_T[before:after]).any()
     known = np.flatnonzero(~np.isnan(values_T))

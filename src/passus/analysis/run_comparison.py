@@ -10,6 +10,7 @@ Shapes: S runs of a side, Q items, or their clusters where the benchmark has som
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -91,7 +92,7 @@ def over_training(runs: ComparedRuns) -> dict[str, GrowingComparison]:
     for name in shared:
         side = _Sides.of([by[name] for by in a], [by[name] for by in b], "last", runs)
         planned = side.planned or len(side.common)
-        over[name] = growing_comparison(side.common, [side.every], planned, lambda ends, of=side: spread_of(ends, of.curves))
+        over[name] = growing_comparison(side.common, [side.every], planned, partial(spread_of, curves=side.curves))
     return over
 
 

@@ -6,6 +6,7 @@ All scripts stand in the file, and a policy allows these by their hashes and not
 import base64
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -55,10 +56,11 @@ def _view_state(text: str) -> dict[str, str]:
 
 def _figures(page: "Page", view: View) -> Json:
     """Returns the figure of the view, and those with other x-axes and of the other kind."""
+    whole = replace(view, low=-math.inf, high=math.inf)
     views = [view]
     for x in (view.x, *X_AXES):
-        views += [replace(view, x=x, kind="curves", y=y, low=-float("inf"), high=float("inf")) for y in (view.y, "accuracy", "length")]
-        views.append(replace(view, x=x, kind="signals", low=-float("inf"), high=float("inf")))
+        views += [replace(whole, x=x, kind="curves", y=y) for y in (view.y, "accuracy", "length")]
+        views.append(replace(whole, x=x, kind="signals"))
     figures: Json = {}
     for wanted in views:
         key = f"{wanted.kind} {wanted.x}" + (f" {wanted.y}" if wanted.kind == "curves" else "")

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from passus.errors import UsageError
 from passus.figures import export
 from passus.figures.captions import curves_note, x_label
 from passus.figures.line_options import LineOptions
@@ -24,7 +23,13 @@ from passus.metric_names import Y_AXES, check_y
 from passus.page.collection import RunCollection
 from passus.page.live_run import LiveRun
 from passus.page.metric_lines import (
-    FloatArray, MetricLine, mean_line, reduced_points, run_line, smooth_window, varies,
+    FloatArray,
+    MetricLine,
+    mean_line,
+    reduced_points,
+    run_line,
+    smooth_window,
+    varies,
 )  # fmt: skip
 from passus.page.view import RAW, View
 from passus.runs.origin import Origin

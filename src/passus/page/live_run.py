@@ -165,4 +165,6 @@ def check_inside(path: Path, root: Path) -> None:
     real = root.resolve()
     for name in (".", *READ_FILES):
         if not (path / name).resolve().is_relative_to(real):
-            raise UsageError(f"{name} of this run is a link that leads out of the folder", expected="files of the folder itself")
+            raise UsageError(
+                f"{name} of this run is a link that leads out of the folder", expected="files of the folder itself"
+            )

@@ -1,7 +1,7 @@
 """Fewer points per line, without hiding anything: the first and the last, both extremes of every bucket, and every gap stay.
 
-Buckets are 2^k rows wide and begin at the first row, so that a line that grows changes in its last bucket only, and a curve does
-not jump while somebody looks at it.
+Buckets are 2^k rows wide and begin at the first row, so that a line that grows changes in its last bucket only, and a curve
+does not jump while somebody looks at it.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Completions of one run: the groups of a training step, one group side by side, and an eval item over training and over runs."""
+"""Completions of one run: the groups of a step, one group side by side, and an eval item over training and over runs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,6 +24,7 @@ GROUP_COLUMNS = ("item", "sample", "verdict", "prompt", "completion", "reward", 
 ITEM_COLUMNS = ("benchmark", "temperature", "item", "sample", "verdict", "extracted", "completion", "tokens", "logp")
 TEXT_COLUMNS = ("task", "item", "sample", "prompt", "completion", "gold", "verdict", "extracted", "reward", "advantage",
                 "used", "logp")  # fmt: skip
+NUMBERS = ("sample", "tokens", "reward", "advantage", "logp", "used")
 Row = dict[str, Any]
 
 
@@ -90,9 +91,9 @@ def group(run: LiveRun, step: int, item: int) -> dict[str, Any]:
 
 
 def _sample_to_json(row: Row) -> dict[str, Any]:
-    numbers = {key: row.get(key) for key in ("sample", "tokens", "reward", "advantage", "logp", "used") if row.get(key) is not None}
-    numbers = {key: significant(value) if isinstance(value, float) else value for key, value in numbers.items()}
-    return numbers | {"verdict": text(row["verdict"]), "extracted": text(row["extracted"]), "completion": text(row["completion"])}
+    known = {key: row.get(key) for key in NUMBERS}
+    numbers = {key: significant(of) if isinstance(of, float) else of for key, of in known.items() if of is not None}
+    return numbers | {key: text(row[key]) for key in ("verdict", "extracted", "completion")}
 
 
 def text(value: str | None) -> str | None:

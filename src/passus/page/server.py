@@ -1,7 +1,7 @@
-"""The server of the page: nine addresses that are read, and one stream of changes per open page.
+"""The server of the page: addresses that are only read, and one stream of changes per page.
 
-Reading and computing figures happens in one thread, so that nothing needs a lock; texts of samples are read in another; findings
-and comparisons are computed by a process of their own (jobs.py).
+Reading and computing figures happens in one thread, so that nothing needs a lock; texts of samples are read in another;
+findings and comparisons are computed by a process of their own (jobs.py).
 """
 
 import asyncio
@@ -217,7 +217,7 @@ def make_app(page: Page) -> Starlette:
         Route("/freeze", frozen),
     ]  # fmt: skip
     refusals: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {PassusError: _refuse, OSError: _refuse}
-    return Starlette(routes=routes, lifespan=lifespan, exception_handlers=refusals)  # type: ignore[arg-type]
+    return Starlette(routes=routes, lifespan=lifespan, exception_handlers=refusals)
 
 
 async def sample_texts(page: Page, query: Query) -> dict[str, Any]:
@@ -279,5 +279,6 @@ def _error(status: int, text: str) -> Response:
 
 
 async def _refuse(_: Request, error: Exception) -> Response:
-    text = str(error) if isinstance(error, PassusError) else f"{type(error).__name__}: {os.strerror(getattr(error, 'errno', 0) or 0)}"
+    number = getattr(error, "errno", None) or 0
+    text = str(error) if isinstance(error, PassusError) else f"a file cannot be read: {os.strerror(number)}"
     return _error(400, text[:2000])

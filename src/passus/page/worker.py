@@ -16,7 +16,7 @@ from passus.analysis.run_groups import compared_sides
 from passus.errors import PassusError
 from passus.formatting import printable
 from passus.reports.arm_status import UNREADABLE, read_arm_status
-from passus.reports.document import Block, Details, Document, Listing, Note, SamplePair, Table
+from passus.reports.document import Block, Cell, Details, Document, Listing, Note, Sample, SamplePair, Table
 from passus.reports.report import build_report, build_running_report
 from passus.runs.lock import state_of
 from passus.runs.run_folder import RunFolder
@@ -78,10 +78,7 @@ def comparison(a: Sequence[Path], b: Sequence[Path]) -> Json:
 def findings(paths: Sequence[Path], title: str) -> Json:
     """Builds the report, of finished runs with its claims, of others with the numbers so far."""
     arms = [read_arm_status(path) for path in paths]
-    if all(arm.scores for arm in arms):
-        document = build_report(paths, title)
-    else:
-        document = build_running_report(paths, title, live=False)
+    document = build_report(paths, title) if all(arm.scores for arm in arms) else build_running_report(paths, title, live=False)
     return {"sections": document_to_json(document)}
 
 
@@ -102,20 +99,27 @@ def _block_to_json(block: Block) -> Json | None:
         case Note():
             return {"kind": "note", "text": printable(block.text)}
         case Table():
-            rows = [[[printable(part) for part in ([cell] if isinstance(cell, str) else cell)] for cell in row] for row in block.rows]
+            rows = [[_cell(cell) for cell in row] for row in block.rows]
             return {"kind": "table", "head": [printable(str(name)) for name in block.head], "rows": rows}
         case Listing():
             return {"kind": "listing", "name": printable(block.name), "text": printable(block.text)}
         case Details():
             return {"kind": "details", "summary": printable(block.summary), "blocks": _blocks(block.blocks)}
         case SamplePair():
-            sides = [
-                {"step": s.step, "verdict": s.verdict, "answer": printable(s.answer or ""), "completion": printable(s.completion)}
-                for s in (block.before, block.after)
-            ]
+            sides = [_sample(side) for side in (block.before, block.after)]
             return {"kind": "pair", "heading": printable(block.heading), "note": printable(block.note), "sides": sides}
         case _:
             return None
+
+
+def _cell(cell: Cell) -> list[str]:
+    """Returns a value, and the note below it where it has one."""
+    return [printable(part) for part in ([cell] if isinstance(cell, str) else cell)]
+
+
+def _sample(sample: Sample) -> Json:
+    texts = {"verdict": sample.verdict, "answer": sample.answer or "", "completion": sample.completion}
+    return {"step": sample.step} | {key: printable(text) for key, text in texts.items()}
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ export class Panels {
       el("label", {}, "smoothing", el("input", { type: "range", id: "smooth", min: "0", max: "101", value: String(window),
         "aria-valuetext": this.smoothText(window), onchange: event => this.set({ smooth: smoothWindow(event.target.value) }) }),
         el("output", {}, this.smoothText(window))),
-      el("label", {}, "filter", el("input", { type: "search", id: "find", size: "18", value: state.find, maxlength: "100",
+      el("label", {}, "filter", el("input", { type: "text", role: "searchbox", id: "find", size: "18", value: state.find, maxlength: "100",
         placeholder: "name or regex ( / )", onchange: event => this.set({ find: event.target.value }) })),
       check("all", "all lines"),
       state.low !== "" || state.high !== "" ? el("button", { type: "button", onclick: () => this.zoom(null, null) }, "Whole x-axis") : null,

@@ -62,7 +62,7 @@ export class Samples {
       el("output", { id: "step-shown" }, state.step || "none")),
       ...(this.isTraining ? [
         select("verdict", [["", "any"], ...VERDICTS.map(name => [name, name])], state.verdict, verdict => this.set({ verdict })),
-        el("label", {}, "search", el("input", { type: "search", id: "search", value: state.search, maxlength: "200",
+        el("label", {}, "search", el("input", { type: "text", role: "searchbox", id: "search", value: state.search, maxlength: "200",
           onchange: event => {
             event.target.defaultValue = event.target.value;
             this.set({ search: event.target.value });

@@ -72,5 +72,5 @@ export function fileName(text) {
 // Whether somebody is typing in a field of these controls, which must then stay as they are.
 export function isTyping(controls) {
   const field = document.activeElement;
-  return controls.contains(field) && field.matches("input[type=text], input[type=search]") && field.value !== field.defaultValue;
+  return controls.contains(field) && field.matches("input[type=text]") && field.value !== field.defaultValue;
 }
