@@ -1,7 +1,8 @@
 """Measures the charting scripts of plotly and bokeh on the load of the live page, in Chromium.
 
 200 lines in each of 5 panels, with 400 points per line: what the page draws of 200 runs of 2,000 steps, because the server
-sends at most 400 points per line. Then 20 updates that add a point to every line of one panel. Neither package has to be installed:
+sends at most 400 points per line. Then 20 updates that add a point to every line of one panel. Neither package has to be
+installed:
 
     pip download --no-deps -d W plotly bokeh; (cd W; for f in *.whl; do python -m zipfile -e $f .; done)
     python scripts/bench_chart_scripts.py W --out bench/cpu-2-cores/chart-scripts.json

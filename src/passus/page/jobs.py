@@ -23,7 +23,7 @@ MAX_ANSWER = 1 << 26
 """Bytes of one answer."""
 
 
-class Worker:
+class WorkerProcess:
     """One process, started at the first request. Requests wait for each other."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Jobs:
         self.findings: Json = {}
         self.findings_version = 0
         self._compared: OrderedDict[str, Json] = OrderedDict()
-        self._workers = {"findings": Worker(), "compare": Worker()}
+        self._workers = {"findings": WorkerProcess(), "compare": WorkerProcess()}
         self._computed_for = -1
         self._not_before = 0.0
 

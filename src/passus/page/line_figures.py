@@ -164,7 +164,8 @@ def _with_band(s: Series, line: MetricLine) -> Series:
 
 def _series_to_json(s: Series, points: dict[str, list[float | None]]) -> Json:
     spec = export.specification(printable_figure(Figure("", "", "", [replace(s, points=[])])))
-    return spec["series"][0] | {"points": points}
+    made: Json = spec["series"][0] | {"points": points}
+    return made
 
 
 def _chosen(series: list[Series], view: View) -> tuple[list[Series], list[Json], str]:

@@ -12,7 +12,7 @@ from typing import Any
 from passus.bounded_json import parse_json
 from passus.config.tables import Config
 from passus.errors import PassusError, UsageError
-from passus.page.metric_table import MetricTable
+from passus.page.metric_columns import MetricColumns
 from passus.page.tailed_file import TailedFile
 from passus.runs import row_checks
 from passus.runs.eval_point import EvalPoint
@@ -44,7 +44,7 @@ class LiveRun(RunFolder):
     def __init__(self, path: Path, root: Path, run_id: str, name: str):
         super().__init__(path)
         self.root, self.run_id, self.name = root, run_id, name
-        self.table = MetricTable()
+        self.table = MetricColumns()
         self.arm = ArmState()
         self.error: str | None = None
         """Why its files cannot be read."""
@@ -133,7 +133,7 @@ class LiveRun(RunFolder):
     def _look_at_metrics(self) -> bool:
         is_other, lines = self._metrics.new_lines()
         if is_other:
-            self.table = MetricTable()
+            self.table = MetricColumns()
         for line in lines:
             row = _row(line)
             row_checks.check_numbers(row)

@@ -113,7 +113,8 @@ def sent(values: FloatArray) -> list[float | None]:
     """Returns numbers as they are sent: six digits, whole numbers whole, and null for gaps."""
     finite = np.isfinite(values)
     if finite.all() and (values == np.floor(values)).all() and (np.abs(values) < 1e15).all():
-        return values.astype(np.int64).tolist()
+        whole: list[float | None] = values.astype(np.int64).tolist()
+        return whole
     with np.errstate(divide="ignore", invalid="ignore"):
         digits = DIGITS - 1 - np.floor(np.log10(np.abs(np.where((values == 0) | ~finite, 1.0, values))))
     scale = 10.0 ** np.clip(digits, -300, 300)

@@ -22,7 +22,7 @@ def kept_rows(values_T: np.ndarray, most: int = MAX_BUCKETS) -> np.ndarray:
     gaps = np.flatnonzero(is_gap_T & ~np.append(False, is_gap_T[:-1]))  # the first row of each gap breaks the line
     before, after = gaps - 1, np.flatnonzero(~is_gap_T & np.append(False, is_gap_T[:-1]))
     kept = np.unique(np.concatenate([highest, lowest, gaps, before[before >= 0], after, [0, rows - 1]]))
-    return kept[~is_gap_T[kept] | np.isin(kept, gaps)]
+    return np.asarray(kept[~is_gap_T[kept] | np.isin(kept, gaps)])
 
 
 def bucket_width(rows: int, most: int = MAX_BUCKETS) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from passus.errors import UsageError
+from passus.page.companion import PARENT
 from passus.page.connections import KEEP_SECONDS, MAX_HEAD, LimitedConnection
 from passus.page.security import Guard, allowed_hosts, is_loopback
 from passus.page.server import Page, make_app
@@ -41,6 +42,11 @@ class StreamingServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, page: Page):
         super().__init__(config)
         self.page = page
+        self.parent = os.environ.get(PARENT, "")
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ends the server, too, when the command is gone beside which it runs."""
+        return await super().on_tick(counter) or (self.parent != "" and str(os.getppid()) != self.parent)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.page.end_streams()

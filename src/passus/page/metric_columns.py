@@ -12,7 +12,7 @@ MAX_METRICS = 500
 """Metrics of one run. passus records about fifty."""
 
 
-class MetricTable:
+class MetricColumns:
     def __init__(self) -> None:
         self.steps = array("q")
         self.columns: dict[str, array[float]] = {}
