@@ -13,7 +13,7 @@ from passus.figures.signals import SIGNALS
 from passus.figures.smoothing import centred_means as slow_means
 from passus.page.collection import RunCollection
 from passus.page.feed import FigureFeed
-from passus.page.line_figures import line_figure
+from passus.page.line_figures import line_figure, sources_of
 from passus.page.metric_lines import centred_means
 from passus.page.view import View
 
@@ -135,7 +135,7 @@ def test_changes_lead_to_the_figure_they_are_of(tmp_path, view):
                 add_eval_point(run, step, seed=seed)
             add_steps(run, step + 1, step + 5, seed)
         collection.look()
-        feed.refresh(collection.version)
+        feed.refresh(collection.version_of(sources_of(view)))
         for number, (version, spec) in enumerate(pages):
             if number == 0 or step % 15 == 0:
                 message = feed.since(version)

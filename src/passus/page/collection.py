@@ -2,8 +2,10 @@
 
 import hashlib
 import time
+from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from passus.errors import PassusError, UsageError, nearest
 from passus.page.live_run import LiveRun
@@ -34,6 +36,8 @@ class RunCollection:
         self.version = 0
         self.eval_version = 0
         """Changes with eval points and states only: findings and comparisons rest on these."""
+        self.arranged: OrderedDict[object, Any] = OrderedDict()
+        """Names and styles of lines, which change with the runs and not with their numbers."""
         self._searched = -FIND_SECONDS
         self._first = 0
 
@@ -56,6 +60,10 @@ class RunCollection:
         runs = list(self.runs.values())
         self._first = (self._first + ROTATION) % max(1, len(runs))
         return runs[self._first :] + runs[: self._first]
+
+    def version_of(self, parts: Sequence[str]) -> tuple[int, ...]:
+        """Returns what changes whenever one of these parts of any run changes."""
+        return (len(self.runs), *(sum(run.versions[part] for run in self.runs.values()) for part in parts))
 
     @property
     def has_more(self) -> bool:

@@ -25,7 +25,7 @@ _versions = itertools.count(1)
 class FigureFeed:
     def __init__(self, build: Callable[[], Json]):
         self._build = build
-        self._source_version = -1
+        self._sources: object = None
         self.version = 0
         self.spec: Json = {}
         self._base = 0
@@ -33,11 +33,11 @@ class FigureFeed:
         """Versions after the base, with the first changed point of each series that changed."""
         self._whole = ""
 
-    def refresh(self, source_version: int) -> None:
-        """Builds the figure again where its sources have changed."""
-        if source_version == self._source_version:
+    def refresh(self, sources: object) -> None:
+        """Builds the figure again where the version of its sources has changed."""
+        if sources == self._sources:
             return
-        self._source_version = source_version
+        self._sources = sources
         try:
             spec = self._build()
         except (PassusError, OSError, ValueError, KeyError) as error:  # a run that cannot be read is said on the page

@@ -5,10 +5,8 @@ Eval points go through the functions of the paper figures. Training metrics keep
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from passus.figures import export
 from passus.figures.captions import curves_note, x_label
@@ -21,7 +19,7 @@ from passus.figures.spec import Figure, Mark, PlotPoint, Series, line_of, printa
 from passus.formatting import printable_line
 from passus.metric_names import Y_AXES, check_y
 from passus.page.collection import RunCollection
-from passus.page.live_run import LiveRun
+from passus.page.live_run import EVALS, METRICS, SETTINGS, LiveRun
 from passus.page.metric_lines import (
     FloatArray,
     MetricLine,
@@ -35,6 +33,10 @@ from passus.page.view import RAW, View
 from passus.runs.origin import Origin
 from passus.runs.read_curves import X_METRICS, run_curves
 
+MOST_THIN = 100
+"""Single seeds that one panel of a metric draws behind their means."""
+KEPT = 16
+"""Arrangements of lines that are kept."""
 LINES_AT_FIRST = 12
 """Lines that are drawn before somebody asks for others. The page names all of them."""
 MORE_SIGNALS = {
@@ -60,11 +62,18 @@ def line_figure(collection: RunCollection, view: View) -> Json:
     names = sorted({name for run in runs for name in run.table.columns} | {"step"})
     check_x(view.x, names)
     if view.kind == "signals":
-        return _metric_figure(runs, view, _signal_panels(runs))
+        return _metric_figure(collection, view, _signal_panels(runs))
     if view.y in Y_AXES:
         return _eval_figure(runs, view)
     check_y(view.y, names)
-    return _metric_figure(runs, view, {view.y: view.y})
+    return _metric_figure(collection, view, {view.y: view.y})
+
+
+def sources_of(view: View) -> list[str]:
+    """Returns the parts of runs that the figure of a view is made of."""
+    is_eval_figure = view.kind == "curves" and view.y in Y_AXES
+    of_steps = [] if is_eval_figure and view.x in ("step", "progress") else [METRICS]
+    return [SETTINGS, *of_steps, *([EVALS] if is_eval_figure else [])]
 
 
 def _eval_figure(runs: Sequence[LiveRun], view: View) -> Json:
@@ -84,42 +93,44 @@ def _eval_figure(runs: Sequence[LiveRun], view: View) -> Json:
     return spec | {"lines": lines, "reduced": 0}
 
 
-def _metric_figure(runs: Sequence[LiveRun], view: View, panels: dict[str, str]) -> Json:
+def _metric_figure(collection: RunCollection, view: View, panels: dict[str, str]) -> Json:
     """Returns one panel per metric, each with the lines that have it."""
+    runs = collection.readable()
     by_path = {run.path: run for run in runs}
     recorded = [run for run in runs if len(run.table) and _has_x(run, view.x)]
-    skeleton = [
-        _without_points(run, title) for metric, title in panels.items() for run in recorded if _has_values(run, metric, view)
-    ]
-    chosen, lines, note = _chosen(arrange(skeleton), view)
-    titles = {title: metric for metric, title in panels.items()}
-    order = list(titles)
-    chosen.sort(key=lambda s: order.index(s.panel))
-    values = _values(chosen, titles, by_path, view)
-    zero = [panel for panel in order if (own := [i for i, s in enumerate(chosen) if s.panel == panel])
-            and view.kind == "signals" and not varies([chosen[i] for i in own], [values[i] for i in own])]  # fmt: skip
+    own = [(run, title) for metric, title in panels.items() for run in recorded if _has_values(run, metric, view)]
+    arrangement = _arrangement(collection, own, view)
+    chosen, metrics = arrangement.chosen, {title: metric for metric, title in panels.items()}
+    values = _values(chosen, metrics, by_path, view)
+    by_panel: dict[str, list[int]] = {}
+    for i, s in enumerate(chosen):
+        by_panel.setdefault(s.panel, []).append(i)
+    zero = [panel for panel, at in by_panel.items() if view.kind == "signals" and not any(varies(values[i]) for i in at)]
+    crowded = [panel for panel, at in by_panel.items() if sum(chosen[i].faint for i in at) > MOST_THIN]
     window = smooth_window(view, max((len(line.y_T) for line in values), default=0))
-    shown = [(s, line) for s, line in zip(chosen, values, strict=True) if s.panel not in zero]
+    shown = [i for i, s in enumerate(chosen) if s.panel not in zero and not (s.faint and s.panel in crowded)]
     left_out, series = 0, []
-    for s, line in shown:
-        points, fewer = reduced_points(line, window, view.low, view.high)
-        if s.faint:  # the raw values behind a mean are its own
+    for i in shown:
+        points, fewer = reduced_points(values[i], window, view.low, view.high)
+        if chosen[i].faint:  # the raw values behind a mean are its own
             points.pop("raw", None)
         left_out += fewer
-        series.append(_series_to_json(s, points))
+        series.append(arrangement.about[i] | {"points": points})
     banded = any("low" in one["points"] for one in series)
     notes = [
-        curves_note([_with_band(s, line) for s, line in shown]) if shown else "",
+        curves_note([_with_band(chosen[i], values[i]) for i in shown]) if shown else "",
         f"not drawn, because they are 0 in all steps: {', '.join(zero)}" if zero else "",
-        smoothing_note(window, banded) if window > RAW and shown else "", note,
+        smoothing_note(window, banded) if window > RAW and shown else "",
+        f"single seeds are not drawn where a panel would have more than {MOST_THIN} of them" if crowded else "",
+        arrangement.note,
         _missing(view.x, [run.name for run in runs if len(run.table) and run not in recorded]),
     ]  # fmt: skip
     y = "" if view.kind == "signals" else printable_line(view.y)
     return {
         "kind": view.kind, "title": "", "note": "\n".join(filter(None, notes)), "x": {"label": printable_line(x_label(view.x))},
         "y": {"label": y}, "panels": list(dict.fromkeys(s["panel"] for s in series)), "series": series,
-        "marks": [asdict(mark) for mark in _printable_marks(_marks([s for s, _ in shown], view.x, by_path))],
-        "lines": lines, "reduced": left_out,
+        "marks": [asdict(mark) for mark in _printable_marks(_marks([chosen[i] for i in shown], view.x, by_path))],
+        "lines": arrangement.lines, "reduced": left_out,
     }  # fmt: skip
 
 
@@ -131,7 +142,31 @@ def _signal_panels(runs: Sequence[LiveRun]) -> dict[str, str]:
 def _has_values(run: LiveRun, metric: str, view: View) -> bool:
     if view.kind == "signals" and metric in NOT_OF_POLICIES and run.origin and run.origin.kind == "rl":
         return False
-    return metric in run.table.columns and bool((~np.isnan(run.table.values_T(metric))).any())
+    return metric in run.table.known
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The series of the lines that are drawn, without points, and what is sent about each."""
+
+    chosen: list[Series]
+    about: list[Json]
+    lines: list[Json]
+    note: str
+
+
+def _arrangement(collection: RunCollection, own: Sequence[tuple[LiveRun, str]], view: View) -> Arrangement:
+    """Names, joins and styles the lines. The last arrangements are kept: they change with the runs, not with numbers."""
+    key = (view.find, view.every, collection.version_of([SETTINGS]), tuple((run.run_id, title) for run, title in own))
+    if key not in collection.arranged:
+        chosen, lines, note = _chosen(arrange([_without_points(run, title) for run, title in own]), view)
+        order = list(dict.fromkeys(title for _, title in own))
+        chosen.sort(key=lambda s: order.index(s.panel))
+        collection.arranged[key] = Arrangement(chosen, [_series_to_json(s, {}) for s in chosen], lines, note)
+        while len(collection.arranged) > KEPT:
+            collection.arranged.popitem(last=False)
+    kept: Arrangement = collection.arranged[key]
+    return kept
 
 
 def _without_points(run: LiveRun, panel: str) -> Series:

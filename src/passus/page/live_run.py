@@ -40,6 +40,10 @@ class ArmState:
     error: str | None = None
 
 
+SETTINGS, EVALS, METRICS = PARTS = ("settings", "evals", "metrics")
+"""Parts of a run that figures are made of. The settings include launches, alarms, and whether the run can be read."""
+
+
 class LiveRun(RunFolder):
     def __init__(self, path: Path, root: Path, run_id: str, name: str):
         super().__init__(path)
@@ -49,6 +53,8 @@ class LiveRun(RunFolder):
         self.error: str | None = None
         """Why its files cannot be read."""
         self.origin: Origin | None = None
+        self.versions = dict.fromkeys(PARTS, 0)
+        """Counts the changes of each part."""
         self.has_more = False
         """Whether a file has more than was read at the last look."""
         self._evals = TailedFile(path / "evals.jsonl")
@@ -84,9 +90,12 @@ class LiveRun(RunFolder):
         if not self.config_path.exists():
             changed = self.arm.state != "gone"
             self.arm = ArmState("gone")
+            self.versions[SETTINGS] += changed
             return changed
         try:
-            changed = self._look_at_settings()
+            was_gone = self.arm.state == "gone"
+            changed = self._look_at_settings() or was_gone
+            self.versions[SETTINGS] += changed
             if self.error is not None:
                 return self._look_at_state() or changed
             changed |= self._look_at_evals()
@@ -95,8 +104,15 @@ class LiveRun(RunFolder):
             return self._look_at_state() or changed
         except UNREADABLE as error:
             self.error = f"{type(error).__name__}: {error}"[:MAX_ERROR]
+            self._forget()
             self._look_at_state()
             return True
+
+    def _forget(self) -> None:
+        """Reads rows from their start when the run can be read again."""
+        self.versions[SETTINGS] += 1
+        self.table, self._points = MetricColumns(), []
+        self._evals, self._metrics = TailedFile(self._evals.path), TailedFile(self._metrics.path)
 
     def _look_at_settings(self) -> bool:
         """Reads config.toml, meta.json and events.jsonl again where one of them has changed."""
@@ -128,6 +144,7 @@ class LiveRun(RunFolder):
         if any(math.isinf(point.acc) for point in points) or len(self._points) + len(points) > MAX_POINTS:
             raise UsageError("evals.jsonl cannot be drawn", expected=f"at most {MAX_POINTS:,} rows of finite numbers")
         self._points = [*self._points, *points]  # a new list: readers of the old one are not disturbed
+        self.versions[EVALS] += is_other or bool(points)
         return is_other or bool(points)
 
     def _look_at_metrics(self) -> bool:
@@ -139,6 +156,7 @@ class LiveRun(RunFolder):
             row_checks.check_numbers(row)
             self.table.append(row)
         self.has_more = bool(lines)
+        self.versions[METRICS] += is_other or bool(lines)
         return is_other or bool(lines)
 
 

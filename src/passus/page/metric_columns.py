@@ -16,6 +16,8 @@ class MetricColumns:
     def __init__(self) -> None:
         self.steps = array("q")
         self.columns: dict[str, array[float]] = {}
+        self.known: set[str] = set()
+        """Metrics that have a value at any step."""
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -32,6 +34,8 @@ class MetricColumns:
         for name, column in self.columns.items():
             value = row.get(name)
             column.append(math.nan if value is None else value)
+            if value is not None:
+                self.known.add(name)
 
     def steps_T(self) -> np.ndarray:
         return np.array(self.steps, dtype=float)

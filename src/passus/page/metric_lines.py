@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from passus.figures.series import BAND_SEEDS, clipped, is_share
 from passus.figures.signals import MANY_STEPS, light_window
-from passus.figures.spec import Series
 from passus.page.live_run import LiveRun
 from passus.page.reduce import kept_rows
 from passus.page.view import RAW, View
@@ -122,6 +121,6 @@ def sent(values: FloatArray) -> list[float | None]:
     return [value if ok else None for value, ok in zip(rounded.tolist(), finite.tolist(), strict=True)]
 
 
-def varies(series: Sequence[Series], lines: Sequence[MetricLine]) -> bool:
-    """Returns whether any value of a panel is not 0."""
-    return any(bool(np.nan_to_num(line.y_T).any()) for _, line in zip(series, lines, strict=True))
+def varies(line: MetricLine) -> bool:
+    """Returns whether any value is not 0."""
+    return bool(np.nan_to_num(line.y_T).any())

@@ -27,7 +27,7 @@ from passus.page.assets import chart_script, own_files
 from passus.page.collection import LINE, RunCollection
 from passus.page.feed import Feeds
 from passus.page.jobs import Jobs
-from passus.page.line_figures import line_figure
+from passus.page.line_figures import line_figure, sources_of
 from passus.page.view import View
 
 LOOK_SECONDS = 0.5
@@ -108,7 +108,7 @@ class Page:
 
         def refreshed() -> tuple[int, str | None]:
             feed = self.feeds.of(view, lambda: line_figure(self.collection, view))
-            feed.refresh(self.collection.version)
+            feed.refresh(self.collection.version_of(sources_of(view)))
             return feed.version, feed.since(version)
 
         return await self.read(refreshed)
