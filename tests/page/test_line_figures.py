@@ -41,7 +41,7 @@ def assert_same_series(mine: list[dict], theirs: list[dict]) -> None:
             assert np.allclose(a, b, rtol=1e-5, atol=1e-9, equal_nan=True), (one["name"], name)
 
 
-@pytest.mark.parametrize("x", ["step", "tokens", "time", "progress", "train/reward"])
+@pytest.mark.parametrize("x", ["step", "tokens", "time", "progress", "updates", "train/reward"])
 @pytest.mark.parametrize("y", ["accuracy", "length"])
 def test_curves_are_those_of_the_paper_figure(collection, runs, x, y):
     mine = line_figure(collection, View(x=x, y=y))
@@ -88,6 +88,8 @@ def test_a_filter_chooses_lines_and_keeps_their_colours(collection):
     assert {s["line"] for s in found["series"]} == {"dapo"}
     assert [line["shown"] for line in found["lines"]] == [line["name"] == "dapo" for line in found["lines"]]
     assert all(s["style"] == both["dapo"]["style"] for s in found["series"])
+    whole = line_figure(collection, View())["series"]  # what is shown beside a line changes nothing about it
+    assert [s for s in whole if s["line"] == "dapo"] == found["series"]
     assert "1 of 2 lines are drawn" in found["note"]
     for pattern in ("(", "a" * 101, "(a+)+b", "nothing"):
         with pytest.raises(UsageError):

@@ -31,7 +31,7 @@ from passus.page.metric_lines import (
 )  # fmt: skip
 from passus.page.view import RAW, View
 from passus.runs.origin import Origin
-from passus.runs.read_curves import X_METRICS, run_curves
+from passus.runs.read_curves import X_METRICS, run_curves, updates_per_step
 
 MOST_THIN = 100
 """Single seeds that one panel of a metric draws behind their means."""
@@ -53,6 +53,8 @@ MORE_SIGNALS = {
 """Signals of the page beside those of the figure; memory shows in the size of a micro-batch and in rows at once."""
 MEMORY = "memory"
 """Part of the name of a metric that another tool records about memory."""
+OF_SETTINGS = ("step", "progress", "updates")
+"""Axes that need no metric."""
 Json = dict[str, Any]
 
 
@@ -72,7 +74,7 @@ def line_figure(collection: RunCollection, view: View) -> Json:
 def sources_of(view: View) -> list[str]:
     """Returns the parts of runs that the figure of a view is made of."""
     is_eval_figure = view.kind == "curves" and view.y in Y_AXES
-    of_steps = [] if is_eval_figure and view.x in ("step", "progress") else [METRICS]
+    of_steps = [] if is_eval_figure and view.x in OF_SETTINGS else [METRICS]
     return [SETTINGS, *of_steps, *([EVALS] if is_eval_figure else [])]
 
 
@@ -235,7 +237,7 @@ def _printable_marks(marks: Sequence[Mark]) -> list[Mark]:
 
 
 def _has_x(run: LiveRun, x: str) -> bool:
-    return x in ("step", "progress") or X_METRICS.get(x, x) in run.table.columns
+    return x in OF_SETTINGS or X_METRICS.get(x, x) in run.table.columns
 
 
 def _missing(x: str, names: Sequence[str]) -> str:
@@ -249,6 +251,9 @@ def _place(run: LiveRun, x: str) -> Place:
     if x == "progress":
         total = max(1, run.origin.steps if run.origin else 1)
         return lambda step: step / total
+    if x == "updates" and run.origin is not None:
+        each = updates_per_step(run.origin)
+        return lambda step: step * each
     steps, values = run.table.steps, run.table.columns[X_METRICS.get(x, x)]
     by_step = {step: value for step, value in zip(steps, values, strict=True) if not math.isnan(value)}
     start = 0.0 if x in OWN_AXES else None
@@ -260,4 +265,6 @@ def _places(run: LiveRun, x: str, steps_T: FloatArray) -> FloatArray:
         return steps_T
     if x == "progress":
         return steps_T / max(1, run.origin.steps if run.origin else 1)
+    if x == "updates" and run.origin is not None:
+        return steps_T * updates_per_step(run.origin)
     return run.table.values_T(X_METRICS.get(x, x))

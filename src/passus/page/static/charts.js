@@ -200,7 +200,7 @@ export class Chart {
       if (s.points.low && !s.faint) this.addBand(bands, s, xs, height);
       if (s.points.raw && !s.faint) add(s, xs, s.points.raw.map(height), 1, 0.22);
       add(s, xs, ys, s.faint ? 1 : 2, s.faint ? 0.4 : 1);
-      if (!s.faint && xs.length <= MARKED_POINTS) {
+      if (!s.faint && this.about.marked && xs.length <= MARKED_POINTS) {
         const colour = shown(s.style.colour), marker = MARKERS[s.style.marker] ?? "circle";
         xs.forEach((x, i) => {
           if (!finite(ys[i])) return;

@@ -107,9 +107,10 @@ export class Compare {
   }
 
   chart(benchmark, growing) {
+    const column = (rows, at) => rows.map(row => row[at] === null ? null : 100 * row[at]);
     const series = (name, rows, style) => ({ name, line: name, panel: benchmark, seeds: 0, faint: false, style, points: {
-      x: rows.map(row => row[0]), y: rows.map(row => row[1]), low: rows.map(row => row[2]), high: rows.map(row => row[3]) } });
-    const chart = new Chart(`${benchmark}: A minus B`, { x: "Step", onzoom: (low, high) => {
+      x: rows.map(row => row[0]), y: column(rows, 1), low: column(rows, 2), high: column(rows, 3) } });
+    const chart = new Chart(`${benchmark}: A minus B, in points`, { x: "Step", marked: true, onzoom: (low, high) => {
       Object.assign(state, { low: low === null ? "" : String(low), high: high === null ? "" : String(high) });
       chart.schedule();
     } });

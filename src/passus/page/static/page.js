@@ -70,6 +70,7 @@ function takeArms(rows) {
   }
   showState();
   if (tab instanceof Runs) tab.show();
+  if (tab instanceof Samples) tab.nameRuns();
 }
 
 async function takeStamp(stamp) {
@@ -216,7 +217,7 @@ function freeze() {
 }
 
 function nextAxis() {
-  const axes = ["step", "tokens", "time", "progress"];
+  const axes = ["step", "tokens", "time", "progress", "updates"];
   tab.set?.({ x: axes[(axes.indexOf(state.x) + 1) % axes.length] });
 }
 

@@ -4,7 +4,7 @@ import { state, FROZEN } from "./state.js";
 import { el, select, isTyping } from "./text.js";
 import { Chart, swatch, label } from "./charts.js";
 
-const AXES = [["step", "step"], ["tokens", "training tokens"], ["time", "time"], ["progress", "training progress"]];
+const AXES = [["step", "step"], ["tokens", "training tokens"], ["time", "time"], ["progress", "training progress"], ["updates", "optimizer updates"]];
 const VALUES = [["accuracy", "accuracy"], ["length", "length"]];
 const METRICS = ["train/reward", "train/entropy", "train/kl", "train/grad_norm", "train/completions/mean_length", "train/num_tokens"];
 
@@ -63,7 +63,7 @@ export class Panels {
         this.charts.delete(name);
       }
     }
-    const about = { x: figure.x.label, onzoom: (low, high) => this.zoom(low, high) };
+    const about = { x: figure.x.label, marked: figure.kind === "curves", onzoom: (low, high) => this.zoom(low, high) };
     figure.panels.forEach((name, i) => {
       if (!this.charts.has(name)) this.charts.set(name, new Chart(name, about));
       const chart = this.charts.get(name);

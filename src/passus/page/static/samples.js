@@ -50,9 +50,16 @@ export class Samples {
     }
   }
 
+  // Writes the names of runs that have come in since.
+  nameRuns() {
+    const names = Object.values(this.page.arms).map(arm => arm.name).join("\n");
+    if (this.drawn && names !== this.names) this.showControls();
+  }
+
   showControls() {
     if (isTyping(this.controls)) return;
     const arms = Object.values(this.page.arms), at = Math.max(0, this.steps.indexOf(Number(state.step)));
+    this.names = arms.map(arm => arm.name).join("\n");
     const focused = document.activeElement?.id;
     this.controls.replaceChildren(
       select("run", arms.map(arm => [arm.id, arm.name]), state.run, run => this.set({ run, item: "" })),
