@@ -12,7 +12,7 @@ demo: $(VENV)/ready
 	$(BIN)/passus demo
 
 # Rooms whose types are strict.
-STRICT := $(addprefix src/passus/,stats analysis runs figures methods config grading interop/importers)
+STRICT := $(addprefix src/passus/,stats analysis runs figures methods config grading page interop/importers)
 
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 

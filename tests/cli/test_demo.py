@@ -1,12 +1,15 @@
 """`passus demo`: which experiment, where the page is, and when a browser opens it."""
 
 import sys
+import urllib.error
+import urllib.request
 import webbrowser
 
 import pytest
 
 from passus.cli import demo as command
 from passus.config.experiment import load_experiment
+from passus.errors import UsageError
 from passus.launch import runner
 from passus.tasks.lookup import benchmark_size
 
@@ -31,20 +34,44 @@ def opened(monkeypatch):
 
 
 def test_the_page_is_named_at_once_and_not_opened_where_there_is_no_terminal(tmp_path, capsys, opened):
-    assert command.demo(out=tmp_path / "demo", jobs=1) == 1
+    assert command.demo(out=tmp_path / "demo", jobs=1, page=False) == 1
     assert opened == [] and str(tmp_path / "demo/report.html") in capsys.readouterr().out
     assert (tmp_path / "demo/report.html").is_file()
 
 
 def test_open_opens_the_page_before_the_arms_begin(tmp_path, opened):
-    command.demo(out=tmp_path / "a demo", jobs=1, open_=True)
+    command.demo(out=tmp_path / "a demo", jobs=1, open_=True, page=False)
     assert opened == [(tmp_path / "a demo/report.html").as_uri()]
 
 
 def test_without_a_browser_the_address_is_printed(tmp_path, capsys, opened, monkeypatch):
     monkeypatch.setattr(webbrowser, "open", lambda address: False)
-    command.demo(out=tmp_path, jobs=1, open_=True)
+    command.demo(out=tmp_path, jobs=1, open_=True, page=False)
     assert f"no browser was found; the address is {(tmp_path / 'report.html').as_uri()}" in capsys.readouterr().out
+
+
+def test_the_live_page_is_served_while_the_arms_run(tmp_path, capsys, opened, monkeypatch):
+    seen = []
+
+    class Watched(NoArms):
+        def run(self):
+            seen.append(urllib.request.urlopen(opened[0], timeout=60).read().decode())
+            return super().run()
+
+    monkeypatch.setattr(runner, "Runner", Watched)
+    assert command.demo(out=tmp_path / "demo", jobs=1, open_=True) == 1
+    assert opened[0].startswith("http://127.0.0.1:") and opened[0] in capsys.readouterr().out
+    assert "passus" in seen[0] and (tmp_path / "demo/report.html").is_file()
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(opened[0], timeout=5)
+
+
+def test_without_its_packages_the_static_page_is_written(tmp_path, capsys, opened, monkeypatch):
+    monkeypatch.setattr("passus.page.assets.find_spec", lambda name: None)
+    assert command.demo(out=tmp_path / "demo", jobs=1) == 1
+    assert "reloads itself" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="starlette"):
+        command.demo(out=tmp_path / "demo", jobs=1, page=True)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ Shapes: S runs of a side, Q items, or their clusters where the benchmark has som
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from passus.analysis.benchmark_comparison import BenchmarkComparison
 from passus.analysis.count_comparison import compare_counts
 from passus.analysis.end_difference import spread_of
 from passus.analysis.finding import OVERALL, Scope
-from passus.analysis.growing_comparison import growing_comparison, planned_looks
+from passus.analysis.growing_comparison import GrowingComparison, growing_comparison, planned_looks
 from passus.analysis.measured_curve import MeasuredCurve, measure_curve
 from passus.analysis.run_groups import ComparedRuns
 from passus.analysis.units import unit_means
@@ -57,7 +58,7 @@ def compare(runs: ComparedRuns, benchmark: str | None = None, summary: Summary =
     if benchmark is not None and benchmark not in shared:
         raise UsageError(f"--benchmark {benchmark}", expected=", ".join(shared), write=nearest(benchmark, shared))
     chosen = [benchmark] if benchmark else shared
-    if any(m.items is None for by_benchmark in every for name in chosen for m in [by_benchmark[name]]):
+    if _lacks_items(every, chosen):
         a, b = curves
         return [_by_counts(name, [by[name] for by in a], [by[name] for by in b], runs) for name in chosen]
     sides = {name: _Sides.of([by[name] for by in curves[0]], [by[name] for by in curves[1]], summary, runs) for name in chosen}
@@ -76,6 +77,27 @@ def compare(runs: ComparedRuns, benchmark: str | None = None, summary: Summary =
             if any(c.clusters for c in single):
                 comparisons[-1].clusters = sum(c.clusters or c.items for c in single)
     return comparisons
+
+
+def over_training(runs: ComparedRuns) -> dict[str, GrowingComparison]:
+    """Returns the difference at every eval point and up to it, of finished runs too; none where items are not recorded.
+
+    Its intervals hold at all eval points together: the planned ones, or of finished runs those that were taken.
+    """
+    a, b = (_curves_by_benchmark(side, [*runs.a, *runs.b]) for side in (runs.a, runs.b))
+    shared = [name for name in a[0] if all(name in by_benchmark for by_benchmark in (*a, *b))]
+    if _lacks_items([*a, *b], shared):
+        return {}
+    over = {}
+    for name in shared:
+        side = _Sides.of([by[name] for by in a], [by[name] for by in b], "last", runs)
+        planned = side.planned or len(side.common)
+        over[name] = growing_comparison(side.common, [side.every], planned, partial(spread_of, curves=side.curves))
+    return over
+
+
+def _lacks_items(curves: Sequence[dict[str, MeasuredCurve]], names: Sequence[str]) -> bool:
+    return any(by_benchmark[name].items is None for by_benchmark in curves for name in names)
 
 
 def _by_counts(name: str, a: list[MeasuredCurve], b: list[MeasuredCurve], runs: ComparedRuns) -> BenchmarkComparison:

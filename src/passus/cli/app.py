@@ -31,6 +31,7 @@ from passus.cli.pretrain import pretrain
 from passus.cli.read import read
 from passus.cli.report import report
 from passus.cli.run import run
+from passus.cli.serve import serve
 from passus.cli.show import show
 from passus.cli.usage_errors import usage_error
 from passus.cli.verify import verify
@@ -46,7 +47,7 @@ app = App(
 )
 COMMANDS = {
     "Train and evaluate": (demo, run, eval, export, pretrain),
-    "Look at runs": (import_, ls, show, plot, analyse, compare, diagnose, report, verify),
+    "Look at runs": (import_, ls, show, serve, plot, analyse, compare, diagnose, report, verify),
     "Plan and look up": (power, explain, benchmarks, bench),
     "Texts and files": (read, check, describe, grade, export_curves),
 }

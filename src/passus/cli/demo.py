@@ -21,6 +21,7 @@ def demo(
     out: Path = Path("runs/demo"),
     jobs: int | None = None,
     open_: Annotated[bool | None, Parameter(name="--open", show_default=False)] = None,
+    page: Annotated[bool | None, Parameter(show_default=False)] = None,
 ) -> int:
     """Train five small models on the CPU, in about five minutes on two cores. A page shows their curves and ends as a report.
 
@@ -32,11 +33,16 @@ def demo(
         Number of arms that run at the same time. Default: the number of cores.
     open_
         Open the page in a browser. Default: only from a terminal on a desktop.
+    page
+        Serve the live page while the arms train. Default: where the packages of passus[page] are installed. Without it,
+        report.html is written again and again.
     """
     from passus.config import resolve
     from passus.config.experiment import load_experiment
     from passus.console import print_line, print_next_commands
     from passus.launch import runner
+    from passus.page.assets import check_page_packages, has_page_packages
+    from passus.page.companion import page_beside
     from passus.reports import renderer
     from passus.reports.arm_status import read_arm_status
     from passus.reports.pictures import draw_experiment_figure
@@ -46,13 +52,15 @@ def demo(
         check_jobs(jobs)
     experiment = load_experiment("demo")
     jobs = jobs or min(len(experiment.arms), resolve.default_threads())
+    if page:
+        check_page_packages()
     folders = [out / arm.name for arm in experiment.arms]
-    page = out / "report.html"
-    print_line(f"{len(folders)} arm(s), {experiment.arms[0].config.train.steps} steps each; updated at every eval point:")
-    print_line(f"  figure: {out / experiment.name}.png\n  page:   {page} (reloads itself, and becomes the report)")
+    report = out / "report.html"
+    print_line(f"{len(folders)} arm(s), {experiment.arms[0].config.train.steps} steps each")
     made_with = [f"passus demo --out {shlex.quote(str(out))} --jobs {jobs}"]
     next_commands = [
         f"passus show {shlex.quote(str(folders[0]))}",
+        f"passus serve {shlex.quote(str(out))}",
         f"passus plot {shlex.quote(str(out))} --y length --out length.png",
         "passus run demo --set train.learning_rate=1e-4 --out runs/slower",
     ]
@@ -70,15 +78,21 @@ def demo(
                 document = build_running_report(folders, experiment.name, made_with, next_commands, live=live)
             else:
                 document = build_report(folders, experiment.name, made_with, next_commands)
-            renderer.write(document, page)
+            renderer.write(document, report)
         except (PassusError, OSError, ValueError) as error:  # a figure that cannot be drawn must not stop the arms
             print(f"figure or report were not written: {error}", file=sys.stderr)
         not_before = time.monotonic() + PAGE_INTERVAL * (time.monotonic() - began)
 
-    update_page()
-    if _is_wanted(open_):
-        _open_in_browser(page)
-    code = runner.Runner(experiment, [], out, jobs, on_eval=update_page).run()
+    with page_beside(out, wanted=has_page_packages() if page is None else page) as address:
+        if address is None:
+            print_line(f"  figure: {out / experiment.name}.png\n  page:   {report} (reloads itself, and becomes the report)")
+            update_page()
+        else:
+            print_line(f"  page:   {address} (live, until the arms have ended)\n  report: {report} (when the arms have ended)")
+        if _is_wanted(open_):
+            _open_in_browser(address or report.resolve().as_uri())
+        on_eval = update_page if address is None else _nothing
+        code = runner.Runner(experiment, [], out, jobs, on_eval=on_eval).run()
     update_page(live=False)
     if code == 0:
         _print_scores(folders)
@@ -94,13 +108,16 @@ def _is_wanted(open_: bool | None) -> bool:
     return unasked if open_ is None else open_
 
 
-def _open_in_browser(page: Path) -> None:
+def _nothing() -> None:
+    """Leaves eval points to the live page."""
+
+
+def _open_in_browser(address: str) -> None:
     import webbrowser
 
     from passus.console import print_line
 
-    address = page.resolve().as_uri()
-    if not page.is_file() or not webbrowser.open(address):
+    if not webbrowser.open(address):
         print_line(f"no browser was found; the address is {address}")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def run(
     experiment: str, *, out: Path | None = None, set_: Overrides = None, jobs: int = 1, arm: str | None = None,
-    dry_run: bool = False, data: Data = None,
+    dry_run: bool = False, data: Data = None, serve: bool = False,
 ) -> int:  # fmt: skip
     """Run every arm of an experiment. Run it again to resume: finished work is not repeated.
 
@@ -32,10 +32,14 @@ def run(
     dry_run
         Check everything that can be checked without loading weights, and print the plan: arms, reward, batch sizes, time,
         memory and power. Trains nothing.
+    serve
+        Serve the live page while the arms train, and print its address.
     """
     from passus.config.experiment import load_experiment, slug
     from passus.console import print_line, print_next_commands
     from passus.launch import runner
+    from passus.page.assets import check_page_packages
+    from passus.page.companion import page_beside
 
     use_data(data)
     loaded = load_experiment(experiment, set_ or [])
@@ -45,9 +49,14 @@ def run(
     if dry_run:
         print_plan(loaded if arm is None else replace(loaded, arms=[loaded.arm(arm)]), folder)
         return 0
-    if arm is not None:
-        return run_one(loaded.arm(arm), folder)
-    code = runner.Runner(loaded, set_ or [], folder, jobs).run()
+    if serve:
+        check_page_packages()
+    with page_beside(folder, wanted=serve) as address:
+        if address is not None:
+            print_line(f"page: {address} (until the arms have ended; then: passus serve {folder})")
+        if arm is not None:
+            return run_one(loaded.arm(arm), folder)
+        code = runner.Runner(loaded, set_ or [], folder, jobs).run()
     if code:
         return code
     from passus.reports.pictures import draw_experiment_figure

@@ -9,6 +9,7 @@ from passus.metric_names import METRICS
 
 X_AXES = {
     "step": "Step", "tokens": "Training tokens", "time": "Seconds", "progress": "Training progress", "iteration": "Iteration",
+    "updates": "Optimizer updates",
 }  # fmt: skip
 ITEM_BAND = "95 % CI, clustered by item"
 BASELINES = "gray: mean@k (random choice), maj@k (majority vote) and pass@k (upper bound) of the same pools"

@@ -8,7 +8,7 @@ from passus.runs.origin import Origin
 from passus.runs.read_curves import X_METRICS, x_of_step
 from passus.runs.run_folder import RunFolder
 
-OWN_AXES = ("step", "progress", *X_METRICS)
+OWN_AXES = ("step", "progress", "updates", *X_METRICS)
 """Values of x with names of their own."""
 Place = Callable[[int], float | None]
 

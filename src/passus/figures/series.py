@@ -8,7 +8,7 @@ from pathlib import Path
 
 from passus.errors import UsageError
 from passus.figures.labels import short_names
-from passus.figures.places import place_of_step
+from passus.figures.places import Place, place_of_step
 from passus.figures.spec import Change, Mark, PlotPoint, Series, Stretch
 from passus.figures.styles import FAMILIES, assign_styles, family_in
 from passus.metric_names import METRICS, Y_AXES
@@ -19,17 +19,21 @@ from passus.runs.run_folder import RunFolder
 
 BAND_SEEDS = 3
 """Seeds from which a mean has a band: the t interval of two is 13 times as wide as their distance, and fills the axes."""
+PlaceOf = Callable[[Origin, str], Place]
+FolderOf = Callable[[Path], RunFolder]
 ALARM_TEXTS = {"warn": "alarm", "stop": "alarm: ended", "return": "alarm: back to {best}"}
 
+RESUMED = ("resumed", "resumed, other versions")
 
-def series_of_runs(curves: Sequence[Curve], x: str, y: str) -> list[Series]:
+
+def series_of_runs(curves: Sequence[Curve], x: str, y: str, place_of: PlaceOf = place_of_step) -> list[Series]:
     """Converts curves of runs to series; `y` is accuracy, length, or the metric that the curves hold."""
     places: dict[Origin, Callable[[int], float | None]] = {}
     series = []
     for curve in curves:
         origin = curve.origin
         assert origin is not None  # only curve files have none
-        place = places.get(origin) or places.setdefault(origin, place_of_step(origin, x))
+        place = places.get(origin) or places.setdefault(origin, place_of(origin, x))
         points = [point for p in curve.points if (point := _plot_point(p, place(int(p.x)), y, curve)) is not None]
         series.append(Series(origin.model, curve.benchmark, points, origin.family, origin, curve=curve.name))
         series[-1].parameters, series[-1].temperature, series[-1].share = origin.parameters, curve.temperature, is_share(y)
@@ -128,28 +132,33 @@ def as_reference(series: list[Series], path: Path, panels: set[str]) -> list[Ser
     return fitting
 
 
-def alarm_marks(series: Sequence[Series], x: str) -> list[Mark]:
+def alarm_marks(
+    series: Sequence[Series], x: str, place_of: PlaceOf = place_of_step, folder_of: FolderOf = RunFolder
+) -> list[Mark]:
     """Returns the alarms of all runs in the figure, and the action that followed each."""
     marks = []
     for origin in dict.fromkeys(s.origin for s in series if s.origin):
         name = next(s.name for s in series if s.origin == origin)
-        place = place_of_step(origin, x)
-        for event in RunFolder(origin.path).events():
+        place = place_of(origin, x)
+        for event in folder_of(origin.path).events():
             where = place(event["step"])
             if where is not None:
                 marks.append(Mark(where, ALARM_TEXTS[event["event"]].format(**event), name))
     return marks
 
 
-def resume_marks(series: Sequence[Series], x: str) -> list[Mark]:
-    """Returns the steps from which runs in the figure were resumed."""
+def resume_marks(
+    series: Sequence[Series], x: str, place_of: PlaceOf = place_of_step, folder_of: FolderOf = RunFolder
+) -> list[Mark]:
+    """Returns the steps from which runs in the figure were resumed, and says where it was under other versions."""
     marks = []
     for origin in dict.fromkeys(s.origin for s in series if s.origin):
         name = next(s.name for s in series if s.origin == origin)
-        steps = [launch.get("resumed_from") for launch in RunFolder(origin.path).meta()["launches"]]
-        place = place_of_step(origin, x)
-        places = [place(step) for step in dict.fromkeys(steps) if isinstance(step, int) and step > 0]
-        marks += [Mark(where, "resumed", name) for where in places if where is not None]
+        launches = folder_of(origin.path).meta()["launches"]
+        resumed = {launch.get("resumed_from"): RESUMED[bool(launch.get("version_changes"))] for launch in launches}
+        place = place_of(origin, x)
+        places = [(place(step), text) for step, text in resumed.items() if isinstance(step, int) and step > 0]
+        marks += [Mark(where, text, name) for where, text in places if where is not None]
     return marks
 
 
@@ -163,8 +172,12 @@ def arrange(series: list[Series]) -> list[Series]:
     several = len({len(line) for line in lines}) > 1
     arranged = []
     names = line_names(lines)
-    for line, curve, name in zip(lines, names, short_names(lines, names), strict=True):
-        members = [s for s in series if s.origin in line]
+    number = {origin.path: n for n, line in enumerate(lines) for origin in line}
+    members_of: list[list[Series]] = [[] for _ in lines]
+    for s in series:
+        if s.origin:
+            members_of[number[s.origin.path]].append(s)
+    for line, curve, name, members in zip(lines, names, short_names(lines, names), members_of, strict=True):
         mean_name = f"{name} ({len(line)} seeds)" if several and len(line) > 1 else name
         runs = seed_names(line)
         for s in members:

@@ -47,8 +47,8 @@ def assign_styles(series: list[Series]) -> None:
     methods, sizes = _method_looks(origins), _size_looks(series)
     preferred: dict[str | None, Look | None] = {}
     for s in series:
-        if not s.reference:
-            preferred.setdefault(line_of(s), _preferred_look(s, origins, methods, sizes))
+        if not s.reference and line_of(s) not in preferred:
+            preferred[line_of(s)] = _preferred_look(s, origins, methods, sizes)
     spare = _spare_styles([look for look in preferred.values() if look])
     styles: dict[str | None, Style] = {}
     for line, look in preferred.items():

@@ -77,7 +77,7 @@ def _changes(arm: ArmStatus, name: str) -> ArmChanges:
     lost = [(was, now) for was, now in pairs if _is_correct(was) and not _is_correct(now)]
     items_gained, items_lost = _items_changed(pairs)
     examples = _first_items(gained, GAINED) + _first_items(lost, LOST)
-    items = read_questions(arm.path) or _find_items(examples)
+    items = read_questions(arm.path) or find_items(examples)
     shown = [_sample_pair(_sample(was, first), _sample(now, last), now, items) for was, now in examples]
     is_imported = RunFolder(arm.path).is_imported
     noise = (
@@ -128,7 +128,7 @@ def _first_items(pairs: list[RowPair], count: int) -> list[RowPair]:
     return list(by_item.values())[:count]
 
 
-def _find_items(examples: list[RowPair]) -> dict[tuple[str, int], Item]:
+def find_items(examples: list[RowPair]) -> dict[tuple[str, int], Item]:
     """Finds the items of the examples, by benchmark and index.
 
     Run folders hold answers only. If a correct answer of the run is not correct for the item found now, the benchmark has

@@ -240,12 +240,22 @@ def _metric_point(step: int, value: float | None) -> CurvePoint:
     return CurvePoint(step, math.nan if value is None else value)
 
 
+def updates_per_step(origin: Origin) -> float:
+    """Returns the optimizer updates of one step (train.updates), which takes one rollout."""
+    try:
+        return float(dict(origin.settings).get("train.updates") or 1)
+    except ValueError:  # of a run that another tool recorded
+        return 1.0
+
+
 def x_of_step(origin: Origin, x: str) -> Callable[[int], float | None]:
     """Returns a function from a step to its place on the x-axis; None where the step has no row in metrics.jsonl."""
     if x == "step":
         return lambda step: step
     if x == "progress":
         return lambda step: step / origin.steps
+    if x == "updates":
+        return lambda step: step * updates_per_step(origin)
     key = X_METRICS[x]
     by_step = {row["step"]: row for row in RunFolder(origin.path).metrics()}
 

@@ -1,0 +1,1 @@
+"""The live page (`passus serve`): run folders read as they grow, sent to a browser in increments, and nothing written."""

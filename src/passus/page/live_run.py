@@ -1,0 +1,188 @@
+"""A run folder whose files are read once, and from then on only where they have grown or changed.
+
+It is a `RunFolder`, so that figures and analysis read it as any other; what was read is in memory.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from passus.bounded_json import parse_json
+from passus.config.tables import Config
+from passus.errors import PassusError, UsageError
+from passus.page.metric_columns import MetricColumns
+from passus.page.tailed_file import TailedFile
+from passus.runs import row_checks
+from passus.runs.eval_point import EvalPoint
+from passus.runs.lock import state_of
+from passus.runs.origin import Origin, origin_of
+from passus.runs.row_files import ROWS
+from passus.runs.run_folder import Row, RunFolder
+
+UNREADABLE = (PassusError, OSError, ValueError, KeyError, TypeError, AttributeError)
+"""Errors of files that are torn or foreign. One such run must not spoil the page for the others."""
+MAX_ERROR = 600
+"""Characters of an error that are shown."""
+MAX_POINTS = 200_000
+"""Eval points of one run."""
+READ_FILES = ("config.toml", "meta.json", "settings.json", "status.json", "metrics.jsonl", "evals.jsonl", "events.jsonl",
+              "readings.jsonl", "questions.jsonl", *ROWS)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ArmState:
+    """What status.json says, corrected for processes that are gone."""
+
+    state: str = "unknown"
+    heartbeat: str | None = None
+    error: str | None = None
+
+
+SETTINGS, EVALS, METRICS = PARTS = ("settings", "evals", "metrics")
+"""Parts of a run that figures are made of. The settings include launches, alarms, and whether the run can be read."""
+
+
+class LiveRun(RunFolder):
+    def __init__(self, path: Path, root: Path, run_id: str, name: str):
+        super().__init__(path)
+        self.root, self.run_id, self.name = root, run_id, name
+        self.table = MetricColumns()
+        self.arm = ArmState()
+        self.error: str | None = None
+        """Why its files cannot be read."""
+        self.origin: Origin | None = None
+        self.versions = dict.fromkeys(PARTS, 0)
+        """Counts the changes of each part."""
+        self.has_more = False
+        """Whether a file has more than was read at the last look."""
+        self._evals = TailedFile(path / "evals.jsonl")
+        self._metrics = TailedFile(path / "metrics.jsonl")
+        self._points: list[EvalPoint] = []
+        self._events: list[Row] = []
+        self._signatures: dict[str, object] = {}
+        self._config: Config | None = None
+        self._settings: dict[str, Any] = {}
+        self._meta: dict[str, Any] = {}
+
+    def config(self) -> Config:
+        return self._config if self._config is not None else super().config()
+
+    def settings(self) -> dict[str, Any]:
+        return self._settings if self._config is not None else super().settings()
+
+    def meta(self) -> dict[str, Any]:
+        return self._meta or super().meta()
+
+    def evals(self) -> list[EvalPoint]:
+        return self._points
+
+    def events(self) -> list[Row]:
+        return self._events
+
+    @property
+    def is_readable(self) -> bool:
+        return self.error is None and self.origin is not None and self.arm.state != "gone"
+
+    def look(self, *, with_metrics: bool = True) -> bool:
+        """Reads what is new. Returns whether anything changed."""
+        if not self.config_path.exists():
+            changed = self.arm.state != "gone"
+            self.arm = ArmState("gone")
+            self.versions[SETTINGS] += changed
+            return changed
+        try:
+            was_gone = self.arm.state == "gone"
+            changed = self._look_at_settings() or was_gone
+            self.versions[SETTINGS] += changed
+            if self.error is not None:
+                return self._look_at_state() or changed
+            changed |= self._look_at_evals()
+            if with_metrics:
+                changed |= self._look_at_metrics()
+            return self._look_at_state() or changed
+        except UNREADABLE as error:
+            self.error = f"{type(error).__name__}: {error}"[:MAX_ERROR]
+            self._forget()
+            self._look_at_state()
+            return True
+
+    def _forget(self) -> None:
+        """Reads rows from their start when the run can be read again."""
+        self.versions[SETTINGS] += 1
+        self.table, self._points = MetricColumns(), []
+        self._evals, self._metrics = TailedFile(self._evals.path), TailedFile(self._metrics.path)
+
+    def _look_at_settings(self) -> bool:
+        """Reads config.toml, meta.json and events.jsonl again where one of them has changed."""
+        if not self._has_changed("config.toml", "meta.json", "settings.json", "events.jsonl"):
+            return False
+        check_inside(self.path, self.root)
+        self._config, self._meta, self.error = None, {}, None
+        config, settings, meta, events = super().config(), super().settings(), super().meta(), super().events()
+        self._config, self._settings, self._meta, self._events = config, settings, meta, events
+        self.origin = origin_of(self)
+        return True
+
+    def _has_changed(self, *names: str) -> bool:
+        signature = tuple(_signature(self.path / name) for name in names)
+        was, self._signatures[names[0]] = self._signatures.get(names[0]), signature
+        return was != signature
+
+    def _look_at_state(self) -> bool:
+        status = state_of(self.path)
+        texts = {key: str(status[key])[:MAX_ERROR] if status.get(key) else None for key in ("heartbeat", "error")}
+        before, self.arm = self.arm, ArmState(str(status.get("state", "unknown"))[:40], **texts)
+        return before != self.arm
+
+    def _look_at_evals(self) -> bool:
+        is_other, lines = self._evals.new_lines()
+        if is_other:
+            self._points = []
+        points = [EvalPoint.from_row(_row(line)) for line in lines]
+        if any(math.isinf(point.acc) for point in points) or len(self._points) + len(points) > MAX_POINTS:
+            raise UsageError("evals.jsonl cannot be drawn", expected=f"at most {MAX_POINTS:,} rows of finite numbers")
+        self._points = [*self._points, *points]  # a new list: readers of the old one are not disturbed
+        self.versions[EVALS] += is_other or bool(points)
+        return is_other or bool(points)
+
+    def _look_at_metrics(self) -> bool:
+        is_other, lines = self._metrics.new_lines()
+        if is_other:
+            self.table = MetricColumns()
+        for line in lines:
+            row = _row(line)
+            row_checks.check_numbers(row)
+            self.table.append(row)
+        self.has_more = bool(lines)
+        self.versions[METRICS] += is_other or bool(lines)
+        return is_other or bool(lines)
+
+
+def _row(line: bytes) -> Row:
+    try:
+        row = parse_json(line)
+    except (ValueError, json.JSONDecodeError):
+        row = None
+    if not isinstance(row, dict) or not isinstance(row.get("step"), int):
+        raise UsageError("a line is no JSON object with a step", expected="rows as passus writes them")
+    return row
+
+
+def _signature(path: Path) -> object:
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_ino, about.st_size, about.st_mtime_ns
+
+
+def check_inside(path: Path, root: Path) -> None:
+    """Raises UsageError for a run of which a file that is read is a link that leads out of the folder that was given."""
+    real = root.resolve()
+    for name in (".", *READ_FILES):
+        if not (path / name).resolve().is_relative_to(real):
+            raise UsageError(
+                f"{name} of this run is a link that leads out of the folder", expected="files of the folder itself"
+            )

@@ -1,0 +1,447 @@
+// Charts: the specification of a panel to Bokeh's canvas, with a crosshair, zoom, export and a table of the numbers.
+// No text of a file goes into Bokeh, which would look for formulas in it: titles, names and readouts are HTML.
+
+import { state } from "./state.js";
+import { el, table, number, download, csv, fileName } from "./text.js";
+
+const MARKERS = { o: "circle", s: "square", "^": "triangle", v: "inverted_triangle", D: "diamond", P: "plus", "*": "star", X: "x" };
+const MARKED_POINTS = 60;
+const REDRAW_MS = 100;
+const TABLE_ROWS = 2000;
+const nan = value => value === null ? NaN : value;
+const finite = Number.isFinite;
+
+export function isDark() {
+  if (state.theme) return state.theme === "dark";
+  return matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+function ink(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+// Colours are those of the paper figures. On a dark page, the darkest ones are lightened so that they can be seen.
+export function shown(colour) {
+  const channels = [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));
+  const light = (0.3 * channels[0] + 0.59 * channels[1] + 0.11 * channels[2]) / 255;
+  if (!isDark() || light > 0.38) return colour;
+  const by = 0.5 - 0.6 * light;
+  return "#" + channels.map(c => Math.round(c + (255 - c) * by).toString(16).padStart(2, "0")).join("");
+}
+
+export function swatch(style, faint = false) {
+  const space = "http://www.w3.org/2000/svg", svg = document.createElementNS(space, "svg");
+  const line = document.createElementNS(space, "path");
+  svg.setAttribute("width", "26");
+  svg.setAttribute("height", "10");
+  svg.setAttribute("aria-hidden", "true");
+  line.setAttribute("d", "M0 5H26");
+  line.setAttribute("stroke", shown(style.colour));
+  line.setAttribute("stroke-width", faint ? "1" : "2.5");
+  if (style.dash.length) line.setAttribute("stroke-dasharray", style.dash.map(part => part * 2).join(" "));
+  svg.append(line);
+  return svg;
+}
+
+// A log axis that is linear from 0 to the smallest positive value, as in the paper figures.
+function symlog(values) {
+  const positive = values.filter(x => x > 0);
+  const first = positive.length ? positive.reduce((a, b) => Math.min(a, b)) : 1;
+  return {
+    first,
+    to: x => x <= first ? x / first : 1 + Math.log10(x / first),
+    back: t => t <= 1 ? t * first : first * 10 ** (t - 1),
+  };
+}
+
+function ticks(axis, low, high) {
+  const places = [[0, "0"]];
+  for (let power = Math.floor(Math.log10(axis.first)); power < 20; power++) {
+    const value = 10 ** power, at = axis.to(value);
+    if (value >= axis.first * 0.999 && at <= high) places.push([at, number(value)]);
+    if (at > high) break;
+  }
+  return places.filter(([at]) => at >= low);
+}
+
+const charts = new Set();
+let crosshair = null;
+
+export function setCrosshair(x) {
+  crosshair = x;
+  for (const chart of charts) chart.cross(x);
+}
+
+export class Chart {
+  constructor(panel, about) {
+    this.panel = panel;
+    this.about = about;
+    this.hidden = new Set();
+    this.series = [];
+    this.marks = [];
+    this.box = el("div", { class: "chart", tabindex: "0", role: "img" });
+    this.readout = el("p", { class: "readout", "aria-live": "polite" });
+    this.details = el("details", { ontoggle: () => this.fillTable() }, el("summary", {}, "Numbers"), el("div"));
+    this.node = el("section", { class: "panel", "aria-label": panel },
+      el("div", { class: "top" }, el("h3", {}, panel), el("span", { class: "export" },
+        ...["SVG", "PNG", "CSV"].map(kind => el("button", {
+          type: "button", title: `${panel} as ${kind}`, "aria-label": `${panel} as ${kind}`, onclick: () => this.export(kind),
+        }, kind)))),
+      this.box, this.readout, this.details);
+    this.box.addEventListener("keydown", event => this.key(event));
+    this.box.addEventListener("dblclick", () => this.zoomTo(null));
+    this.drawn = 0;
+    charts.add(this);
+  }
+
+  remove() {
+    charts.delete(this);
+    clearTimeout(this.timer);
+    this.view?.remove();
+  }
+
+  // Takes new data and draws it, at most ten times a second.
+  update(series, marks, about) {
+    this.series = series;
+    this.marks = marks;
+    this.about = about;
+    this.schedule();
+  }
+
+  schedule() {
+    if (this.timer) return;
+    const wait = Math.max(0, this.drawn + REDRAW_MS - performance.now());
+    this.timer = setTimeout(async () => {
+      this.timer = null;
+      this.drawn = performance.now();
+      await this.draw();
+    }, wait);
+  }
+
+  visible() {
+    return this.series.filter(s => !this.hidden.has(s.line ?? s.name));
+  }
+
+  async draw() {
+    const key = [state.logx, state.logy, isDark()].join();
+    if (this.key_ !== key || !this.figure) {
+      this.key_ = key;
+      await this.build();
+    }
+    this.fill();
+    this.fit();
+    this.describe();
+    if (this.details.open) this.fillTable();
+    this.box.dataset.points = String(this.visible().reduce((n, s) => n + s.points.x.length, 0));
+    this.box.dataset.draws = String(Number(this.box.dataset.draws ?? 0) + 1);
+  }
+
+  async build() {
+    this.view?.remove();
+    this.box.replaceChildren();
+    const { Bokeh } = window;
+    const colours = { background_fill_color: ink("--paper"), border_fill_color: ink("--paper"), outline_line_color: ink("--line") };
+    const touch = matchMedia("(pointer: coarse)").matches;
+    this.figure = Bokeh.Plotting.figure({
+      tools: touch ? "" : "box_zoom,xpan", toolbar_location: null, sizing_mode: "stretch_both", min_border: 4,
+      x_range: new Bokeh.Range1d({ start: 0, end: 1 }), y_range: new Bokeh.Range1d({ start: 0, end: 1 }),
+      y_axis_type: state.logy ? "log" : "linear", ...colours,
+    });
+    for (const axis of [...this.figure.xaxes ?? [this.figure.xaxis], ...this.figure.yaxes ?? [this.figure.yaxis]]) {
+      Object.assign(axis, { axis_line_color: ink("--line"), major_tick_line_color: ink("--line"), minor_tick_line_color: null,
+        major_label_text_color: ink("--soft"), axis_label_text_color: ink("--soft") });
+    }
+    for (const grid of [this.figure.xgrid, this.figure.ygrid].flat()) grid.grid_line_color = ink("--line");
+    this.sources = {};
+    const source = (name, columns) => this.sources[name] = new Bokeh.ColumnDataSource({
+      data: Object.fromEntries(columns.map(column => [column, []])),
+    });
+    const field = name => ({ field: name });
+    this.figure.patches(field("xs"), field("ys"), { source: source("bands", ["xs", "ys", "colour"]), fill_color: field("colour"),
+      fill_alpha: 0.18, line_color: null });
+    this.figure.multi_line(field("xs"), field("ys"), { source: source("lines", ["xs", "ys", "colour", "width", "alpha", "dash"]),
+      line_color: field("colour"), line_width: field("width"), line_alpha: field("alpha"), line_dash: field("dash") });
+    this.figure.scatter(field("x"), field("y"), { source: source("points", ["x", "y", "colour", "marker", "fill"]), size: 6,
+      marker: field("marker"), line_color: field("colour"), fill_color: field("fill") });
+    this.spans = [];
+    this.cross_ = new Bokeh.Span({ dimension: "height", line_color: ink("--soft"), line_dash: [4, 3], visible: false });
+    this.figure.add_layout(this.cross_);
+    this.figure.on_event("mousemove", event => setCrosshair(this.axis ? this.axis.back(event.x) : event.x));
+    this.figure.on_event("tap", event => setCrosshair(this.axis ? this.axis.back(event.x) : event.x));
+    this.figure.on_event("mouseleave", () => setCrosshair(null));
+    this.figure.on_event("rangesupdate", event => this.zoomed(event));
+    this.view = await Bokeh.Plotting.show(this.figure, this.box);
+  }
+
+  place(x) {
+    return this.axis ? this.axis.to(x) : x;
+  }
+
+  fill() {
+    const lines = { xs: [], ys: [], colour: [], width: [], alpha: [], dash: [] }, bands = { xs: [], ys: [], colour: [] };
+    const points = { x: [], y: [], colour: [], marker: [], fill: [] };
+    const all = this.visible();
+    this.axis = state.logx ? symlog(all.flatMap(s => s.points.x)) : null;
+    this.noPlace = 0;
+    const height = y => {
+      if (state.logy && y !== null && y <= 0) this.noPlace++;
+      return y === null || (state.logy && y <= 0) ? NaN : y;
+    };
+    const add = (s, xs, ys, width, alpha) => {
+      lines.xs.push(xs);
+      lines.ys.push(ys);
+      lines.colour.push(shown(s.style.colour));
+      lines.width.push(width);
+      lines.alpha.push(alpha);
+      lines.dash.push(s.style.dash.map(part => part * width));
+    };
+    for (const s of [...all.filter(s => s.faint), ...all.filter(s => !s.faint)]) {
+      const xs = s.points.x.map(x => this.place(x)), ys = s.points.y.map(height);
+      if (s.points.low && !s.faint) this.addBand(bands, s, xs, height);
+      if (s.points.raw && !s.faint) add(s, xs, s.points.raw.map(height), 1, 0.22);
+      add(s, xs, ys, s.faint ? 1 : 2, s.faint ? 0.4 : 1);
+      if (!s.faint && this.about.marked && xs.length <= MARKED_POINTS) {
+        const colour = shown(s.style.colour), marker = MARKERS[s.style.marker] ?? "circle";
+        xs.forEach((x, i) => {
+          if (!finite(ys[i])) return;
+          points.x.push(x);
+          points.y.push(ys[i]);
+          points.colour.push(colour);
+          points.fill.push(colour);
+          points.marker.push(marker);
+        });
+      }
+    }
+    this.sources.bands.data = bands;
+    this.sources.lines.data = lines;
+    this.sources.points.data = points;
+    this.drawnLines = lines;
+    this.drawnBands = bands;
+    this.fillMarks();
+  }
+
+  // A band is a closed outline per stretch without a gap.
+  addBand(bands, s, xs, height) {
+    let run = [];
+    const close = () => {
+      if (run.length > 1) {
+        bands.xs.push([...run.map(p => p[0]), ...run.map(p => p[0]).reverse()]);
+        bands.ys.push([...run.map(p => p[1]), ...run.map(p => p[2]).reverse()]);
+        bands.colour.push(shown(s.style.colour));
+      }
+      run = [];
+    };
+    xs.forEach((x, i) => {
+      const low = height(s.points.low[i]), high = height(s.points.high[i]);
+      if (finite(low) && finite(high)) run.push([x, low, high]);
+      else close();
+    });
+    close();
+  }
+
+  fillMarks() {
+    const own = this.marks.filter(mark => !mark.panel || mark.panel === this.panel);
+    const key = JSON.stringify(own) + state.logx;
+    if (key === this.markKey && this.markFigure === this.figure) return;
+    this.markKey = key;
+    this.markFigure = this.figure;
+    const { Bokeh } = window;
+    const colourOf = new Map(this.series.map(s => [s.name, s.style.colour]));
+    for (const mark of own.slice(0, 60)) {
+      const colour = colourOf.has(mark.series) ? shown(colourOf.get(mark.series)) : ink("--soft");
+      const dash = mark.text.startsWith("alarm") ? [] : [1, 3];
+      this.figure.add_layout(new Bokeh.Span({ dimension: "height", location: this.place(mark.x), line_color: colour,
+        line_dash: dash, line_width: 1.2 }));
+    }
+    this.ownMarks = own;
+  }
+
+  // Fits the axes to the data, unless somebody has zoomed in.
+  fit() {
+    const bounds = values => values.reduce(([low, high], v) => finite(v) ? [Math.min(low, v), Math.max(high, v)] : [low, high],
+      [Infinity, -Infinity]);
+    const pad = (low, high, share) => {
+      const room = (high - low || Math.abs(high) || 1) * share;
+      return [low - room, high + room];
+    };
+    let x = bounds(this.drawnLines.xs.flat()), y = bounds([...this.drawnLines.ys.flat(), ...this.drawnBands.ys.flat()]);
+    if (!finite(x[0])) x = [0, 1];
+    if (!finite(y[0])) y = state.logy ? [0.1, 1] : [0, 1];
+    this.full = { x: pad(...x, 0.02), y: state.logy ? [y[0] / 1.2, y[1] * 1.2] : pad(...y, 0.06) };
+    const zoom = this.zoom;
+    const low = state.low !== "" ? this.place(Number(state.low)) : null, high = state.high !== "" ? this.place(Number(state.high)) : null;
+    this.setRange(low !== null || high !== null ? [low ?? this.full.x[0], high ?? this.full.x[1]] : this.full.x, zoom?.y ?? this.full.y);
+  }
+
+  setRange(x, y) {
+    this.quiet = true;
+    const same = (range, [start, end]) => range.start === start && range.end === end;
+    if (!same(this.figure.x_range, x)) this.figure.x_range.setv({ start: x[0], end: x[1] });
+    if (!same(this.figure.y_range, y)) this.figure.y_range.setv({ start: y[0], end: y[1] });
+    this.quiet = false;
+    if (this.axis) {
+      const { Bokeh } = window, places = ticks(this.axis, x[0], x[1]);
+      this.figure.xaxis.ticker = new Bokeh.FixedTicker({ ticks: places.map(([at]) => at) });
+      this.figure.xaxis.major_label_overrides = new Map(places);
+    }
+  }
+
+  zoomed(event) {
+    if (this.quiet) return;
+    const back = x => this.axis ? this.axis.back(x) : x;
+    this.zoom = { y: [event.y0, event.y1] };
+    this.about.onzoom?.(back(event.x0), back(event.x1));
+  }
+
+  zoomTo(range) {
+    this.zoom = null;
+    this.about.onzoom?.(...(range ?? [null, null]));
+  }
+
+  cross(x) {
+    if (!this.cross_) return;
+    this.cross_.visible = x !== null;
+    if (x === null) {
+      this.readout.textContent = "";
+      return;
+    }
+    this.cross_.location = this.place(x);
+    this.tell(x);
+  }
+
+  // Says the values at the points nearest to the crosshair, and the marks there.
+  tell(x) {
+    const parts = [];
+    let at = null;
+    for (const s of this.visible().filter(s => !s.faint)) {
+      const i = nearest(s.points.x, x);
+      if (i < 0) continue;
+      at ??= s.points.x[i];
+      const band = s.points.low && s.points.low[i] !== null ? ` [${number(s.points.low[i])}, ${number(s.points.high[i])}]` : "";
+      const n = s.seeds ? `, n = ${s.seeds}` : "";
+      parts.push([s.name, `${number(s.points.y[i])}${band}${n}`]);
+    }
+    const span = this.figure.x_range.end - this.figure.x_range.start;
+    const marks = (this.ownMarks ?? []).filter(mark => Math.abs(this.place(mark.x) - this.place(x)) < span / 80);
+    this.readout.replaceChildren(el("b", {}, `${this.about.x} ${number(at)}: `),
+      parts.slice(0, 12).map(([name, value]) => `${name} ${value}`).join(" · "),
+      marks.length ? el("i", {}, " — " + marks.map(mark => `${mark.series}: ${mark.text}`).join("; ")) : "");
+  }
+
+  key(event) {
+    const xs = [...new Set(this.visible().flatMap(s => s.points.x))].sort((a, b) => a - b);
+    if (!xs.length) return;
+    const at = crosshair === null ? -1 : nearest(xs, crosshair);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: xs.length - 1 }[event.key];
+    if (to !== undefined) setCrosshair(xs[Math.min(xs.length - 1, Math.max(0, to))]);
+    else if ("+=-".includes(event.key)) this.zoomKey(event.key === "-" ? 2 : 0.5, crosshair ?? xs[Math.floor(xs.length / 2)]);
+    else if (event.key === "0") this.zoomTo(null);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  zoomKey(factor, centre) {
+    const back = x => this.axis ? this.axis.back(x) : x, { start, end } = this.figure.x_range, middle = this.place(centre);
+    this.zoomTo([back(middle - (middle - start) * factor), back(middle + (end - middle) * factor)]);
+  }
+
+  describe() {
+    const lines = this.visible().filter(s => !s.faint);
+    const last = lines.slice(0, 8).map(s => `${s.name} ${number(s.points.y.at(-1))}`).join(", ");
+    this.box.setAttribute("aria-label", `${this.panel} against ${this.about.x}: ${lines.length} lines. Last values: ${last}. ` +
+      "Arrow keys move the crosshair. The table below has the numbers.");
+  }
+
+  rows() {
+    const columns = ["x", "y", "low", "high", "raw"], rows = [];
+    for (const s of this.visible()) {
+      s.points.x.forEach((_, i) => rows.push([this.panel, s.name, ...columns.map(name => s.points[name]?.[i] ?? ""), s.seeds || 1]));
+    }
+    return rows;
+  }
+
+  fillTable() {
+    if (!this.details.open) return;
+    const rows = this.rows().map(row => row.slice(1).map(value => typeof value === "number" ? number(value) : value));
+    const few = rows.length > TABLE_ROWS ? `The first ${TABLE_ROWS} of ${rows.length} points; the CSV has all.` : "";
+    this.details.lastChild.replaceChildren(table(["line", this.about.x, "y", "low", "high", "before smoothing", "n"],
+      rows.slice(0, TABLE_ROWS), few || this.panel));
+  }
+
+  async export(kind) {
+    const name = fileName(`${this.panel}-${this.about.x}`);
+    if (kind === "CSV") {
+      download(`${name}.csv`, csv([["panel", "series", "x", "y", "low", "high", "y_raw", "n_seeds"], ...this.rows()]), "text/csv");
+      return;
+    }
+    const lines = this.visible().filter(s => !s.faint), { width, height } = this.box.getBoundingClientRect();
+    const blob = await this.view.export(kind.toLowerCase(), true).to_blob();
+    const made = kind === "SVG" ? await framedSvg(blob, this.panel, lines, width, height) : await framedPng(blob, this.panel, lines);
+    download(`${name}.${kind.toLowerCase()}`, made, made.type);
+  }
+}
+
+function nearest(xs, x) {
+  let best = -1;
+  for (let i = 0; i < xs.length; i++) if (best < 0 || Math.abs(xs[i] - x) < Math.abs(xs[best] - x)) best = i;
+  return best;
+}
+
+const ROW = 16;
+
+// The picture with its title above and the names of its lines below.
+async function framedSvg(blob, title, lines, width, height) {
+  const inner = new DOMParser().parseFromString(await blob.text(), "image/svg+xml").documentElement;
+  const space = "http://www.w3.org/2000/svg", svg = document.createElementNS(space, "svg"), whole = height + 24 + ROW * lines.length;
+  const make = (name, attributes, text = "") => {
+    const node = document.createElementNS(space, name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.textContent = text;
+    svg.append(node);
+    return node;
+  };
+  for (const [key, value] of Object.entries({ width, height: whole, viewBox: `0 0 ${width} ${whole}` })) svg.setAttribute(key, value);
+  make("rect", { width, height: whole, fill: ink("--paper") });
+  make("text", { x: 8, y: 16, "font-family": "sans-serif", "font-size": 14, fill: ink("--ink") }, title);
+  inner.setAttribute("y", "22");
+  svg.append(inner);
+  lines.forEach((s, i) => {
+    const y = height + 34 + ROW * i;
+    make("path", { d: `M8 ${y - 4}H32`, stroke: shown(s.style.colour), "stroke-width": 2,
+      ...(s.style.dash.length ? { "stroke-dasharray": s.style.dash.map(part => 2 * part).join(" ") } : {}) });
+    make("text", { x: 38, y, "font-family": "sans-serif", "font-size": 12, fill: ink("--ink") }, label(s));
+  });
+  return new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" });
+}
+
+async function framedPng(blob, title, lines) {
+  const image = await createImageBitmap(blob), scale = window.devicePixelRatio || 1, canvas = document.createElement("canvas");
+  canvas.width = image.width;
+  canvas.height = image.height + scale * (26 + ROW * lines.length);
+  const context = canvas.getContext("2d");
+  context.fillStyle = ink("--paper");
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(image, 0, 22 * scale);
+  context.scale(scale, scale);
+  context.fillStyle = ink("--ink");
+  context.font = "14px sans-serif";
+  context.fillText(title, 8, 16);
+  context.font = "12px sans-serif";
+  lines.forEach((s, i) => {
+    const y = image.height / scale + 36 + ROW * i;
+    context.strokeStyle = shown(s.style.colour);
+    context.lineWidth = 2;
+    context.setLineDash(s.style.dash.map(part => 2 * part));
+    context.beginPath();
+    context.moveTo(8, y - 4);
+    context.lineTo(32, y - 4);
+    context.stroke();
+    context.fillText(label(s), 38, y);
+  });
+  return new Promise(done => canvas.toBlob(done, "image/png"));
+}
+
+export function label(s) {
+  return s.name + (s.seeds ? ` (mean, n = ${s.seeds})` : "");
+}

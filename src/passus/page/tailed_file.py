@@ -1,0 +1,51 @@
+"""A file of lines that grows: every line is read once, from the byte at which the last one ended."""
+
+import os
+import stat
+from pathlib import Path
+
+from passus.bounded_json import MAX_LINE
+from passus.errors import UsageError
+
+MAX_CHUNK = MAX_LINE + 1
+"""Bytes that are read at once. The rest follows at the next call, so that no file keeps the others waiting."""
+
+
+class TailedFile:
+    def __init__(self, path: Path):
+        self.path = path
+        self.offset = 0
+        self._identity: tuple[int, int] | None = None
+
+    def new_lines(self) -> tuple[bool, list[bytes]]:
+        """Returns whether the file was replaced or cut since the last call, and the complete lines that are new.
+
+        A resume moves rows to set-aside/ and writes the rest as a new file, which is then read from its start.
+        """
+        try:
+            about = self.path.stat()
+        except OSError:  # not written yet, or gone
+            was_there, self._identity, self.offset = self._identity is not None, None, 0
+            return was_there, []
+        if not stat.S_ISREG(about.st_mode):
+            raise UsageError(f"{self.path.name} is no plain file", expected="a file of lines, as passus writes it")
+        identity = (about.st_dev, about.st_ino)
+        is_other = self._identity is not None and (identity != self._identity or about.st_size < self.offset)
+        if is_other:
+            self.offset = 0
+        self._identity = identity
+        if about.st_size == self.offset:
+            return is_other, []
+        return is_other, self._read()
+
+    def _read(self) -> list[bytes]:
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            data = os.pread(descriptor, MAX_CHUNK, self.offset)
+        finally:
+            os.close(descriptor)
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) == MAX_CHUNK:
+            raise UsageError(f"{self.path.name} has a line of more than {MAX_LINE:,} bytes", expected="one line per row")
+        self.offset += end
+        return data[:end].splitlines()

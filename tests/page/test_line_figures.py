@@ -1,0 +1,158 @@
+"""The page has the numbers, names, colours and notes of the paper figures; its changes make the figure that they are of."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from helpers.page_runs import add_eval_point, add_steps, start_run, two_lines
+from passus.errors import UsageError
+from passus.figures import export, kinds
+from passus.figures.signals import SIGNALS
+from passus.figures.smoothing import centred_means as slow_means
+from passus.page.collection import RunCollection
+from passus.page.feed import FigureFeed
+from passus.page.line_figures import line_figure, sources_of
+from passus.page.metric_lines import centred_means
+from passus.page.view import View
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return two_lines(tmp_path_factory.mktemp("page") / "runs")
+
+
+@pytest.fixture(scope="module")
+def collection(runs):
+    collection = RunCollection([runs])
+    collection.look()
+    return collection
+
+
+def assert_same_series(mine: list[dict], theirs: list[dict]) -> None:
+    assert [(s["panel"], s["name"], s["seeds"], s["faint"], s["style"], s["line"]) for s in mine] == [
+        (s["panel"], s["name"], s["seeds"], s["faint"], s["style"], s["line"]) for s in theirs
+    ]
+    for one, other in zip(mine, theirs, strict=True):
+        columns = [name for name in one["points"] if name != "raw" or not one["faint"]]
+        for name in columns:
+            a, b = ([math.nan if v is None else v for v in s["points"][name]] for s in (one, other))
+            assert np.allclose(a, b, rtol=1e-5, atol=1e-9, equal_nan=True), (one["name"], name)
+
+
+@pytest.mark.parametrize("x", ["step", "tokens", "time", "progress", "updates", "train/reward"])
+@pytest.mark.parametrize("y", ["accuracy", "length"])
+def test_curves_are_those_of_the_paper_figure(collection, runs, x, y):
+    mine = line_figure(collection, View(x=x, y=y))
+    theirs = export.specification(kinds.figure([runs], "curves", x, y))
+    assert_same_series(mine["series"], theirs["series"])
+    assert (mine["x"], mine["y"], mine["panels"], mine["note"]) == (theirs["x"], theirs["y"], theirs["panels"], theirs["note"])
+
+
+@pytest.mark.parametrize("metric", ["train/reward", "train/entropy"])
+@pytest.mark.parametrize("x", ["step", "tokens"])
+def test_metrics_are_those_of_the_paper_figure(collection, runs, metric, x):
+    mine = line_figure(collection, View(x=x, y=metric))
+    theirs = export.specification(kinds.figure([runs], "curves", x, metric))
+    assert_same_series(mine["series"], theirs["series"])
+    assert mine["note"] == theirs["note"]
+
+
+def test_signals_are_those_of_the_paper_figure(collection, runs):
+    mine = line_figure(collection, View("signals"))
+    theirs = export.specification(kinds.figure([runs], "signals"))
+    known = [s for s in mine["series"] if s["panel"] in SIGNALS.values()]
+    assert_same_series(known, theirs["series"])
+    assert "0 in all steps: Truncated (share)" in mine["note"]
+
+
+def test_smoothing_is_that_of_the_paper_figure(collection):
+    rng = np.random.default_rng(0)
+    for gaps in (0, 1, 30):
+        values = rng.normal(size=200)
+        values[rng.choice(200, gaps, replace=False)] = np.nan
+        for window in (3, 9, 301):
+            assert np.allclose(centred_means(values, window), slow_means(values.tolist(), window), equal_nan=True)
+    smooth = line_figure(collection, View(y="train/reward", smooth=9))
+    raw = {s["name"]: s["points"]["y"] for s in line_figure(collection, View(y="train/reward", smooth=1))["series"]}
+    for s in smooth["series"]:
+        assert np.allclose(s["points"]["y"], slow_means(raw[s["name"]], 9), rtol=1e-4)
+        assert s["points"].get("raw", raw[s["name"]]) == raw[s["name"]]
+    assert "mean of points" in smooth["note"]
+
+
+def test_a_filter_chooses_lines_and_keeps_their_colours(collection):
+    both = {line["name"]: line for line in line_figure(collection, View())["lines"]}
+    found = line_figure(collection, View(find="^dapo"))
+    assert {s["line"] for s in found["series"]} == {"dapo"}
+    assert [line["shown"] for line in found["lines"]] == [line["name"] == "dapo" for line in found["lines"]]
+    assert all(s["style"] == both["dapo"]["style"] for s in found["series"])
+    whole = line_figure(collection, View())["series"]  # what is shown beside a line changes nothing about it
+    assert [s for s in whole if s["line"] == "dapo"] == found["series"]
+    assert "1 of 2 lines are drawn" in found["note"]
+    for pattern in ("(", "a" * 101, "(a+)+b", "nothing"):
+        with pytest.raises(UsageError):
+            line_figure(collection, View(find=pattern))
+
+
+def test_zooming_sends_what_was_left_out(tmp_path):
+    run = start_run(tmp_path / "run")
+    values = np.random.default_rng(0).normal(size=5000)
+    for step in range(1, 5001):
+        run.append_metrics({"step": step, "train/reward": float(values[step - 1]), "time/elapsed": step})
+    collection = RunCollection([tmp_path])
+    while collection.look():
+        pass
+    whole = line_figure(collection, View(y="train/reward"))
+    assert whole["reduced"] > 4000 and len(whole["series"][0]["points"]["x"]) < 402
+    part = json.loads(json.dumps(line_figure(collection, View(y="train/reward", low=1000, high=1100)), allow_nan=False))
+    assert part["reduced"] == 0 and part["series"][0]["points"]["x"] == list(range(999, 1102))
+    assert np.allclose(part["series"][0]["points"]["y"], values[998:1101], rtol=1e-5)
+
+
+def apply(spec: dict | None, message: str) -> dict:
+    """What the page does with a message."""
+    change = json.loads(message)
+    if "figure" in change:
+        return change["figure"]
+    assert spec is not None
+    for names, rows in change["splice"].items():
+        for number, start, *values in rows:
+            for name, new in zip(names.split(","), values, strict=True):
+                spec["series"][number]["points"][name][start:] = new
+    return spec | change["about"]
+
+
+@pytest.mark.parametrize("view", [View(), View("signals"), View(x="tokens"), View(y="train/reward")], ids=str)
+def test_changes_lead_to_the_figure_they_are_of(tmp_path, view):
+    runs = [start_run(tmp_path / f"run-{seed}", seed) for seed in range(3)]
+    collection = RunCollection([tmp_path])
+    feed = FigureFeed(lambda: line_figure(collection, view))
+    pages: list[tuple[int, dict | None]] = [(0, None), (0, None)]  # the second looks at every third version only
+    kinds_of_messages = []
+    for step in range(0, 41, 5):
+        for seed, run in enumerate(runs):
+            if step % 10 == 0:
+                add_eval_point(run, step, seed=seed)
+            add_steps(run, step + 1, step + 5, seed)
+        collection.look()
+        feed.refresh(collection.version_of(sources_of(view)))
+        for number, (version, spec) in enumerate(pages):
+            if number == 0 or step % 15 == 0:
+                message = feed.since(version)
+                if message is not None:
+                    kinds_of_messages.append(next(iter(json.loads(message))))
+                    spec = apply(spec, message)
+                pages[number] = feed.version, spec
+                assert spec == json.loads(json.dumps(feed.spec))
+        assert feed.since(feed.version) is None
+    assert kinds_of_messages.count("splice") > kinds_of_messages.count("figure")
+    assert feed.since(-5) == feed.since(10**9)  # unknown versions get the whole figure
+
+
+def test_a_query_is_checked():
+    for query in ({"kind": "x"}, {"smooth": "2"}, {"smooth": "-1"}, {"low": "one"}, {"find": "a" * 201}, {"smooth": "9" * 50}):
+        with pytest.raises(UsageError):
+            View.of(query)
+    assert View.of({"smooth": "9", "all": "1", "low": "3.5"}) == View(smooth=9, every=True, low=3.5)

@@ -1,0 +1,430 @@
+"""The live page in a real Chromium: it grows while runs train, and everything on it works by mouse and by keyboard."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.page_runs import (
+    BENCHMARKS,
+    EVERY,
+    STEPS,
+    add_eval_point,
+    add_samples,
+    add_steps,
+    finished_run,
+    start_run,
+    two_lines,
+)
+from helpers.page_server import page_server
+from helpers.small_run import EXPERIMENT
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
+]
+playwright = pytest.importorskip("playwright.sync_api")
+HOSTILE = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>$$x$$\x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with page_server(two_lines(tmp_path_factory.mktemp("shown") / "runs")) as server:
+        yield server
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens pages, and fails for errors on their consoles and for requests to anywhere else."""
+    contexts, said, requests = [], [], []
+
+    def opened(address: str, **options):
+        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+        context.set_default_timeout(60_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+        own = address.partition("#")[0].rstrip("/")
+        page.on(
+            "request", lambda request: None if request.url.startswith((own, "data:", "blob:")) else requests.append(request.url)
+        )
+        page.goto(address)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert said == [] and requests == []
+
+
+def charts(page, count: int):
+    """Waits until so many charts have been drawn."""
+    drawn = page.locator(".chart[data-draws]")
+    playwright.expect(drawn).to_have_count(count, timeout=60_000)
+    return drawn
+
+
+def points(page) -> list[int]:
+    return [int(chart.get_attribute("data-points")) for chart in page.locator(".chart[data-draws]").all()]
+
+
+def expect_points(page, number: int, each: int) -> None:
+    playwright.expect(page.locator(".chart").nth(number)).to_have_attribute("data-points", str(each), timeout=60_000)
+
+
+def test_an_eval_point_appears_without_a_reload_in_the_right_place(tmp_path, open_page):
+    run = start_run(tmp_path / "runs" / "grpo-0")
+    add_eval_point(run, 0)
+    with page_server(tmp_path / "runs") as server:
+        page = open_page(server.address)
+        charts(page, len(BENCHMARKS))
+        page.evaluate("window.loadedOnce = true")
+        for count, step in enumerate(range(EVERY, STEPS + 1, EVERY), start=2):
+            add_steps(run, step - EVERY + 1, step)
+            add_eval_point(run, step)
+            expect_points(page, 0, count)
+        playwright.expect(page.locator("main")).to_contain_text("95 % CI")
+        page.locator(".panel summary").first.click()
+        rows = page.locator(".panel").first.locator("tbody tr")
+        playwright.expect(rows).to_have_count(STEPS // EVERY + 1)
+        shown = [[cell.text_content() for cell in row.locator("td").all()] for row in rows.all()]
+        recorded = [p for p in run.evals() if p.benchmark == BENCHMARKS[0]]
+        assert [float(row[1]) for row in shown] == [p.step for p in recorded]
+        assert [float(row[2]) for row in shown] == pytest.approx([p.acc for p in recorded], abs=1e-4)
+        assert page.evaluate("window.loadedOnce")
+        second = start_run(tmp_path / "runs" / "grpo-1", 1)  # a new seed: the line becomes a mean
+        for step in range(0, STEPS + 1, EVERY):
+            add_eval_point(second, step, seed=1)
+        playwright.expect(page.locator(".legend")).to_contain_text("n = 2")
+
+
+def test_a_run_that_trains_is_seen(tmp_path, open_page):
+    """The real loop: a process trains, and the page follows it to its end."""
+    (tmp_path / "small.toml").write_text(EXPERIMENT)
+    (tmp_path / "runs").mkdir()
+    with page_server(tmp_path / "runs") as server:
+        page = open_page(server.address)
+        command = [sys.executable, "-P", "-m", "passus", "run", "small.toml", "--out", "runs"]
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as training:
+            charts(page, 2)
+            page.evaluate("window.loadedOnce = true")
+            playwright.expect(page.locator("#state")).to_contain_text("running", timeout=120_000)
+            assert training.wait(300) == 0
+        playwright.expect(page.locator("#state")).to_contain_text("1 finished")
+        expect_points(page, 0, 4)  # steps 0, 3, 6 and 8
+        page.keyboard.press("2")
+        playwright.expect(page.locator("h3", has_text="Reward").first).to_be_visible()
+        page.keyboard.press("5")
+        playwright.expect(page.locator("#runs tbody")).to_contain_text("8 of 8")
+        assert page.evaluate("window.loadedOnce")
+
+
+def test_filter_legend_axes_and_smoothing(served, open_page):
+    page = open_page(served.address)
+    charts(page, 2)
+    whole = points(page)
+    page.keyboard.press("/")
+    page.keyboard.type("^dapo")
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator(".legend li")).to_have_count(1)
+    expect_points(page, 0, whole[0] // 2)
+    page.locator("#find").fill("(")
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator(".error")).to_contain_text("regular expression")
+    page.locator("#find").fill("")
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator(".legend li")).to_have_count(2)
+    page.keyboard.press("Escape")
+    page.locator(".legend button").first.click()
+    expect_points(page, 0, whole[0] // 2)
+    page.locator(".legend button").first.click()
+    expect_points(page, 0, whole[0])
+    page.keyboard.press("x")
+    playwright.expect(page.locator("main .note").last).to_contain_text("Training tokens")
+    page.keyboard.press("l")
+    playwright.expect(page.locator("main .note").last).to_contain_text("linear from 0 to the smallest positive value")
+    page.locator("#y-metric").fill("train/reward")
+    page.keyboard.press("Enter")
+    charts(page, 1)
+    page.locator("#smooth").fill("9")
+    playwright.expect(page.locator("main .note").last).to_contain_text("mean of points")
+
+
+def test_the_crosshair_is_shared_and_moves_by_keyboard(served, open_page):
+    page = open_page(served.address)
+    charts(page, 2)
+    page.keyboard.press("c")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    for number in (0, 1):
+        playwright.expect(page.locator(".readout").nth(number)).to_contain_text(re.compile(rf"Step {EVERY}: .*n = 3"))
+    page.keyboard.press("End")
+    playwright.expect(page.locator(".readout").nth(1)).to_contain_text(f"Step {STEPS}")
+    page.locator(".chart").first.hover(position={"x": 300, "y": 100})
+    playwright.expect(page.locator(".readout").nth(1)).to_contain_text(re.compile(r"Step \d+"))
+    assert page.locator(".chart").first.get_attribute("aria-label").startswith(f"{BENCHMARKS[0]} against Step: 2 lines")
+    page.locator(".chart").first.focus()
+    page.keyboard.press("+")
+    playwright.expect(page.get_by_role("button", name="Whole x-axis")).to_be_visible()
+    page.keyboard.press("0")
+    playwright.expect(page.get_by_role("button", name="Whole x-axis")).to_have_count(0)
+
+
+def test_zooming_with_the_mouse_fetches_detail(served, open_page):
+    page = open_page(f"{served.address}#tab=signals")
+    charts(page, 3)
+    box = page.locator(".chart").first.bounding_box()
+    page.mouse.move(box["x"] + 200, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 320, box["y"] + 160, steps=5)
+    page.mouse.up()
+    playwright.expect(page.get_by_role("button", name="Whole x-axis")).to_be_visible()
+    playwright.expect(page).to_have_url(re.compile("low="))
+    page.get_by_role("button", name="Whole x-axis").click()
+    playwright.expect(page).not_to_have_url(re.compile("low="))
+
+
+def test_the_address_has_the_view_and_brings_it_back(served, open_page):
+    page = open_page(served.address)
+    charts(page, 2)
+    assert page.evaluate("location.hash") == ""
+    page.keyboard.press("x")
+    page.keyboard.press("l")
+    page.keyboard.press("a")
+    page.locator("#find").fill("dapo|grpo")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    playwright.expect(page).to_have_url(re.compile("find="))
+    address = page.url
+    assert len(address) < 120
+    other = open_page(address)
+    charts(other, 2)
+    assert (
+        other.locator("#find").input_value() == "dapo|grpo"
+        and other.locator("#logx").is_checked()
+        and other.locator("#all").is_checked()
+    )
+    assert other.locator("label", has_text="x").locator("select").first.input_value() == "tokens"
+    with page.expect_download() as saved:
+        page.locator("#save").click()
+    view = json.loads(Path(saved.value.path()).read_text())
+    assert view == {"x": "tokens", "logx": "1", "all": "1", "find": "dapo|grpo"}
+    third = open_page(served.address)
+    third.locator("#open").set_input_files(saved.value.path())
+    playwright.expect(third.locator("#find")).to_have_value("dapo|grpo")
+    assert third.url == address
+
+
+def test_compare_has_the_numbers_of_the_command_and_texts_side_by_side(served, open_page):
+    page = open_page(f"{served.address}#tab=compare")
+    selects = page.locator("main select")
+    playwright.expect(selects).to_have_count(2)
+    selects.nth(0).select_option(label="dapo (3 seeds)")
+    selects.nth(1).select_option(label="grpo (3 seeds)")
+    ids = served.ids()
+    answer = served.json("/compare", a=f"L{ids['dapo-0']}", b=f"L{ids['grpo-0']}")
+    for one in answer["comparisons"]:
+        playwright.expect(page.locator("main")).to_contain_text(one["text"])
+    charts(page, 2)
+    playwright.expect(page.locator("#compare-stamp")).to_contain_text(f"step {STEPS}")
+    item = page.locator(".items button").first
+    number = item.text_content()
+    item.click()
+    texts = page.locator(".texts")
+    playwright.expect(texts).to_contain_text(f"item {number}")
+    playwright.expect(texts.locator(".pair > div")).to_have_count(2)
+    playwright.expect(texts.locator(".card").first).to_contain_text("\\x1b[31mred")
+    assert "item=" in page.url
+
+
+def test_samples_have_a_slider_a_filter_and_a_search(served, open_page):
+    page = open_page(f"{served.address}#tab=samples&run={served.ids()['grpo-0']}")
+    playwright.expect(page.locator(".samples .card")).to_have_count(4)
+    playwright.expect(page.locator("#step-shown")).to_have_text("40")
+    page.keyboard.press("[")
+    playwright.expect(page.locator("main")).to_contain_text("prompts of step 20")
+    page.locator("#step").focus()
+    page.keyboard.press("Home")
+    playwright.expect(page.locator("main")).to_contain_text("3 of 3 prompts of step 1")
+    page.get_by_label("verdict").select_option("truncated")
+    playwright.expect(page.locator(".samples .card")).to_have_count(1)
+    page.locator("#search").fill("nowhere to be found")
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator("main")).to_contain_text("0 of 3 prompts")
+    page.get_by_label("of", exact=True).select_option("items")
+    playwright.expect(page.locator(".texts .pair > div")).to_have_count(2)
+    playwright.expect(page.locator(".texts")).to_contain_text("step 0")
+    playwright.expect(page.locator(".texts")).to_contain_text(f"step {STEPS}")
+
+
+def test_runs_are_sorted_and_findings_are_stamped(served, open_page):
+    page = open_page(served.address)
+    page.keyboard.press("5")
+    names = page.locator("#runs tbody tr td:first-child")
+    playwright.expect(names).to_have_count(6)
+    assert names.all_text_contents() == sorted(names.all_text_contents())
+    page.get_by_role("button", name="run ▲").click()
+    playwright.expect(names.first).to_have_text("grpo-2")
+    page.keyboard.press("6")
+    playwright.expect(page.locator("#findings-stamp")).to_contain_text(f"at step {STEPS} of 6 runs")
+    playwright.expect(page.locator("#answer")).to_contain_text("dapo")
+    playwright.expect(page.locator("main")).to_contain_text("Results")
+    playwright.expect(page.locator("main table").first).to_contain_text("grpo")
+
+
+def test_keys_are_listed_and_the_page_works_without_a_mouse(served, open_page):
+    page = open_page(served.address)
+    charts(page, 2)
+    page.keyboard.press("?")
+    playwright.expect(page.locator("#keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    playwright.expect(page.locator("#keys")).to_be_hidden()
+    for number, title in enumerate(("Curves", "Signals", "Compare", "Samples", "Runs", "Findings"), start=1):
+        page.keyboard.press(str(number))
+        playwright.expect(page.locator("main h2")).to_have_text(title)
+        assert page.locator("[aria-selected=true]").text_content() == title
+    page.keyboard.press("1")
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.className || document.activeElement.tagName"))
+    assert {"chart", "toggle", "SELECT", "INPUT", "SUMMARY"} <= reached
+
+
+def test_every_panel_is_written_as_svg_png_and_csv(served, open_page):
+    page = open_page(served.address)
+    charts(page, 2)
+    for kind, start in (("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("CSV", b"panel,series,x,y,low,high")):
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=f"{BENCHMARKS[0]} as {kind}").click()
+        content = Path(saved.value.path()).read_bytes()
+        assert content.startswith(start) and len(content) > 1000
+        if kind == "CSV":
+            rows = content.decode().splitlines()[1:]
+            figure = served.json("/figure")
+            assert len(rows) == sum(len(s["points"]["x"]) for s in figure["series"] if s["panel"] == BENCHMARKS[0])
+        if kind == "SVG":
+            text = content.decode()
+            assert "dapo (mean, n = 3)" in text and BENCHMARKS[0] in text and "<script" not in text and "<image" not in text
+
+
+def test_a_frozen_page_opens_from_disk_without_a_network(served, open_page, tmp_path):
+    page = open_page(f"{served.address}#tab=compare")
+    playwright.expect(page.locator("#compare-stamp")).to_be_visible()
+    sentence = page.locator(".compared p").first.text_content()
+    page.keyboard.press("4")
+    playwright.expect(page.locator(".samples .card")).to_have_count(4)
+    with page.expect_download() as saved:
+        page.locator("#freeze").click()
+    path = tmp_path / "frozen.html"
+    shutil.copy(saved.value.path(), path)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', path.read_text())
+    assert policy and policy[1].count("'sha256-") == 2 and "connect-src" not in policy[1] and "default-src 'none'" in policy[1]
+    frozen = open_page(path.as_uri(), offline=True)
+    playwright.expect(frozen.locator("main h2")).to_have_text("Samples")  # the view that was frozen
+    playwright.expect(frozen.locator(".samples .card")).to_have_count(4)
+    frozen.keyboard.press("1")
+    charts(frozen, 2)
+    assert points(frozen) == [40, 40]
+    frozen.keyboard.press("x")
+    playwright.expect(frozen.locator("main .note").last).to_contain_text("Training tokens")
+    frozen.keyboard.press("2")
+    charts(frozen, 3)
+    frozen.keyboard.press("3")
+    playwright.expect(frozen.locator(".compared p").first).to_have_text(sentence)
+    frozen.keyboard.press("5")
+    playwright.expect(frozen.locator("#runs tbody tr")).to_have_count(6)
+    frozen.keyboard.press("6")
+    playwright.expect(frozen.locator("#findings-stamp")).to_be_visible()
+    playwright.expect(frozen.locator("#remarks")).to_contain_text("frozen")
+
+
+@pytest.mark.parametrize("tab", ["curves", "signals", "compare", "samples", "runs", "findings"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone_and_follows_the_system(served, open_page, tab, scheme):
+    page = open_page(f"{served.address}#tab={tab}", viewport={"width": 390, "height": 800}, color_scheme=scheme)
+    playwright.expect(page.locator("main h2")).to_be_visible()
+    if tab in ("curves", "signals"):
+        charts(page, 2 if tab == "curves" else 3)
+    playwright.expect(page.locator("#answer")).not_to_be_empty()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+    page.keyboard.press("d")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != background
+
+
+def test_hostile_texts_are_text(tmp_path, open_page):
+    """Markup, formulas and control characters in every text that a run folder has."""
+    run = start_run(tmp_path / "runs" / "<img src=x onerror=alert(1)>", label=HOSTILE)
+    add_eval_point(run, 0)
+    add_eval_point(run, 10)
+    row = json.loads((run.path / "evals.jsonl").read_text().splitlines()[0])
+    with open(run.path / "evals.jsonl", "a") as file:
+        file.write(json.dumps(row | {"benchmark": HOSTILE}) + "\n")
+    for step in (1, 2):
+        run.append_metrics({"step": step, "train/reward": 1.0 * step, "time/elapsed": 1.0 * step, f"memory{HOSTILE}": 1.0})
+    add_samples(run, 1, HOSTILE, prompt=HOSTILE)
+    run.append_event(
+        {
+            "step": 1,
+            "event": "warn",
+            "best": 0,
+            "drop": 0.1,
+            "statistic": 3.0,
+            "causes": [{"cause": HOSTILE, "probability": 0.5}],
+        }
+    )
+    finished_run(tmp_path / "runs" / "other", 1)
+    run.write_status(state="failed", error=HOSTILE, heartbeat=HOSTILE)
+    with page_server(tmp_path / "runs") as server:
+        page = open_page(server.address)
+        charts(page, 3)
+        for tab in range(1, 7):
+            page.keyboard.press(str(tab))
+            page.wait_for_timeout(700)
+            assert "owned" not in page.title()
+            assert page.locator("main img, main script, body > img").count() == 0
+            if tab == 5:
+                assert page.locator("body").inner_text().count("<img src=x onerror=document.title") >= 2
+        playwright.expect(page.locator("#findings-stamp")).to_be_visible(timeout=60_000)
+        with page.expect_download() as saved:
+            page.locator("#freeze").click()
+        frozen = tmp_path / "frozen.html"
+        shutil.copy(saved.value.path(), frozen)
+        still = open_page(frozen.as_uri(), offline=True)
+        still.keyboard.press("1")
+        charts(still, 3)
+        assert "owned" not in still.title() and still.locator("main img, main script").count() == 0
+
+
+def test_a_page_reconnects_where_it_was(tmp_path, open_page):
+    """The stream is cut and resumed with Last-Event-ID; nothing is drawn twice and nothing is missed."""
+    run = start_run(tmp_path / "runs" / "one")
+    add_eval_point(run, 0)
+    with page_server(tmp_path / "runs") as server:
+        changes = server.events()
+        assert next(changes)[0] == "figure"
+        changes.close()
+        add_eval_point(run, 10)
+        resumed = server.events(last_id=server.last_id)
+        kind, message = next(data for data in resumed if data[0] == "figure")
+        assert kind == "figure" and list(message) == ["splice", "about"]
+        resumed.close()
+        other = server.events(last_id="0000.1")
+        assert "figure" in next(other)[1]  # of another server: the whole figure
+        other.close()
