@@ -49,6 +49,7 @@ def write_row_file(
 ) -> None:
     """Writes the columns of one step. The file is complete or absent, but not durable until it is synced."""
     import pyarrow
+    import pyarrow.parquet
 
     path.parent.mkdir(exist_ok=True)
     types = column_types(path.parent.name)
