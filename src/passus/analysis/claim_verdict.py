@@ -38,8 +38,9 @@ def judge(statement: Statement, evidence: Evidence) -> ClaimVerdict:
         if outcome.truth is False:
             return ClaimVerdict(Judgement.CONTRADICTED, outcome.because, claim)
     about_curves = [claim for claim in statement.claims if claim.kind not in ("axis", "count", "points")]
-    is_whole = statement.is_complete and not statement.is_restricted and all(claim.is_sure for claim in about_curves)
-    is_open = bool(about_curves) and not is_whole
+    relations = [claim for claim in about_curves if claim.kind != "value"]
+    is_whole = not statement.is_restricted and all(claim.is_sure for claim in relations)
+    is_open = bool(about_curves) and not (is_whole and (statement.is_complete or not relations))
     if outcomes and all(outcome.truth for _, outcome in outcomes) and not is_open:
         claim, outcome = outcomes[-1]
         return ClaimVerdict(Judgement.SUPPORTED, outcome.because, claim)
