@@ -21,18 +21,18 @@ def scores(part: str) -> Scores:
 
 
 def test_the_corpus_is_whole():
-    for part, least in (("seen", 96), ("held_out", 32)):
+    for part, least in (("seen", 354), ("held_out", 32)):
         texts = {path.stem for path in (CORPUS / part).glob("*.txt")}
         assert len(texts) >= least and texts == {path.stem for path in (CORPUS / part).glob("*.json")}
 
 
 def test_points_of_texts_that_the_reader_was_made_with():
-    assert scores("seen").points.precision >= 0.97 and scores("seen").points.recall >= 0.92
+    assert scores("seen").points.precision >= 0.975 and scores("seen").points.recall >= 0.9
 
 
 def test_verdicts_on_texts_that_the_reader_was_made_with():
-    assert scores("seen").contradicted.precision >= 0.89 and scores("seen").contradicted.recall >= 0.63
-    assert scores("seen").supported.precision >= 0.96 and scores("seen").supported.recall >= 0.3
+    assert scores("seen").contradicted.precision >= 0.95 and scores("seen").contradicted.recall >= 0.62
+    assert scores("seen").supported.precision >= 0.96 and scores("seen").supported.recall >= 0.4
 
 
 @pytest.mark.parametrize("path", sorted((CORPUS / "seen").glob("*.txt"))[::4], ids=lambda path: path.stem)

@@ -98,7 +98,7 @@ def _number(value: float) -> str:
 
 
 def _tolerance_words(claim: Claim | None) -> str:
-    if claim is None or claim.kind in ("axis", "count"):
+    if claim is None or claim.kind in ("axis", "count", "passes", "first_to"):
         return ""
     if claim.kind in ("value", "top"):
         return "Values agree up to half a unit of their last digit, 1.2 points or 3 %, whichever is most."

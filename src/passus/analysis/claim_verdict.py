@@ -17,6 +17,12 @@ AXIS_ROOM = 0.02
 """Share of an axis by which values may lie beyond its stated ends."""
 
 
+NO_SENTENCE = -(10**9)
+"""No sentence has this number: all that is known counts. How many series there are does not come from the values of one."""
+MIN_PLACES = 3
+"""Known places from which it can be told which part of an axis the values cover."""
+
+
 class Judgement(StrEnum):
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -38,8 +44,9 @@ def judge(statement: Statement, evidence: Evidence) -> ClaimVerdict:
         if outcome.truth is False:
             return ClaimVerdict(Judgement.CONTRADICTED, outcome.because, claim)
     about_curves = [claim for claim in statement.claims if claim.kind not in ("axis", "count", "points")]
-    is_whole = statement.is_complete and not statement.is_restricted and all(claim.is_sure for claim in about_curves)
-    is_open = bool(about_curves) and not is_whole
+    relations = [claim for claim in about_curves if claim.kind != "value"]
+    is_whole = not statement.is_restricted and all(claim.is_sure for claim in relations)
+    is_open = bool(about_curves) and not (is_whole and (statement.is_complete or not relations))
     if outcomes and all(outcome.truth for _, outcome in outcomes) and not is_open:
         claim, outcome = outcomes[-1]
         return ClaimVerdict(Judgement.SUPPORTED, outcome.because, claim)
@@ -134,6 +141,8 @@ def _axis(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
     if claim.manner == "y" and high > 1.5 and max(values) <= 1.0 and any(panel.in_shares for panel in evidence.panels.values()):
         low, high = low / 100, high / 100
     room = AXIS_ROOM * (high - low)
+    if claim.manner == "covered" and len(set(values)) < MIN_PLACES:
+        return OPEN
     if claim.manner == "covered" and (max(values) < high - 0.1 * (high - low) or min(values) > low + 0.2 * (high - low)):
         return Outcome(False, (max(observations, key=lambda o: o.x),))
     outside = [o for o in observations if not _within(o, claim.manner, low - room, high + room)]
@@ -148,6 +157,7 @@ def _count(claim: Claim, evidence: Evidence, sentence: int) -> Outcome:
     """Checks the number of series, or of panels."""
     known = list(evidence.known(sentence))
     series = {name for _, curves in known for name in _names(curves)}
+    series = max(series, {name for _, curves in evidence.known(NO_SENTENCE) for name in _names(curves)}, key=len)
     have = len({panel for (panel, _), _ in known}) if claim.manner == "panels" else len(series)
     measures = len({measure for (_, measure), _ in known})
     return Outcome(claim.number in (have, have * measures)) if have > 1 else OPEN

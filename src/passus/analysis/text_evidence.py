@@ -11,7 +11,7 @@ from passus.descriptions.vocabulary import LOWER_IS_BETTER
 
 MAX_DISAGREEMENTS, MAX_DISAGREEMENT_SHARE = 2, 0.1
 """Places at which sentences of a text may give unlike values, as a number and as a share of all places."""
-MOST = 0.7
+MOST = 0.6
 MAX_STRAY_SHARE = 0.15
 """Share of the values of a panel that may be strays."""
 SPREAD = re.compile(r"\b(?:standard errors?|error[- ]bars?)\b", re.I)

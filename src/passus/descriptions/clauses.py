@@ -199,8 +199,10 @@ def _amounts_of_relations(tokens: list[Token]) -> list[Token]:
     out: list[Token] = []
     for n, token in enumerate(tokens):
         following = tokens[n + 1] if n + 1 < len(tokens) else None
+        is_between = n + 2 < len(tokens) and tokens[n + 2].kind == "value"  # "from 0.7 to more than 0.9"
         is_amount = (
             token.kind == "value"
+            and not is_between
             and not token.part.number.is_range
             and following is not None
             and following.text in ("BETTER", "WORSE", "APART", "ABOVE", "BELOW")

@@ -10,6 +10,7 @@ from passus.descriptions.claim_tokens import (
     SELF,
     Found,
     are_same,
+    digits_of,
     first_of,
     group_of,
     number_of,
@@ -23,6 +24,7 @@ from passus.descriptions.marking import MarkedValue
 from passus.descriptions.numbers import count_of
 from passus.descriptions.reference_words import COUNT
 
+FROM_TO_MORE = re.compile(r"\bfrom «V\d+» to (?:[a-z]+ ){1,3}«V\d+»")
 POINTS_OF = re.compile(
     rf"\b(?P<n>{COUNT}) of «[SIO]\d+»(?:'s?)? (?P<all>{COUNT}) (?:readings|evaluations|values|points|checkpoints|scores)\b",
     re.I,
@@ -111,10 +113,26 @@ def comparison(c: Clause) -> Found:
     group = group_of(subjects[-1])
     if group is None:
         return []
+    if set(words_of(left)) & set(MOVES) and len(c.values) == 2 and FROM_TO_MORE.search(c.raw):
+        return _from_to_more(c, group, relation)
     value, other = first_of(right, "value"), first_of(right, "group")
     if value is not None and (other is None or right.index(value) < right.index(other)):
         return _threshold(c, group, relation, value.part, left)
     return _against(c, group, relation, left, right, other)
+
+
+def _from_to_more(c: Clause, group: Group, relation: str) -> list[Claim]:
+    """Reads "A rises from 0.7 to more than 0.9 over the run"."""
+    where = c.place()
+    if where is None or c.negation or group.rank or any(value.number.is_range or value.is_length for value in c.values):
+        return []
+    first, last = c.values
+    ends = (
+        START if where.low is None else Window(where.low, where.low),
+        END if where.high is None else Window(where.high, where.high),
+    )
+    start = Claim("value", group, ends[0], number=number_of(first, c), amount=Amount(0, digits=digits_of(first, c)))
+    return [start, Claim("level", group, ends[1], relation, number_of(last, c))]
 
 
 def _reversed_comparison(c: Clause, relation: str, right: list[Token]) -> Found:

@@ -175,7 +175,7 @@ def _is_amount(number: Number, role: str, before: str, after: str) -> bool:
     if number.unit in ("points", "point", "pp", "pts"):
         return True
     if re.match(
-        r"\s+(?:\w+ )?(?:apart|more|less|higher|lower|above|below|ahead|behind|longer|shorter|better|worse"
+        r"\s+(?!to )(?:\w+ )?(?:apart|more|less|higher|lower|above|below|ahead|behind|longer|shorter|better|worse"
         r"|of (?:improvement|gain)|clear of|in front|short of)\b",
         after, re.I,
     ):  # fmt: skip

@@ -21,6 +21,7 @@ from passus.descriptions.reference_words import Context
 from passus.descriptions.references import mark_counts, mark_groups
 from passus.descriptions.rewording import BRACKETED_ORDER, reworded
 from passus.descriptions.series_nouns import with_plain_nouns
+from passus.descriptions.vocabulary import MEASURE_WORD
 from passus.descriptions.word_marks import mark_fractions, mark_multiples, mark_place_lists
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ class SentenceReading:
                 self.is_lost, is_complete = True, False
                 continue
             found = [] if self._is_foreign(clause, whole) else claims_of(clause)
-            if self.reader.has_lengths and (is_of_lengths or LENGTH_TALK.search(whole)):
+            if self.reader.has_lengths and (LENGTH_TALK.search(whole) or (is_of_lengths and not MEASURE_WORD.search(whole))):
                 found = [claim.in_all_readings(measure="tokens") for claim in found]
             is_elsewhere = FROM_THERE.search(whole) or (THERE.search(whole) and not clause.of_kind("place"))
             if not is_all_used(clause, found) or is_elsewhere or self.has_condition:
