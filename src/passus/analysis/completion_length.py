@@ -101,7 +101,10 @@ def _correct_completions(m: MeasuredCurve) -> list[tuple[str, str]]:
     return [
         (row["completion"], row["extracted"])
         for row in RunFolder(m.curve.origin.path).read_rows("items", step)
-        if row["verdict"] == Verdict.CORRECT and row["benchmark"] == benchmark and temperature in (None, row["temperature"])
+        if row["completion"] is not None  # other tools may not have kept it
+        and row["verdict"] == Verdict.CORRECT
+        and row["benchmark"] == benchmark
+        and temperature in (None, row["temperature"])
     ]
 
 

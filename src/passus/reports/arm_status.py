@@ -18,6 +18,8 @@ from passus.runs.run_folder import RunFolder
 
 UNREADABLE = (PassusError, OSError, ValueError, KeyError, TypeError)
 """Errors of files that are torn or foreign. One such arm must not spoil the page for the others."""
+ENDED = ("finished", "imported", "unknown")
+"""States of runs that will not go on; `unknown` is a run that was copied without its status."""
 MAX_ERROR = 600
 """Characters of an error message that are shown."""
 
@@ -105,7 +107,7 @@ def arm_blocks(arms: Sequence[ArmStatus]) -> list[Block]:
 
 
 def are_finished(arms: Sequence[ArmStatus]) -> bool:
-    return all(arm.state in ("finished", "unknown") for arm in arms)  # unknown: a run that was copied without its status
+    return all(arm.state in ENDED for arm in arms)
 
 
 def failed_arms(arms: Sequence[ArmStatus]) -> list[Path]:
