@@ -5,7 +5,7 @@
 
 First paint is the time from the request of the page to curves on the screen, after the server has read everything, and once
 right after it has started. An update is one new row of every run. The effect on the step time is measured within one run that
-trains: the server of the page is stopped and continued every ten seconds, so that both conditions see the same machine.
+trains: the server of the page is stopped and continued every four seconds, so that both conditions see the same machine.
 """
 
 import argparse
@@ -37,6 +37,7 @@ from passus.page.view import View
 from passus.runs.run_folder import RunFolder
 
 LINES, SEEDS, STEPS, EVERY, PAGES = 40, 5, 2000, 100, 20
+TURN_SECONDS = 4.0
 METRICS = ("train/reward", "train/entropy", "train/kl", "train/grad_norm", "train/truncated")
 VIEWS = {
     "curves": View(), "curves, all 40 lines": View(every=True), "signals": View("signals"),
@@ -247,13 +248,12 @@ def many_pages(pid: int, port: int, paths: Sequence[Path], step: int) -> dict[st
 
 
 def step_time(seconds: float) -> dict[str, Any]:
-    """Returns the step time of a run with the page, open in two tabs, and with the page stopped, in turns of ten seconds."""
+    """Returns the step time of a run with the page, open in two tabs, and with the page stopped, in turns."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "bench.toml").write_text(TRAINED)
         (folder / "runs").mkdir()
         command = [sys.executable, "-P", "-m", "passus", "run", "bench.toml", "--out", "runs"]
-        rows: list[tuple[bool, float]] = []
         with served(folder / "runs") as (pid, port):
             for query in ("kind=curves", "kind=signals"):
                 threading.Thread(target=_drain, args=(port, query), daemon=True).start()
@@ -262,18 +262,19 @@ def step_time(seconds: float) -> dict[str, Any]:
             while not metrics.exists() and training.poll() is None:
                 metrics = next((folder / "runs").glob("*/metrics.jsonl"), metrics)
                 time.sleep(0.5)
-            until, is_on = time.monotonic() + seconds, True
+            until, blocks = time.monotonic() + seconds, []
+            began, spent = time.monotonic(), cpu_seconds(pid)
             while time.monotonic() < until:
+                is_on = len(blocks) % 4 in (0, 3)  # on, off, off, on: a machine that gets busier favours neither
                 os.kill(pid, signal.SIGCONT if is_on else signal.SIGSTOP)
-                time.sleep(0.5)
                 before = len(metrics.read_bytes().splitlines())
-                time.sleep(9.5)
+                time.sleep(TURN_SECONDS)
                 new = metrics.read_bytes().splitlines()[before + 1 :]  # the first one began before
-                rows += [(is_on, json.loads(line)["time/step"]) for line in new]
-                is_on = not is_on
+                blocks.append([json.loads(line)["time/step"] for line in new])
+            share = (cpu_seconds(pid) - spent) / (time.monotonic() - began) * 2
             training.send_signal(signal.SIGTERM)
             training.wait(60)
-    return _ratio(np.array([of for on, of in rows if on]), np.array([of for on, of in rows if not on]))
+    return {"page_cpu_share": share} | _ratio(blocks)
 
 
 def _drain(port: int, query: str) -> None:
@@ -287,15 +288,19 @@ def _drain(port: int, query: str) -> None:
         return
 
 
-def _ratio(with_page: np.ndarray, without: np.ndarray) -> dict[str, Any]:
-    """Returns the ratio of the mean step times with a bootstrap interval."""
-    rng = np.random.default_rng(0)
-    draws = [rng.choice(with_page, len(with_page)).mean() / rng.choice(without, len(without)).mean() for _ in range(2000)]
-    low, high = np.percentile(draws, [2.5, 97.5])
+def _ratio(blocks: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Returns the ratio of step times with the page to those without, as medians of four turns that belong together."""
+    ratios, counts = [], [0, 0]
+    for at in range(0, len(blocks) - 3, 4):
+        on, off = [*blocks[at], *blocks[at + 3]], [*blocks[at + 1], *blocks[at + 2]]
+        if on and off:
+            ratios.append(statistics.median(on) / statistics.median(off))
+            counts = [counts[0] + len(on), counts[1] + len(off)]
+    logs, rng = np.log(ratios), np.random.default_rng(0)
+    low, high = np.exp(np.percentile([rng.choice(logs, len(logs)).mean() for _ in range(4000)], [2.5, 97.5]))
     return {
-        "steps_with": len(with_page), "steps_without": len(without), "seconds_with": float(with_page.mean()),
-        "seconds_without": float(without.mean()), "median_ratio": float(np.median(with_page) / np.median(without)),
-        "ratio": float(with_page.mean() / without.mean()), "ratio_ci": [float(low), float(high)],
+        "steps_with": counts[0], "steps_without": counts[1], "seconds_per_step": statistics.median(t for b in blocks for t in b),
+        "ratio": float(np.exp(logs.mean())), "ratio_ci": [float(low), float(high)],
     }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from helpers.page_runs import (
     two_lines,
 )
 from helpers.page_server import page_server
-from helpers.small_run import EXPERIMENT
+from helpers.small_run import EXPERIMENT, run_small
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
@@ -269,6 +269,20 @@ def test_samples_have_a_slider_a_filter_and_a_search(served, open_page):
     playwright.expect(page.locator(".texts .pair > div")).to_have_count(2)
     playwright.expect(page.locator(".texts")).to_contain_text("step 0")
     playwright.expect(page.locator(".texts")).to_contain_text(f"step {STEPS}")
+
+
+def test_tokens_are_coloured_where_the_run_has_recorded_them(tmp_path, open_page):
+    run = run_small(tmp_path / "run", train={"steps": 2}, log={"token_logprobs": True})
+    rows = run.read_rows("samples", 2)
+    assert all("".join(row["token_texts"]).startswith(row["completion"]) for row in rows)
+    assert [sum(row["token_logps"]) for row in rows] == pytest.approx([row["logp"] for row in rows], abs=1e-4)
+    with page_server(tmp_path) as server:
+        page = open_page(f"{server.address}#tab=samples")
+        playwright.expect(page.locator(".samples .card")).to_have_count(4)
+        page.locator("#tokens").check()
+        first = page.locator(".pieces").first
+        playwright.expect(first).to_have_text("".join(rows[0]["token_texts"]))
+        assert len(first.locator("span").all()) == len(rows[0]["token_texts"])
 
 
 def test_runs_are_sorted_and_findings_are_stamped(served, open_page):

@@ -261,14 +261,14 @@ def test_demo_keeps_figure_and_page_up_to_date(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(runner, "Runner", Arms)
     monkeypatch.setattr(sys.modules[demo.__module__], "PAGE_INTERVAL", 0)  # every eval point is shown at once
     out = tmp_path / "demo"
-    assert demo(out=out, jobs=1) == 0
+    assert demo(out=out, jobs=1, page=False) == 0
     said = capsys.readouterr().out
     assert said.index(str(out / "demo.png")) < said.index("biased") and said.index(str(out / "report.html")) < said.index(
         "biased"
     )
     assert "time of all arms: rollout" in said
     _, _, ahead = said.partition("next:\n")
-    assert len(ahead.splitlines()) == 3 and all(line.startswith("  passus ") for line in ahead.splitlines())
+    assert len(ahead.splitlines()) == 4 and all(line.startswith("  passus ") for line in ahead.splitlines())
     page = Page(out / "report.html")
     assert "refresh" not in page.source and all(line.strip() in page.text for line in ahead.splitlines())
     assert {path.name for path in out.iterdir() if path.is_file()} == {"demo.png", "demo.svg", "report.html"}
@@ -286,6 +286,6 @@ def test_what_cannot_be_drawn_does_not_end_the_arms(tmp_path, monkeypatch, capsy
 
     monkeypatch.setattr(runner, "Runner", Quiet)
     monkeypatch.setattr(export, "draw", fail)
-    assert demo(out=tmp_path / "demo", jobs=1) == 0
+    assert demo(out=tmp_path / "demo", jobs=1, page=False) == 0
     said = capsys.readouterr()
     assert "a figure of no size" in said.err and "[0.650, 0.850]" in said.out

@@ -21,7 +21,8 @@ from passus.schema import Section
 from passus.tasks.prompt import AUTO
 
 MAY_CHANGE = (
-    "name", "figure", "model.lossy_prompts", "train.steps", "judge.url", "log.to", "run.save_every", "run.keep_checkpoints",
+    "name", "figure", "model.lossy_prompts", "train.steps", "judge.url", "log.to", "log.token_logprobs",
+    "run.save_every", "run.keep_checkpoints",
 )  # fmt: skip
 """Keys that may differ when a run is resumed. Any other difference would make it a different run."""
 

@@ -328,6 +328,8 @@ class RunTable(Section):
 class LogTable(Section):
     to: list[Literal["tensorboard", "wandb", "trackio"]] = Field([])
     """Other tools that get a copy of metrics and eval points while the run trains. The run folder stays the record."""
+    token_logprobs: bool = False
+    """Records text and log-prob of every sampled token in samples/, so that the live page can colour them."""
 
 
 class ImportedTable(Section):

@@ -1,5 +1,6 @@
 """Completions of one run: the groups of a step, one group side by side, and an eval item over training and over runs."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from passus.formatting import shorten as shorten_middle
 from passus.page.live_run import LiveRun, check_inside
 from passus.reports.sample_changes import find_items
 from passus.runs.questions import read_questions
-from passus.runs.row_files import read_table
+from passus.runs.row_files import TOKEN_COLUMNS, read_table
 from passus.tasks.item import Item
 
 MAX_TEXT = 20_000
@@ -19,11 +20,13 @@ MAX_GROUPS, MAX_MEMBERS, MAX_PROMPT = 400, 64, 120
 """Groups of a list, completions of one group, and characters of a prompt in the list."""
 MAX_FILE = 1 << 28
 """Bytes of the file of one step."""
+MAX_TOKENS = 4000
+"""Tokens of a completion that are coloured."""
 KINDS = ("samples", "items")
 GROUP_COLUMNS = ("item", "sample", "verdict", "prompt", "completion", "reward", "advantage", "task")
 ITEM_COLUMNS = ("benchmark", "temperature", "item", "sample", "verdict", "extracted", "completion", "tokens", "logp")
 TEXT_COLUMNS = ("task", "item", "sample", "prompt", "completion", "gold", "verdict", "extracted", "reward", "advantage",
-                "used", "logp")  # fmt: skip
+                "used", "logp", *TOKEN_COLUMNS)  # fmt: skip
 NUMBERS = ("sample", "tokens", "reward", "advantage", "logp", "used")
 Row = dict[str, Any]
 
@@ -93,7 +96,20 @@ def group(run: LiveRun, step: int, item: int) -> dict[str, Any]:
 def _sample_to_json(row: Row) -> dict[str, Any]:
     known = {key: row.get(key) for key in NUMBERS}
     numbers = {key: significant(of) if isinstance(of, float) else of for key, of in known.items() if of is not None}
-    return numbers | {key: text(row[key]) for key in ("verdict", "extracted", "completion")}
+    return numbers | {key: text(row[key]) for key in ("verdict", "extracted", "completion")} | _tokens(row)
+
+
+def _tokens(row: Row) -> dict[str, Any]:
+    """Returns text and log-prob of the first tokens, where the run recorded them."""
+    texts, logps = (row.get(name) for name in TOKEN_COLUMNS)
+    if not texts or not logps:
+        return {}
+    pairs = zip(texts[:MAX_TOKENS], logps[:MAX_TOKENS], strict=False)
+    return {"pieces": [[printable(str(of)[:MAX_PROMPT]), _logp(logp)] for of, logp in pairs]}
+
+
+def _logp(value: float | None) -> float | None:
+    return round(value, 3) if value is not None and math.isfinite(value) else None
 
 
 def text(value: str | None) -> str | None:

@@ -9,7 +9,9 @@ from typing import Any
 
 from passus.runs.run_folder import RunFolder
 
-NO_DIFFERENCE = ("seed", "log.to", "model.lossy_prompts", "run.save_every", "run.keep_checkpoints", "figure")
+NO_DIFFERENCE = (
+    "seed", "log.to", "log.token_logprobs", "model.lossy_prompts", "run.save_every", "run.keep_checkpoints", "figure",
+)  # fmt: skip
 """Keys that may differ between runs of one line."""
 SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([KMB])(?![A-Za-z])(?! tokens)", re.IGNORECASE)
 """A model size in a name: 0.8M, 32b."""

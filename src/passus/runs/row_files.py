@@ -23,16 +23,19 @@ ROWS = {
         "task": "string", "item": "int64", "sample": "int64", "prompt": "string", "completion": "string",
         "prompt_ids": "list", "completion_ids": "list", "gold": "string", "verdict": "string", "extracted": "string",
         "reward": "float64", "advantage": "float64", "used": "bool", "logp": "float64",
+        "token_texts": "texts", "token_logps": "floats",
     },
 }  # fmt: skip
-"""Columns and types by kind; `list` is a list of token ids."""
+"""Columns and types by kind; `list` is a list of token ids, `texts` and `floats` have one value per token."""
 REQUIRED = ("item", "sample", "verdict")
 """Columns that every kind has."""
 CLUSTER, SOURCE_SCORE = "cluster", "source_score"
 """Columns that are written only where they have values: the cluster of an item, and the score of another tool."""
+TOKEN_COLUMNS = ("token_texts", "token_logps")
+"""Columns that are written with log.token_logprobs only: the text and the log-prob of every token."""
 OWN_ITEMS = tuple(name for name in ROWS["items"] if name != SOURCE_SCORE)
 """Columns of items/ in a run of passus."""
-OPTIONAL = ("value", CLUSTER, SOURCE_SCORE)
+OPTIONAL = ("value", CLUSTER, SOURCE_SCORE, *TOKEN_COLUMNS)
 """Columns that a file may lack: older runs have no value."""
 ROWS_AT_ONCE = 1 << 16
 """Rows that are written at once, so that a large file is never in memory twice."""
@@ -53,7 +56,7 @@ def write_row_file(
 
     path.parent.mkdir(exist_ok=True)
     types = column_types(path.parent.name)
-    for name in (CLUSTER, SOURCE_SCORE):
+    for name in (CLUSTER, SOURCE_SCORE, *TOKEN_COLUMNS):
         if not any(value not in (None, "") for value in columns.get(name) or ()):
             types.pop(name, None)
     schema = pyarrow.schema(types)
@@ -111,8 +114,9 @@ def column_types(kind: str) -> dict[str, Any]:
     """Returns the pyarrow type of every column."""
     import pyarrow
 
+    lists = {"list": pyarrow.int32(), "texts": pyarrow.string(), "floats": pyarrow.float32()}
     return {
-        name: pyarrow.list_(pyarrow.int32()) if dtype == "list" else pyarrow.type_for_alias(dtype)
+        name: pyarrow.list_(lists[dtype]) if dtype in lists else pyarrow.type_for_alias(dtype)
         for name, dtype in ROWS[kind].items()
     }
 

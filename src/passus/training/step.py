@@ -91,6 +91,8 @@ def record(
     """Writes the step's samples and its row of metrics."""
     config, progress = run.config, run.progress
     columns = step_metrics.sample_columns(run.policy, sampled, scored, chosen, rewards_PG, advantages_PG)
+    if config.log.token_logprobs:
+        columns |= step_metrics.token_columns(run.policy, sampled)
     valid_PG = scored.valid_N.view(-1, sampled.samples)[chosen]
     write = run.folder.write_behind if run.policy.model.device.type == "cuda" else run.folder.write_rows
     write("samples", progress.step, columns)

@@ -197,3 +197,11 @@ def sample_columns(
         "used": [n // samples in used for n in rows],
         "logp": [sum(logps) for logps in batch.rollout.logps],
     }
+
+
+def token_columns(policy: Policy, batch: RolloutBatch) -> dict[str, list]:
+    """Returns text and log-prob of every sampled token. A part of a character is shown as the tokenizer decodes it alone."""
+    ids = sorted({token for tokens in batch.rollout.tokens for token in tokens})
+    text_of = dict(zip(ids, policy.chat.batch_decode([[token] for token in ids], special=True), strict=True))
+    texts = [[text_of[token] for token in tokens] for tokens in batch.rollout.tokens]
+    return {"token_texts": texts, "token_logps": batch.rollout.logps}

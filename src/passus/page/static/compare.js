@@ -151,12 +151,19 @@ export function itemTexts(answers, names) {
     known.gold ? el("p", {}, `Correct answer: ${known.gold}`) : "", el("div", { class: "pair" }, ...sides));
 }
 
+// Tokens on a ground that is the darker the less likely they were: 0 is certain, 5 is below e^-5.
+function coloured(pieces) {
+  const shade = logp => logp === null ? "x" : Math.min(5, Math.floor(-logp + 0.5));
+  return el("pre", { tabindex: "0", class: "pieces" }, ...pieces.map(([text, logp]) =>
+    el("span", { class: `p${shade(logp)}`, title: logp === null ? "no log-prob" : `log-prob ${logp}` }, text)));
+}
+
 export function cards(samples) {
   const kind = verdict => verdict === "error" ? "error-verdict" : verdict ?? "";
   return el("div", { class: "cards" }, ...samples.map(sample => el("article", { class: `card ${kind(sample.verdict)}` },
     el("h4", {}, [`sample ${sample.sample}`, sample.verdict, sample.extracted === null ? "no answer" : `answer ${sample.extracted}`,
       ...["reward", "advantage", "tokens", "logp"].filter(name => sample[name] !== undefined).map(name => `${name} ${number(sample[name])}`),
       sample.used === false ? "not in an update" : ""].filter(Boolean).join(" · ")),
-    el("pre", { tabindex: "0" }, sample.completion ?? ""))));
+    sample.pieces && state.tokens ? coloured(sample.pieces) : el("pre", { tabindex: "0" }, sample.completion ?? ""))));
 }
 

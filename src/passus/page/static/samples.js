@@ -162,9 +162,16 @@ export class Samples {
       return;
     }
     const few = group.samples.length < group.n ? ` The first ${group.samples.length} of ${group.n}.` : "";
+    const hasTokens = group.samples.some(sample => sample.pieces);
+    const colour = hasTokens ? el("label", { class: "controls" }, el("input", { type: "checkbox", id: "tokens", checked: state.tokens === "1",
+      onchange: event => {
+        state.tokens = event.target.checked ? "1" : "";
+        this.page.onview({ local: true });
+        this.openGroup(item);
+      } }), "colour tokens by log-prob: the darker, the less likely") : "";
     const chosen = state.verdict ? group.samples.filter(sample => sample.verdict === state.verdict) : group.samples;
     this.detail.replaceChildren(el("h3", {}, `Step ${group.step}, item ${group.item}: ${group.n} completions of one prompt.${few}`),
-      el("pre", {}, group.prompt ?? ""), el("p", {}, `Correct answer: ${group.gold ?? "unknown"}`), cards(chosen));
+      el("pre", {}, group.prompt ?? ""), el("p", {}, `Correct answer: ${group.gold ?? "unknown"}`), colour, cards(chosen));
   }
 
   showItems(answer) {

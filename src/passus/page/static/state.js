@@ -5,7 +5,7 @@ export const FROZEN = found ? JSON.parse(found.textContent) : null;
 
 export const DEFAULTS = {
   tab: "curves", x: "step", y: "accuracy", logx: "", logy: "", smooth: "0", find: "", all: "", off: "", theme: "",
-  a: "", b: "", benchmark: "", run: "", step: "", item: "", what: "samples", verdict: "", search: "", sort: "", low: "", high: "",
+  a: "", b: "", benchmark: "", run: "", step: "", item: "", what: "samples", verdict: "", search: "", tokens: "", sort: "", low: "", high: "",
 };
 export const state = { ...DEFAULTS };
 const MAX = 200;
