@@ -1,21 +1,27 @@
-"""A hundred real kill -9 at random moments and places, each followed by the same command; every run must end as if undisturbed.
+"""A thousand real kill -9 over eight kinds of experiment; every run must end with the bits of its undisturbed twin.
 
-    make torture            or:  python tests/torture.py [KILLS]
+    make torture            or:  python tests/torture.py [KILLS] [--work DIR] [--minutes M] [--out FILE]
 
-Half of the kills come from outside at a random time, half from inside, at a random place of a save or a write.
+Half of the kills come from outside at a random time, half from inside, at a random place of a save or a write. Each is followed
+by the same command. What is done is kept in the --work folder, so that the test goes on where it was stopped.
 """
 
+import argparse
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
-from helpers.small_run import EXPERIMENT, assert_same, write_experiment
-from passus.atomic_io import last_line
+from helpers.damaged_folders import REWARD_MODEL
+from helpers.small_run import EXPERIMENT, assert_same
+from passus.atomic_io import append_lines, last_line, read_lines
+from passus.runs.provenance import versions
+from passus.runs.record_check import find_damage
 
 PLACES = [
     "save:model",
@@ -24,18 +30,35 @@ PLACES = [
     "save:renamed",
     "write:status.json",
     "write:config.toml",
-    "write:metrics.jsonl",
+    "write:manifest.json",
+    "write:checksums.jsonl",
+    "append:metrics.jsonl",
+    "append:evals.jsonl",
 ]
 STEPS = 40
-FROZEN = ("model.tuning=frozen", "train.learning_rate=5e-3", "method.name=dapo", "method.kl_coef=0.01")
-"""Every other run: an adapter, its base as reference, and steps that use up more of the prompts than others."""
+TRAIN = EXPERIMENT.replace("steps = 8", f"steps = {STEPS}")
+KINDS = {
+    "grpo": TRAIN,
+    "dapo, frozen, kl": TRAIN.replace("[task]", 'tuning = "frozen"\n[task]') + '[method]\nname = "dapo"\nkl_coef = 0.01\n',
+    "mel": TRAIN + '[method]\nname = "mel"\n',
+    "sft": TRAIN.replace("samples = 4", "samples = 1") + '[method]\nname = "sft"\n',
+    "kimi, prioritised": TRAIN.replace("[train]", 'limit = 24\norder = "prioritised"\n[train]') + '[method]\nname = "kimi"\n',
+    "reader": TRAIN + '[reward]\nreader = "live"\n',
+    "reinforce_pp, two updates": TRAIN.replace("[eval]", "updates = 2\n[eval]\ntemperature = [0.0, 1.0]")
+    + '[method]\nname = "reinforce_pp"\n',
+    "reward model": REWARD_MODEL.replace("steps = 6", f"steps = {STEPS}").replace(
+        "keep_checkpoints = 2", "keep_checkpoints = 0"
+    ),
+}
+"""Experiments by kind. The arms of a run are those that it needs, and then the one that is killed."""
 
 
-def launch(folder: Path, seed: int, out: str, fault: str | None = None) -> subprocess.Popen:
-    command = [sys.executable, "-m", "passus", "run", str(folder / "small.toml"), "--arm", "qwen3", "--out", out]
-    command += ["--set", f"seed={seed}", "--set", f"train.steps={STEPS}"]
-    for setting in FROZEN if seed % 2 else ():
-        command += ["--set", setting]
+def arms_of(kind: str) -> list[str]:
+    return ["from-qwen3-0.2m", "qwen3-26k"] if kind == "reward model" else ["qwen3"]
+
+
+def launch(folder: Path, run: int, out: str, arm: str, fault: str | None = None) -> subprocess.Popen:
+    command = [sys.executable, "-P", "-m", "passus", "run", "small.toml", "--arm", arm, "--out", out, "--set", f"seed={run}"]
     environment = os.environ | {"PASSUS_THREADS": "1", "OMP_NUM_THREADS": "1"} | ({"PASSUS_FAULT": fault} if fault else {})
     return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -46,18 +69,19 @@ def random_fault(rng: random.Random, step: int) -> str:
     return f"kill@{place}:{rng.randint(1, 3)}"
 
 
-def one_kill(rng: random.Random, folder: Path, seed: int, out: str) -> bool:
-    """Start the run and kill it. False if it ended by itself before the kill came."""
-    run = folder / out / "qwen3"
-    at = (last_line(run / "metrics.jsonl") or {"step": 0})["step"]
+def one_kill(rng: random.Random, folder: Path, run: int, arm: str) -> bool:
+    """Starts the run and kills it. Returns False if it ended by itself before the kill came."""
+    path = folder / "cut" / arm
+    step = (last_line(path / "metrics.jsonl") or {"step": 0})["step"]
     if rng.random() < 0.5:
-        process = launch(folder, seed, out, random_fault(rng, at))
+        process = launch(folder, run, "cut", arm, random_fault(rng, step))
     else:
-        process = launch(folder, seed, out)
+        process = launch(folder, run, "cut", arm)
         deadline, wait = time.monotonic() + 600, rng.uniform(0.0, 1.5)
-        started = run.exists() and (run / "status.json").stat().st_mtime_ns if (run / "status.json").exists() else 0
+        status = path / "status.json"
+        started = status.stat().st_mtime_ns if status.exists() else 0
         while process.poll() is None and time.monotonic() < deadline:  # until it has begun to work, then a little longer
-            if (run / "status.json").exists() and (run / "status.json").stat().st_mtime_ns != started:
+            if status.exists() and status.stat().st_mtime_ns != started:
                 time.sleep(wait + (rng.uniform(2.5, 5.0) if rng.random() < 0.8 else 0.0))
                 break
             time.sleep(0.02)
@@ -65,25 +89,60 @@ def one_kill(rng: random.Random, folder: Path, seed: int, out: str) -> bool:
     return process.wait() == -signal.SIGKILL
 
 
-def main(kills: int) -> None:
-    rng = random.Random(0)
-    done = runs = 0
+def torture_run(work: Path, run: int, kills: int, ends: float) -> bool:
+    """Kills one run until it ends, or `kills` times, and compares it with its twin. Returns False where the time was up."""
+    kind = list(KINDS)[run % len(KINDS)]
+    folder, done, (*needed, arm) = work / f"run-{run}", work / "kills.jsonl", arms_of(kind)
+    folder.mkdir(exist_ok=True)
+    (folder / "small.toml").write_text(KINDS[kind])
+    for name in [*needed, arm]:
+        assert launch(folder, run, "whole", name).wait() == 0, f"{kind}, run {run}: {folder / 'whole'} failed"
+    for name in needed:
+        assert launch(folder, run, "cut", name).wait() == 0
+    before = len(read_lines(done))
+    rng = random.Random(f"{run}/{before}")
+    while len(read_lines(done)) - before < kills and one_kill(rng, folder, run, arm):
+        append_lines(done, [{"step": len(read_lines(done)) + 1, "run": run, "kind": kind}])
+        if time.monotonic() > ends:
+            return False
+    process = launch(folder, run, "cut", arm)
+    assert process.wait() == 0, f"{kind}, run {run}: {folder / 'cut'} was not resumed"
+    assert find_damage(folder / "cut" / arm) == []
+    assert_same(folder / "cut" / arm, folder / "whole" / arm)
+    append_lines(work / "equal.jsonl", [{"step": run, "kind": kind}])
+    shutil.rmtree(folder)
+    return True
+
+
+def table(work: Path, seconds: float) -> str:
+    """Returns the table of kills whose runs have been compared."""
+    equal = {row["step"]: row["kind"] for row in read_lines(work / "equal.jsonl")}
+    kills = Counter(row["kind"] for row in read_lines(work / "kills.jsonl") if row["run"] in equal)
+    runs = Counter(equal.values())
+    rows = [f"| {kind} | {runs[kind]} | {kills[kind]} | 0 |" for kind in KINDS]
+    recorded = ", ".join(f"{name} {version}" for name, version in versions().items())
+    total = f"| all | {sum(runs.values())} | {sum(kills.values())} | 0 |"
+    head = ["| kind of run | runs, all equal to their undisturbed twins | kills | different bits |", "|---|---|---|---|"]
+    return "\n".join([*head, *rows, total, "", f"{seconds / 60:.0f} minutes in the last session, with {recorded}.", ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kills", type=int, nargs="?", default=1000)
+    parser.add_argument("--work", type=Path, default=Path("runs/torture"), help="folder of what is done")
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop after this time, and go on another time")
+    parser.add_argument("--out", type=Path, help="file for the table")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        write_experiment(folder, EXPERIMENT)
-        while done < kills:
-            assert launch(folder, runs, f"whole-{runs}").wait() == 0
-            while done < kills and one_kill(rng, folder, runs, f"cut-{runs}"):
-                done += 1
-            assert launch(folder, runs, f"cut-{runs}").wait() == 0
-            assert_same(folder / f"cut-{runs}/qwen3", folder / f"whole-{runs}/qwen3")
-            runs += 1
-            print(
-                f"{done} kills, {runs} runs, all equal to their undisturbed twins, {time.monotonic() - started:.0f} s",
-                flush=True,
-            )
+    ends = started + 60 * arguments.minutes
+    while (left := arguments.kills - len(read_lines(arguments.work / "kills.jsonl"))) > 0 and time.monotonic() < ends:
+        if not torture_run(arguments.work, len(read_lines(arguments.work / "equal.jsonl")), left, ends):
+            break
+        print(table(arguments.work, time.monotonic() - started), flush=True)
+        if arguments.out:
+            arguments.out.write_text(table(arguments.work, time.monotonic() - started))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100)
+    main()

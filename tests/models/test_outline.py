@@ -63,7 +63,7 @@ def test_a_hub_model_whose_weights_are_not_here(base, tmp_path, monkeypatch):
     (folder / model_files.INDEX).write_text('{"metadata": {}, "weight_map": {"a": "model-00001-of-00002.safetensors"}}')
     asked = []
     monkeypatch.setattr(
-        model_files, "snapshot_download", lambda name, allow_patterns: asked.append(allow_patterns) or str(folder)
+        model_files, "snapshot_download", lambda name, revision, allow_patterns: asked.append(allow_patterns) or str(folder)
     )
     policy = outline.outline("owner/name", "float32")
     assert policy.vocabulary_size == 41 and not any("safetensors" in pattern for pattern in asked[0])

@@ -23,13 +23,15 @@ def analyse(*sources: Path, json_: Json = False) -> int:
     """
     from passus.analysis import analyse as analysis
     from passus.console import json_line, print_next_commands
+    from passus.interop.bundle import opened
     from passus.reports.terminal import print_findings
     from passus.runs.read_curves import load_curves
 
-    curves = load_curves(list(sources))
-    for remark in repeated_seeds(curves):
-        print(remark, file=sys.stderr)
-    findings = analysis.analyse(curves)
+    with opened(sources) as paths:
+        curves = load_curves(paths)
+        for remark in repeated_seeds(curves):
+            print(remark, file=sys.stderr)
+        findings = analysis.analyse(curves)
     if json_:
         for finding in findings:
             print(json_line(finding.to_json(), allow_nan=False))

@@ -13,6 +13,7 @@ import passus
 from passus.cli.analyse import analyse
 from passus.cli.bench import bench
 from passus.cli.benchmarks import benchmarks
+from passus.cli.bundle import bundle
 from passus.cli.check import check
 from passus.cli.compare import compare
 from passus.cli.demo import demo
@@ -47,7 +48,7 @@ app = App(
 )
 COMMANDS = {
     "Train and evaluate": (demo, run, eval, export, pretrain),
-    "Look at runs": (import_, ls, show, serve, plot, analyse, compare, diagnose, report, verify),
+    "Look at runs": (import_, ls, show, serve, plot, analyse, compare, diagnose, report, verify, bundle),
     "Plan and look up": (power, explain, benchmarks, bench),
     "Texts and files": (read, check, describe, grade, export_curves),
 }

@@ -26,7 +26,8 @@ def compare(
     Parameters
     ----------
     paths
-        A (a run or a folder of runs) and B (the baseline). More are grouped by all settings but the seed, the first in A.
+        A (a run, a folder of runs, or a bundle) and B (the baseline). More are grouped by all settings but the seed, the first
+        in A.
     by
         Group the runs by this field instead, such as method.name.
     benchmark
@@ -42,14 +43,17 @@ def compare(
     from passus.analysis.run_comparison import has_regressed
     from passus.analysis.run_groups import compared_runs
     from passus.console import json_line, print_next_commands
+    from passus.interop.bundle import opened
     from passus.reports.terminal import print_comparison
 
-    runs = compared_runs(paths, by)
-    comparisons = compare_runs(runs, benchmark, summary)
-    if json_:
-        for comparison in comparisons:
-            print(json_line(comparison.to_json() | {"only_seed": runs.only_seed}))
-    else:
-        print_comparison(comparisons, runs, summary, fail_on_regression)
+    with opened(paths) as folders:
+        runs = compared_runs(folders, by)
+        comparisons = compare_runs(runs, benchmark, summary)
+        if json_:
+            for comparison in comparisons:
+                print(json_line(comparison.to_json() | {"only_seed": runs.only_seed}))
+        else:
+            print_comparison(comparisons, runs, summary, fail_on_regression)
+    if not json_:
         print_next_commands(f"passus plot {' '.join(map(str, paths))} --out figure.svg")
     return 3 if fail_on_regression and has_regressed(comparisons) and not runs.only_seed else 0

@@ -9,7 +9,7 @@ def report(*sources: Path, out: Path | None = None, title: str | None = None, ta
     Parameters
     ----------
     sources
-        Run folders, folders of run folders, or curve files (JSON).
+        Run folders, folders of run folders, bundles, or curve files (JSON).
     out
         File of the report: one self-contained .html file, or .md with its figures beside it.
     title
@@ -19,6 +19,7 @@ def report(*sources: Path, out: Path | None = None, title: str | None = None, ta
     """
     from passus.console import print_next_commands
     from passus.errors import UsageError
+    from passus.interop.bundle import opened
     from passus.reports import renderer
     from passus.reports.report import document_of, report_data
     from passus.reports.results_table import check_table_path, write_results
@@ -31,12 +32,13 @@ def report(*sources: Path, out: Path | None = None, title: str | None = None, ta
         renderer.check_path(out)
     if out is not None and out == table:
         raise UsageError(f"--out and --table are both {out}", expected="two files", write=f"--table {out.with_suffix('.csv')}")
-    data = report_data(sources)
-    if table is not None:
-        write_results(data.results, table)
-        print(f"table: {table}")
-    if out is not None:
-        for path in renderer.write(document_of(data, title), out):
-            print(f"{'report' if path == out else 'figure'}: {path}")
+    with opened(sources) as paths:
+        data = report_data(paths)
+        if table is not None:
+            write_results(data.results, table)
+            print(f"table: {table}")
+        if out is not None:
+            for path in renderer.write(document_of(data, title), out):
+                print(f"{'report' if path == out else 'figure'}: {path}")
     print_next_commands(f"passus analyse {' '.join(map(str, sources))}")
     return 0

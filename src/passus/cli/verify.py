@@ -26,7 +26,7 @@ def verify(
     Parameters
     ----------
     source
-        A run folder, or a folder of them.
+        A run folder, a folder of them, or a bundle.
     deep
         Also recompute eval points from items, rewards and advantages from samples, and read all weights. Needs torch.
     set_aside
@@ -34,38 +34,57 @@ def verify(
     json_
         Print one JSON object per run.
     """
-    from passus.console import json_line
     from passus.errors import UsageError
+    from passus.interop.bundle import find_bundle_damage, is_bundle, opened
+    from passus.runs.run_folder import RunFolder, find_runs
+    from passus.runs.verify_run import Verification
+
+    if not source.is_dir() and not is_bundle(source):
+        raise UsageError(
+            f"no folder {source}", expected="a run folder, a folder of them, or a bundle", write="passus verify runs"
+        )
+    if is_bundle(source) and (set_aside or (damage := find_bundle_damage(source))):
+        if set_aside:
+            raise UsageError("--set-aside with a bundle", expected="a run folder")
+        _print(str(source), Verification(damage), json_)
+        return DAMAGED
+    with opened([source]) as (folder,):
+        runs = [RunFolder(path) for path in find_runs(folder)]
+        if not runs:
+            raise UsageError(
+                f"no runs under {source}", expected="a run folder, or a folder of them", write="passus verify runs"
+            )
+        names = [str(source / run.path.relative_to(folder)) if folder != source else str(run.path) for run in runs]
+        checked = [_verify(run, name, deep, set_aside, json_) for run, name in zip(runs, names, strict=True)]
+    return 0 if all(checked) else DAMAGED
+
+
+def _verify(run: "RunFolder", name: str, deep: bool, set_aside: bool, json_: bool) -> bool:
+    """Verifies one run and prints what was found. Returns whether the record is whole, or its damage was set aside."""
     from passus.formatting import printable
     from passus.runs.repair import set_damage_aside
-    from passus.runs.run_folder import RunFolder, find_runs
     from passus.runs.verify_run import verify_run
 
-    if not source.is_dir():
-        raise UsageError(f"no folder {source}", expected="a run folder, or a folder of them", write="passus verify runs")
-    runs = [RunFolder(path) for path in find_runs(source)]
-    if not runs:
-        raise UsageError(f"no runs under {source}", expected="a run folder, or a folder of them", write="passus verify runs")
-    is_damaged = False
-    for run in runs:
-        found = verify_run(run)
-        if deep and not found.damage:
-            _verify_deeply(run, found)
-        if json_:
-            damage = [{"file": d.file, "step": d.step, "problem": d.problem} for d in found.damage]
-            print(json_line({"run": str(run.path), "ok": not damage, "damage": damage, "notes": found.notes}))
-        else:
-            print(printable("\n".join(_lines(run, found))))
-        if found.damage and set_aside:
-            print(printable(f"  {set_damage_aside(run, found.damage)}"))
-        elif found.damage:
-            is_damaged = True
-    return DAMAGED if is_damaged else 0
+    found = verify_run(run)
+    if deep and not found.damage:
+        _verify_deeply(run, found)
+    _print(name, found, json_)
+    if found.damage and set_aside:
+        print(printable(f"  {set_damage_aside(run, found.damage)}"))
+        return True
+    return not found.damage
 
 
-def _lines(run: "RunFolder", found: "Verification") -> list[str]:
-    head = f"{run.path}: " + (f"{len(found.damage)} damaged" if found.damage else "as it was written")
-    return [head, *(f"  {damage}" for damage in found.damage), *(f"  note: {note}" for note in found.notes)]
+def _print(name: str, found: "Verification", json_: bool) -> None:
+    from passus.console import json_line
+    from passus.formatting import printable
+
+    if json_:
+        damage = [{"file": d.file, "step": d.step, "problem": d.problem} for d in found.damage]
+        print(json_line({"run": name, "ok": not damage, "damage": damage, "notes": found.notes}))
+        return
+    head = f"{name}: " + (f"{len(found.damage)} damaged" if found.damage else "as it was written")
+    print(printable("\n".join([head, *(f"  {damage}" for damage in found.damage), *(f"  note: {n}" for n in found.notes)])))
 
 
 def _verify_deeply(run: "RunFolder", found: "Verification") -> None:

@@ -20,7 +20,7 @@ from passus.errors import PassusError, Stop, UsageError, check_train_packages, i
 from passus.evaluation.candidate_generation import has_all_candidates
 from passus.runs import provenance
 from passus.runs.continuity import find_gaps
-from passus.runs.damage import DamagedRecordError
+from passus.runs.damage import MISSING, Damage, DamagedRecordError
 from passus.runs.lock import ArmLock
 from passus.runs.record_check import find_damage
 from passus.runs.run_folder import RunFolder, saved_checkpoints
@@ -163,6 +163,10 @@ def process_threads() -> int:
 def check_resumable(folder: RunFolder, config: Config) -> None:
     """Refuses to resume a run with another config, and lists the differences."""
     if not folder.exists():
+        if saved_checkpoints(folder.checkpoints) or any(
+            (folder.path / name).exists() for name in ("metrics.jsonl", "evals.jsonl")
+        ):
+            raise DamagedRecordError(folder.path, Damage("config.toml", None, MISSING))
         return
     recorded = folder.config()
     if recorded.imported.tool:

@@ -76,8 +76,7 @@ def local_folder(name: str, folder: str, *, weights: bool = True) -> str:
     expected = "a folder, or the id of a model on the hub (owner/name) that this machine can reach or has downloaded"
     repository, revision = split_revision(folder)
     with refusing_bad_files(f"{name} cannot be loaded", expected):
-        asked = {"revision": revision} if revision else {}
-        return snapshot_download(repository, allow_patterns=patterns, **asked)
+        return snapshot_download(repository, revision=revision, allow_patterns=patterns)
 
 
 def check_files(name: str, folder: Path, *, weights: bool = True) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from passus.atomic_io import read_lines
 from passus.runs.damage import MISSING, Damage, DamagedRecordError
-from passus.runs.record_check import checked_size, find_damage
+from passus.runs.record_check import checked_size, find_damage, recorded
 from passus.runs.row_files import row_file
 from passus.runs.run_folder import Row, RunFolder
 
@@ -28,6 +28,9 @@ def find_gaps(run: RunFolder, last: int | None = None) -> Iterator[Damage]:
     steps = [row["step"] for row in metrics]
     yield from _gaps_of_steps(steps, last)
     yield from _gaps_of_evals(run, evals, last if last is not None else max(steps, default=0), is_cut=last is not None)
+    record = recorded(run.path)
+    if record is not None and not record.manifest.unverified_before:
+        return  # the manifest names all files of rows
     kinds = {"items": dict.fromkeys(row["step"] for row in evals)}
     if run.config().kind != "reward_model":
         kinds["samples"] = dict.fromkeys(steps)

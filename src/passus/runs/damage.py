@@ -7,6 +7,8 @@ from passus.errors import PassusError
 
 CHANGED = "its content has changed since it was written"
 MISSING = "the file is missing"
+NEEDED = ("config.toml", "meta.json")
+"""Files without which a run cannot be resumed."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,11 @@ class DamagedRecordError(PassusError):
 
     def __init__(self, folder: Path, damage: Damage):
         self.damage = damage
-        super().__init__(
-            f"{folder / damage.file}" + str(damage).removeprefix(damage.file),
-            expected="the record as passus wrote it",
-            write=f"passus verify {folder} --set-aside   which moves this and all later steps to set-aside/; "
-            "then the command of the run records them again",
+        write = (
+            f"passus verify {folder} --set-aside   which moves this and all later steps to set-aside/; "
+            "then the command of the run records them again"
         )
+        if damage.file in NEEDED:
+            write = f"the file again from a copy, or mv {folder} {folder}-damaged   and the same command, which starts again"
+        given = f"{folder / damage.file}" + str(damage).removeprefix(damage.file)
+        super().__init__(given, expected="the record as passus wrote it", write=write)

@@ -1,7 +1,6 @@
 """Sets the damage of a record aside, so that the command of the run records it again. Nothing is deleted."""
 
 import os
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from passus.runs.damage import Damage
 from passus.runs.lock import is_held
 from passus.runs.manifest import MANIFEST, SINGLE_FILES
 from passus.runs.run_folder import RunFolder, saved_checkpoints
+from passus.runs.set_aside import new_folder
 
 FROM_SCRATCH = -1
 """Step that a record is cut back to where no checkpoint is left: before the eval point of step 0."""
@@ -26,7 +26,7 @@ def set_damage_aside(run: RunFolder, found: Sequence[Damage]) -> str:
             expected="the file as passus wrote it",
             write=f"mv {run.path} {run.path}-damaged   and run the same command again, which starts from the beginning",
         )
-    aside = run.path / "set-aside" / f"{time.time_ns()}-damaged"
+    aside = new_folder(run.path, "damaged")
     if any(damage.file in (MANIFEST, CHECKSUMS) for damage in found):
         for name in (MANIFEST, CHECKSUMS):
             _move(run.path, name, aside)

@@ -22,7 +22,7 @@ from passus.config.tables import Config
 from passus.errors import PassusError, UsageError
 from passus.runs import provenance, row_checks, set_aside
 from passus.runs.checksum_writer import ChecksumWriter, FileHash, hash_file
-from passus.runs.checksums import CHECKSUMS
+from passus.runs.checksums import CHECKSUMS, read_checksums
 from passus.runs.eval_point import EvalPoint, ReaderPoint
 from passus.runs.manifest import IN_META, MANIFEST
 from passus.runs.record_check import check_row_file, check_row_files, check_single_file, checked_size
@@ -137,6 +137,15 @@ class RunFolder:
     def begin_record(self) -> None:
         """Gives the folder a manifest, if it has none."""
         self._checksums.begin()
+
+    def leave_out(self, kinds: Sequence[str]) -> None:
+        """Makes the record of a copy that lacks some folders of rows whole without them."""
+        if (self.path / MANIFEST).exists():
+            kept = read_checksums(self.path / CHECKSUMS)[0]
+            step = self.last_metrics_step()
+            self._checksums.begin()
+            self._checksums.cut([checksum for checksum in kept if checksum.file.partition("/")[0] not in kinds], step)
+            self._checksums.seal(step, is_final=True)
 
     def forget_checksums(self) -> None:
         """Removes the checksums of a folder whose files will all be written again. meta.json no longer promises them."""

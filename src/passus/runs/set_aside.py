@@ -27,7 +27,7 @@ def set_aside_after(folder: Path, step: int, expected_evals: int | None, writer:
     sizes = {name: _size_up_to(name, step, recorded) for name in STEP_LINES}
     sizes |= {name: _size_up_to(name, last_eval, recorded) for name in EVAL_LINES}
     late = {name for name in (*recorded, *recorded_files(folder)) if _is_late(name, step, last_eval)}
-    aside = folder / "set-aside" / f"{time.time_ns()}-after-{step:06d}"
+    aside = new_folder(folder, f"after-{step:06d}")
     writer.cut(_kept(recorded, sizes, late), step)
     for name, size in sizes.items():
         _cut_lines(folder / name, size, aside)
@@ -37,6 +37,14 @@ def set_aside_after(folder: Path, step: int, expected_evals: int | None, writer:
         (aside / name).parent.mkdir(parents=True, exist_ok=True)
         os.replace(folder / name, aside / name)
     writer.seal(step)
+
+
+def new_folder(folder: Path, name: str) -> Path:
+    """Returns a path in set-aside/ that does not exist, also where the clock was set back."""
+    stamp = time.time_ns()
+    while (path := folder / "set-aside" / f"{stamp}-{name}").exists():
+        stamp += 1
+    return path
 
 
 def _is_late(name: str, step: int, last_eval: int) -> bool:

@@ -1,0 +1,257 @@
+"""Bundles: the record of one run or several in one zip file, with a hash of every member, for the artefact of a paper.
+
+    bundle.json                     versions, commits, and size and SHA-256 of every other member
+    runs/<arm>/...                  config.toml meta.json metrics.jsonl evals.jsonl items/ ... manifest.json checksums.jsonl
+    figures/...                     the figures that stood beside the runs
+
+Training samples are left out, because they are the largest part and no number of a report comes from them. A bundle may come
+from anywhere: sizes and names are checked before a member is unpacked, and nothing is unpacked that bundle.json does not name.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
+
+import passus
+from passus import bounded_json
+from passus.atomic_io import write_atomic
+from passus.errors import PassusError, UsageError
+from passus.interop.importers.zip_members import ZipMembers
+from passus.runs.checksum_writer import BLOCK
+from passus.runs.damage import CHANGED, MISSING, Damage
+from passus.runs.manifest import LINE_FILES, MANIFEST, SINGLE_FILES
+from passus.runs.run_folder import RunFolder, find_runs, saved_checkpoints
+from passus.runs.verify_run import verify_run
+
+INDEX, FORMAT = "bundle.json", 1
+FIGURES = (".svg", ".png", ".pdf")
+LEFT_OUT = ("samples",)
+"""Folders of rows that are not in a bundle."""
+MAX_BYTES, MAX_MEMBERS = 1 << 33, 100_000
+"""Bytes that are unpacked, and members."""
+MAX_RATIO, FREE_SIZE = 2000, 1 << 22
+"""Largest ratio of compression of a member that is larger than some megabytes."""
+EARLIEST = (1980, 1, 1, 0, 0, 0)
+"""Time of every member, so that the same runs give the same bytes."""
+BAD_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError, RuntimeError, EOFError, KeyError)
+
+
+def write_bundle(folder: Path, out: Path, *, weights: bool = False) -> int:
+    """Writes the runs under a folder into a bundle, after they were verified. Returns the number of runs."""
+    if out.suffix != ".zip":
+        raise UsageError(f"--out {out}", expected="a file that ends in .zip", write=f"--out {out.with_suffix('.zip')}")
+    paths = find_runs(folder) if folder.is_dir() else []
+    if not paths:
+        raise UsageError(f"no runs under {folder}", expected="a run folder, or a folder of runs", write="passus ls")
+    with tempfile.TemporaryDirectory(prefix="passus-bundle-") as temporary:
+        staged = Path(temporary)
+        about = {}
+        for path in paths:
+            name = path.relative_to(folder).as_posix() if path != folder else folder.resolve().name
+            _stage_run(path, staged / "runs" / name, weights)
+            about[name] = _about(RunFolder(path))
+        for figure in sorted(file for file in folder.iterdir() if file.suffix in FIGURES):
+            (staged / "figures").mkdir(exist_ok=True)
+            shutil.copyfile(figure, staged / "figures" / figure.name)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(out, lambda target: _write_zip(staged, about, target))
+    return len(paths)
+
+
+def _stage_run(path: Path, target: Path, weights: bool) -> None:
+    """Copies what a bundle holds of a run, with a manifest of what is there."""
+    found = verify_run(RunFolder(path))
+    if found.damage:
+        raise PassusError(f"{path}: {found.damage[0]}", expected="an intact record", write=f"passus verify {path}")
+    rows = [file for kind in ("items", "readings", "candidates") for file in sorted((path / kind).glob("*.parquet"))]
+    names = (*SINGLE_FILES, *LINE_FILES, "status.json", MANIFEST, "checksums.jsonl")
+    files = [path / name for name in names if (path / name).exists()] + rows
+    if weights and (checkpoints := list(saved_checkpoints(path / "checkpoints").values())):
+        files += sorted(file for file in checkpoints[-1].rglob("*") if file.is_file() and file.name != "optimizer.safetensors")
+    for file in files:
+        copy = target / file.relative_to(path)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    RunFolder(target).leave_out(LEFT_OUT)
+
+
+def _about(run: RunFolder) -> dict[str, Any]:
+    """Returns what somebody needs to know to repeat a run."""
+    meta = run.meta()
+    launch = meta["launches"][-1]
+    data = launch.get("data") or {}
+    return {
+        "id": meta.get("id"), "model": meta["model"], "git_commit": meta.get("git_commit"), "versions": launch.get("versions"),
+        "python": launch.get("python"), "threads": launch.get("threads"), "command": launch.get("argv"),
+        "base": run.config().model.base, "datasets": data.get("sha256"), "commits": data.get("commits"),
+    }  # fmt: skip
+
+
+def _write_zip(staged: Path, about: dict[str, Any], target: Path) -> None:
+    files = sorted(path for path in staged.rglob("*") if path.is_file())
+    entries = {path.relative_to(staged).as_posix(): _entry(path) for path in files}
+    body = {"format": FORMAT, "passus": passus.__version__, "runs": about, "files": entries}
+    index = json.dumps(body | {"sha256": _digest(body)}, indent=1).encode()
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr(_info(INDEX), index)
+        for path in files:
+            with (
+                archive.open(_info(path.relative_to(staged).as_posix()), "w", force_zip64=True) as member,
+                open(path, "rb") as file,
+            ):
+                shutil.copyfileobj(file, member, BLOCK)
+
+
+def _info(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, EARLIEST)
+    info.compress_type = zipfile.ZIP_STORED if name.endswith((".parquet", ".safetensors", ".png")) else zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    return info
+
+
+def _entry(path: Path) -> dict[str, Any]:
+    with open(path, "rb") as file:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def _digest(body: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def is_bundle(path: Path) -> bool:
+    return path.suffix == ".zip" and path.is_file()
+
+
+def read_index(path: Path) -> dict[str, Any]:
+    """Reads and checks bundle.json."""
+    try:
+        with ZipMembers(path) as members:
+            index: dict[str, Any] = bounded_json.parse_json(members.read(INDEX).decode())
+        body = {key: value for key, value in index.items() if key != "sha256"}
+        files = {str(name): (int(entry["bytes"]), str(entry["sha256"])) for name, entry in index["files"].items()}
+        if index["format"] != FORMAT or not all(map(_is_safe, files)):
+            raise ValueError("its format or the name of a member is not one that passus writes")
+        if len(files) > MAX_MEMBERS or not isinstance(index["runs"], dict):
+            raise ValueError(f"it has {len(files):,} members")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PassusError(f"{path}: {INDEX} cannot be read: {str(error)[:200]}", expected="a bundle of passus bundle") from None
+    if index["sha256"] != _digest(body):
+        raise PassusError(f"{path}: {INDEX}: {CHANGED}", expected="the bundle as passus wrote it")
+    return index
+
+
+def _is_safe(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    is_inside = bool(parts) and parts[0] in ("runs", "figures") and name == "/".join(parts) and ".." not in parts
+    return is_inside and name.isprintable() and "\\" not in name and len(name) < 1000 and all(len(part) < 200 for part in parts)
+
+
+def find_bundle_damage(path: Path) -> list[Damage]:
+    """Checks every member against bundle.json. Returns what is wrong."""
+    index = read_index(path)
+    found = []
+    with _open_zip(path) as archive:
+        names = archive.namelist()
+        extra = [name for name in names if name not in index["files"] and name != INDEX]
+        found += [Damage(name, None, f"{INDEX} does not name it") for name in extra[:10]]
+        for name, entry in index["files"].items():
+            problem = _member_problem(archive, name, entry) if name in names else MISSING
+            found += [Damage(name, None, problem)] if problem else []
+        if len(set(names)) < len(names):
+            found.append(Damage(INDEX, None, "a member is there twice"))
+    return found
+
+
+def _member_problem(archive: zipfile.ZipFile, name: str, entry: dict[str, Any]) -> str:
+    digest = hashlib.sha256()
+    try:
+        _copy_member(archive, name, int(entry["bytes"]), digest.update)
+    except BAD_ZIP_ERRORS as error:
+        return f"it cannot be read: {str(error)[:100]}"
+    return "" if digest.hexdigest() == entry["sha256"] else CHANGED
+
+
+def _copy_member(archive: zipfile.ZipFile, name: str, size: int, take: Callable[[bytes], object]) -> None:
+    """Passes a member on in blocks. Raises ValueError where it is larger than it should be."""
+    info = archive.getinfo(name)
+    if info.file_size != size or (size > FREE_SIZE and size > MAX_RATIO * max(1, info.compress_size)):
+        raise ValueError(f"it has {info.file_size:,} bytes, {info.compress_size:,} compressed, and should have {size:,}")
+    left = size
+    with archive.open(info) as member:
+        while block := _read(member, left):
+            take(block)
+            left -= len(block)
+    if left:
+        raise ValueError(f"{left:,} bytes are missing")
+
+
+def _read(member: Any, left: int) -> bytes:
+    block: bytes = member.read(min(BLOCK, left + 1))
+    if len(block) > left:
+        raise ValueError("it is longer than its header says")
+    return block
+
+
+@contextmanager
+def opened(sources: Sequence[Path]) -> Iterator[list[Path]]:
+    """Yields the sources with bundles unpacked to temporary folders. Their members are checked; weights are not unpacked."""
+    with ExitStack() as stack:
+        paths = []
+        for source in sources:
+            if is_bundle(source):
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="passus-bundle-"))) / source.stem
+                unpack(source, folder)
+                paths.append(folder)
+            else:
+                paths.append(source)
+        yield paths
+
+
+def unpack(path: Path, folder: Path) -> None:
+    """Unpacks the runs of a bundle, without weights. Refuses a member that is not as it was written."""
+    index = read_index(path)
+    names = [name for name in index["files"] if name.startswith("runs/") and "/checkpoints/" not in name]
+    if sum(index["files"][name]["bytes"] for name in names) > MAX_BYTES:
+        raise PassusError(f"{path} holds more than {MAX_BYTES:,} bytes", expected="a smaller bundle")
+    folder.mkdir(parents=True)
+    with _open_zip(path) as archive:
+        for name in names:
+            target = folder.joinpath(*PurePosixPath(name).parts[1:])
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with open(target, "wb") as file:
+                problem = _unpack_member(archive, name, index["files"][name], file)
+            if problem:
+                raise PassusError(
+                    f"{path}: {name}: {problem}", expected="the bundle as passus wrote it", write=f"passus verify {path}"
+                )
+
+
+@contextmanager
+def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        archive = zipfile.ZipFile(path)
+    except BAD_ZIP_ERRORS as error:
+        raise PassusError(f"{path} is not a whole zip file: {str(error)[:200]}", expected="a bundle of passus bundle") from None
+    with archive:
+        yield archive
+
+
+def _unpack_member(archive: zipfile.ZipFile, name: str, entry: dict[str, Any], file: BinaryIO) -> str:
+    digest = hashlib.sha256()
+
+    def take(block: bytes) -> None:
+        digest.update(block)
+        file.write(block)
+
+    try:
+        _copy_member(archive, name, int(entry["bytes"]), take)
+    except BAD_ZIP_ERRORS as error:
+        return f"it cannot be read: {str(error)[:100]}"
+    return "" if digest.hexdigest() == entry["sha256"] else CHANGED
