@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from passus import bounded_json
-from passus.atomic_io import write_text
+from passus.atomic_io import write_atomic
 from passus.errors import PassusError
 
 QUESTIONS = "questions.jsonl"
@@ -38,4 +38,5 @@ def write_questions(run: Path, questions: Iterable[tuple[tuple[str, int], ItemQu
         {"benchmark": benchmark, "item": item, "question": question.question, "gold": question.gold}
         for (benchmark, item), question in questions
     )
-    write_text(run / QUESTIONS, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    write_atomic(run / QUESTIONS, lambda target: target.write_text(text, encoding="utf-8"), durable=False)
