@@ -97,5 +97,5 @@ def on_files(files: Any, config: Any) -> Any:
             files.remove(known)
         files.append(File.generated(config, name, content=text))
     for path in sorted(copied):
-        files.append(File.generated(config, f"{SOURCE}/{path}.txt", content=(ROOT / path).read_text(encoding="utf-8")))
+        files.append(File.generated(config, f"{SOURCE}/{path}.txt", content=(ROOT / path).read_bytes()))
     return files

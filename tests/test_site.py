@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 MKDOCS = ROOT / ".venv-docs" / "bin" / "mkdocs"
 COPIED = ("docs", "scripts", "src", "tests", "examples", "bench")
 FILES = ("mkdocs.yml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml")
-NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "*.parquet", "*.safetensors")
+NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "*.safetensors")
 
 
 def site_pages():

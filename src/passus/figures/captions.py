@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from passus.figures.labels import shared_note
 from passus.figures.spec import Series
 from passus.metric_names import METRICS
+from passus.runs.origin import Origin
 
 X_AXES = {
     "step": "Step", "tokens": "Training tokens", "time": "Seconds", "progress": "Training progress", "iteration": "Iteration",
     "updates": "Optimizer updates",
 }  # fmt: skip
 ITEM_BAND = "95 % CI, clustered by item"
+COUNT_BAND = "95 % CI of a share, with one answer per item"
 BASELINES = "gray: mean@k (random choice), maj@k (majority vote) and pass@k (upper bound) of the same pools"
 
 
@@ -29,8 +31,10 @@ def curves_note(series: Sequence[Series]) -> str:
     notes = [shared] if (shared := shared_note(series)) else []
     if seeds:
         notes.append("thick: mean over seeds, at the steps that all have; thin: single seeds; " + _seed_band(series, seeds))
-    if any(s.origin for s in banded):
+    if any(s.origin and not is_counted(s.origin) for s in banded):
         notes.append(f"band{' of a single run' if seeds else ''}: {ITEM_BAND}")
+    if any(s.origin and is_counted(s.origin) for s in banded):
+        notes.append(f"band{' of a single run' if seeds else ''} without recorded items: {COUNT_BAND}")
     if any(not s.origin for s in banded):
         notes.append("band of a curve file: as the file gives it")
     stretches = [stretch for s in series for stretch in s.stretches]
@@ -45,6 +49,11 @@ def curves_note(series: Sequence[Series]) -> str:
         which = "all values" if all(s.approximate for s in series) else "gray"
         notes.append(f"{which}: read off a chart, so approximate")
     return "\n".join(notes)
+
+
+def is_counted(origin: Origin) -> bool:
+    """Whether a run is another tool's and has the numbers of items only, not the items."""
+    return bool(origin.tool) and not any(origin.path.glob("items/step-*.parquet"))
 
 
 def _seed_band(series: Sequence[Series], seeds: str) -> str:

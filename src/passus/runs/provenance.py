@@ -19,9 +19,10 @@ def launch_record(resumed_from: int | None, data: dict[str, Any], threads: int |
     return record | {"data": data, "threads": threads, "python": platform.python_version()}
 
 
-def first_meta(launch: dict[str, Any], model: dict[str, Any]) -> dict[str, Any]:
+def first_meta(launch: dict[str, Any], model: dict[str, Any], *, with_commit: bool = True) -> dict[str, Any]:
     """Returns the content of meta.json at the first launch."""
-    meta = launch | {"id": uuid.uuid4().hex, "created": now(), "git_commit": _git_commit(), "model": model}
+    commit = _git_commit() if with_commit else None
+    meta = launch | {"id": uuid.uuid4().hex, "created": now(), "git_commit": commit, "model": model}
     return meta | {"launches": [launch]}
 
 

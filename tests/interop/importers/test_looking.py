@@ -56,6 +56,7 @@ def test_the_report_says_nothing_untrue(imported):
     assert [words for words in UNTRUE if words in text] == []
     assert "Imported from" in text
     assert ("without accuracy" in text) is (kind in WITHOUT_ACCURACY)
+    assert kind != "verl logs" or "clustered by item" not in text, "its items are not recorded"
 
 
 def test_an_imported_run_is_not_resumed(imported):

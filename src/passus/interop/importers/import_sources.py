@@ -45,7 +45,7 @@ def plan_import(sources: Sequence[Path], out: Path, options: ImportOptions) -> l
     runs = [imported_run(source, options) for source in read]
     if refuted := {benchmark for run in runs for benchmark in run.refuted}:  # in all runs: they share the benchmark
         runs = [imported_run(source, options, refuted) for source in read]
-    if not any(run.metrics or run.points or run.source.samples for run in runs):
+    if not any(map(_has_numbers, runs)):
         remarks = "; ".join(remark for run in runs for remark in run.remarks[:2])
         raise UsageError(
             f"{', '.join(map(str, sources))}: no number of any step{f' ({remarks})' if remarks else ''}",
@@ -64,11 +64,15 @@ def _check_accuracy(read: Sequence[SourceRun], options: ImportOptions) -> None:
 
 def _without_empty(runs: Sequence[ImportedRun]) -> list[ImportedRun]:
     """Leaves out runs without numbers, such as TRL's completions. What is to be told about them is told with the first run."""
-    kept = [run for run in runs if run.metrics or run.points or run.source.samples]
+    kept = [run for run in runs if _has_numbers(run)]
     for run in runs:
-        if run not in kept:
+        if not _has_numbers(run):
             kept[0].remarks += [f"not imported, {run.name} ({run.source.tool}): {text}" for text in run.remarks or ["empty"]]
     return kept
+
+
+def _has_numbers(run: ImportedRun) -> bool:
+    return bool(run.metrics or run.points or run.source.samples)
 
 
 def _joined(runs: Sequence[SourceRun]) -> SourceRun:

@@ -20,6 +20,7 @@ def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     run = SourceRun(run_name(folder.parent if folder.name == "completions" else folder, options), KIND, sorted(paths))
     run.remarks.append(
         f"{len(paths)} files of completions were not read: TRL keeps only the last batch of a step, and does not say whether "
-        "it is of training or evaluation; for items and samples evaluate the checkpoints (passus eval)"
+        "it is of training or evaluation; for items and samples evaluate the checkpoints (passus eval), or record the next run "
+        "with TRLRecording"
     )
     return [run]

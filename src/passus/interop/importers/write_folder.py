@@ -5,12 +5,13 @@ config.toml meta.json status.json settings.json metrics.jsonl evals.jsonl items/
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from passus.atomic_io import to_json, write_text
+from passus.atomic_io import to_json, write_atomic
 from passus.config.experiment import slug
 from passus.errors import UsageError
 from passus.grading.verdict import ANY
@@ -45,16 +46,21 @@ def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, optio
         points += _write_samples(run, folder, step, readers, options, questions)
     points = list({(point.step, point.benchmark): point for point in points}.values())
     points.sort(key=lambda point: (point.step, point.benchmark))
-    write_text(folder / "metrics.jsonl", _lines(metrics))
-    write_text(folder / "evals.jsonl", _lines(point.to_row() for point in points))
+    _write(folder / "metrics.jsonl", _lines(metrics))
+    _write(folder / "evals.jsonl", _lines(point.to_row() for point in points))
     if questions:
-        write_text(folder / QUESTIONS, question_lines(sorted(questions.items())))
-    write_text(folder / SETTINGS, json.dumps(run.settings, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    write_text(folder / "meta.json", json.dumps(_meta(run) | {IN_META: True}, indent=2) + "\n")
-    write_text(folder / "status.json", json.dumps({"state": "imported"}) + "\n")
+        _write(folder / QUESTIONS, question_lines(sorted(questions.items())))
+    _write(folder / SETTINGS, json.dumps(run.settings, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    _write(folder / "meta.json", json.dumps(_meta(run) | {IN_META: True}, indent=2) + "\n")
+    _write(folder / "status.json", json.dumps({"state": "imported"}) + "\n")
     target.begin_record()
     target.write_single("config.toml", tomli_w.dumps(_config(run, seed, seed_known)))  # last: it makes the folder a run
     target.seal(run.steps, is_final=True)
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a whole file. It need not be durable, because an import can be repeated."""
+    write_atomic(path, lambda target: target.write_text(text, encoding="utf-8"), durable=False)
 
 
 def _check_same_source(folder: Path, run: ImportedRun) -> None:
@@ -171,15 +177,21 @@ def _config(run: ImportedRun, seed: int, seed_known: bool) -> dict[str, Any]:
     }
 
 
+@cache
+def _launch() -> dict[str, Any]:
+    """Returns the record of this process, which is the same for the thousand runs of an import."""
+    return provenance.launch_record(None, {}, None)
+
+
 def _meta(run: ImportedRun) -> dict[str, Any]:
     files = [{"path": str(path), "bytes": path.stat().st_size} for path in run.source.files if path.exists()]
     source = f"{_identity(run)} ({len(files)} file{'s' * (len(files) != 1)})"
     data = {"source": source, "files": files[:1000], "remarks": run.remarks}
-    launch = provenance.launch_record(None, data, None)
+    launch = {**_launch(), "time": provenance.now(), "data": data}
     model = {
         "label": run.facts.model or name_without_seed(run.name), "family": run.facts.family, "parameters": run.facts.parameters,
         "tuning": "frozen" if run.facts.is_adapter else "live", "imported_from": _identity(run),
     }  # fmt: skip
-    meta = provenance.first_meta(launch, model)
+    meta = provenance.first_meta(launch, model, with_commit=False)
     resumes = [{"resumed_from": step} for step in run.source.resumed_from]  # figures mark them
-    return {**meta, "git_commit": None, "launches": [*resumes, *meta["launches"]]}
+    return {**meta, "launches": [*resumes, *meta["launches"]]}
