@@ -17,9 +17,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from helpers import hostile_files, hostile_models, mutated_sources
+from helpers import hostile_files, hostile_models, hostile_records, mutated_sources
 
-KINDS: list[tuple[str, Callable[[int], str]]] = [*hostile_files.KINDS, *hostile_models.KINDS, *mutated_sources.KINDS]
+KINDS: list[tuple[str, Callable[[int], str]]] = [
+    *hostile_files.KINDS, *hostile_models.KINDS, *mutated_sources.KINDS, *hostile_records.KINDS,
+]  # fmt: skip
 MOST_SECONDS = 5.0
 
 

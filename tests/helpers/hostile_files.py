@@ -230,7 +230,7 @@ def watched(folder: Path) -> Iterator[list[str]]:
         _watched["folder"] = None
 
 
-def run_command(folder: Path, *arguments: str, out: Path | None = None) -> str:
+def run_command(folder: Path, *arguments: str, out: Path | None = None, codes: tuple[int, ...] = (0, 1, 2)) -> str:
     """Runs a command in `folder` and returns `accepted` or `refused`.
 
     Fails for a traceback, an exit code that means neither, control characters in the output, and files or processes that the
@@ -240,10 +240,10 @@ def run_command(folder: Path, *arguments: str, out: Path | None = None) -> str:
     with watched(folder) as seen:
         done = passus_in_process(*arguments, cwd=folder)
     assert not seen, (arguments, seen)
-    assert done.returncode in (0, 1, 2), (arguments, done.returncode, done.stderr)
+    assert done.returncode in codes, (arguments, done.returncode, done.stderr)
     printed = done.stdout + done.stderr
     assert printable(printed) == printed, (arguments, printed)
-    assert done.returncode == 0 or done.stderr.startswith("error: ") or "╭─ Error" in done.stderr, (arguments, done.stderr)
+    assert done.returncode in (0, 4) or done.stderr.startswith("error: ") or "╭─ Error" in done.stderr, (arguments, done.stderr)
     written = {path for path in _listing(folder) - before if out is None or not path.startswith(str(out))}
     assert not written, (arguments, written)
     return "accepted" if done.returncode == 0 else "refused"

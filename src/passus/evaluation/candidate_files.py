@@ -4,6 +4,7 @@ Questions of gated benchmarks must not be written in plain text, so a file holds
 """
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +38,14 @@ def candidate_file(run: Path, split: str, temperature: float) -> Path:
     return run / "candidates" / f"{split}-{temperature:g}.parquet"
 
 
-def write_candidates(path: Path, columns: dict[str, list[Any]]) -> None:
+def write_candidates(
+    path: Path, columns: dict[str, list[Any]], before_rename: Callable[[Path], object] = lambda written: None
+) -> None:
     import pyarrow
 
     path.parent.mkdir(parents=True, exist_ok=True)
     schema = pyarrow.schema({name: pyarrow.type_for_alias(dtype) for name, dtype in COLUMNS.items()})
-    write_table(path, pyarrow.table(columns, schema=schema))
+    write_table(path, pyarrow.table(columns, schema=schema), before_rename)
 
 
 def read_candidates(path: Path) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,8 +68,8 @@ def generate_candidates(config: Config, folder: RunFolder, check_stop: Callable[
             stream = f"candidates/{split.name}/{model.base}/{temperature:g}"
             params = SamplingParams(split.samples, split.max_tokens, config.seed, stream, temperature=temperature)
             rows = candidate_rows(policy, sampler, split.items, params, model.base)
-            write_candidates(path, {name: [row[name] for row in rows] for name in COLUMNS})
-            folder.record_file(path, len(rows))
+            note = partial(folder.record_candidates, path, rows=len(rows))
+            write_candidates(path, {name: [row[name] for row in rows] for name in COLUMNS}, note)
             accuracy = sum(row["verdict"] == Verdict.CORRECT for row in rows) / len(rows)
             problems = f"{len(split.items)} problems, {len(rows)} candidates"
             say(f"{split.name}, temperature {temperature:g}: {problems}, accuracy {accuracy:.3f}")

@@ -7,6 +7,7 @@ from passus.errors import PassusError
 
 CHANGED = "its content has changed since it was written"
 MISSING = "the file is missing"
+FOREIGN = "this run did not record the file"
 NEEDED = ("config.toml", "meta.json")
 """Files without which a run cannot be resumed."""
 

@@ -15,7 +15,7 @@ from typing import BinaryIO, TypeVar
 from passus import bounded_json
 from passus.runs.checksum_writer import BLOCK, hash_file
 from passus.runs.checksums import CHECKSUMS, Checksum, by_file, read_checksums
-from passus.runs.damage import CHANGED, MISSING, Damage, DamagedRecordError
+from passus.runs.damage import CHANGED, FOREIGN, MISSING, Damage, DamagedRecordError
 from passus.runs.manifest import IN_META, LINE_FILES, MANIFEST, ROW_FOLDERS, Manifest, read_manifest, recorded_files, step_of
 
 Checked = TypeVar("Checked")
@@ -74,7 +74,9 @@ class Recorded:
                 raise self._damaged(name, of[0].step, MISSING)
             return
         if not of:
-            self._check_unrecorded(name)
+            if "/" in name and not self.manifest.is_being_cut:  # nothing reads rows before they have a checksum
+                raise self._damaged(name, step_of(name), FOREIGN)
+            self.check_unrecorded(name)
             return
         content = hash_file(path)
         # A kill may have come between the checksum of a new content and the content itself.
@@ -82,13 +84,14 @@ class Recorded:
         if not any((content.bytes, content.crc32) == (checksum.bytes, checksum.crc32) for checksum in valid):
             raise self._damaged(name, of[-1].step, CHANGED)
 
-    def _check_unrecorded(self, name: str) -> None:
+    def check_unrecorded(self, name: str) -> None:
+        """Refuses a file without a checksum, unless a kill may have left it so."""
         kind, step = name.partition("/")[0], step_of(name)
         steps = [of[-1].step for file, of in self.checksums.items() if file.startswith(f"{kind}/")]
         last = max((known for known in steps if known is not None), default=-1)
         is_next = step is None or step > last
         if not self.manifest.is_being_cut and (self.manifest.is_final or not is_next):
-            raise self._damaged(name, step, "this run did not record the file")
+            raise self._damaged(name, step, FOREIGN)
 
     def _damaged(self, name: str, step: int | None, problem: str) -> DamagedRecordError:
         return DamagedRecordError(self.folder, Damage(name, step, problem))
@@ -177,17 +180,21 @@ def check_row_file(path: Path) -> None:
         checked(folder, lambda record: record.check_file(f"{path.parent.name}/{path.name}"))
 
 
-def check_row_files(folder: Path, kind: str) -> None:
-    """Refuses a folder of Parquet files of which one is lost, or to which one was added."""
+def check_row_files(folder: Path, kind: str) -> set[str] | None:
+    """Refuses a folder of Parquet files of which one is lost, or to which one was added.
 
-    def check(record: Recorded) -> None:
+    Returns the names of those that have checksums; None where there is nothing to check against.
+    """
+
+    def check(record: Recorded) -> set[str]:
         there = {f"{kind}/{path.name}" for path in (folder / kind).glob("*.parquet")}
         for name in sorted(name for name in record.checksums if name.startswith(f"{kind}/") and name not in there):
             record.check_file(name)
         for name in sorted(there - record.checksums.keys()):
-            record.check_file(name)
+            record.check_unrecorded(name)
+        return there & record.checksums.keys()
 
-    checked(folder, check)
+    return checked(folder, check)
 
 
 def checked_size(folder: Path, name: str, last: int | None = None) -> int | None:
@@ -222,6 +229,8 @@ def _damage_of(folder: Path, name: str, last: int | None) -> list[Damage]:
     def check(record: Recorded) -> None:
         if name in LINE_FILES:
             record.check_lines(name, last)
+        elif name not in record.checksums:
+            record.check_unrecorded(name)
         else:
             record.check_file(name)
 

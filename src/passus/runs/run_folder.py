@@ -166,9 +166,9 @@ class RunFolder:
         if is_new:
             self._checksums.wrote(name, content)
 
-    def record_file(self, path: Path, rows: int) -> None:
-        """Records a Parquet file that was just written."""
-        self._checksums.wrote(path.relative_to(self.path).as_posix(), hash_file(path), rows)
+    def record_candidates(self, path: Path, content: Path, rows: int) -> None:
+        """Records a file of candidates before it appears: one that exists is never generated again."""
+        self._checksums.wrote(path.relative_to(self.path).as_posix(), hash_file(content), rows)
 
     def seal(self, step: int | None = None, *, is_final: bool = False) -> None:
         """Renews the manifest: at a checkpoint with its step, and at the end of a process."""
@@ -324,8 +324,8 @@ class RunFolder:
     def row_paths(self, kind: str) -> list[Path]:
         """Returns the files of a kind in order. Refuses a folder from which one is lost."""
         self.settle()
-        check_row_files(self.path, kind)
-        return sorted((self.path / kind).glob("*.parquet"))
+        names = check_row_files(self.path, kind)
+        return sorted(p for p in (self.path / kind).glob("*.parquet") if names is None or f"{kind}/{p.name}" in names)
 
     def sample_pairs(self, first: int, last: int) -> list[tuple[Row, Row]]:
         """Returns the eval samples of two steps in pairs: the same item with the same noise."""

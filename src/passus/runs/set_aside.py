@@ -26,7 +26,9 @@ def set_aside_after(folder: Path, step: int, expected_evals: int | None, writer:
     last_eval = step if is_complete else step - 1
     sizes = {name: _size_up_to(name, step, recorded) for name in STEP_LINES}
     sizes |= {name: _size_up_to(name, last_eval, recorded) for name in EVAL_LINES}
-    late = {name for name in (*recorded, *recorded_files(folder)) if _is_late(name, step, last_eval)}
+    there = list(recorded_files(folder))
+    late = {name for name in (*recorded, *there) if _is_late(name, step, last_eval)}
+    late |= {name for name in there if "/" in name and name not in recorded}  # written just before a kill, or by nobody
     aside = new_folder(folder, f"after-{step:06d}")
     writer.cut(_kept(recorded, sizes, late), step)
     for name, size in sizes.items():
