@@ -68,13 +68,16 @@ class ChecksumWriter:
                 self.begin()
         return self._is_on
 
-    def begin(self) -> None:
-        """Continues what is recorded. A folder without a manifest gets one, with its files as they are."""
+    def begin(self, *, is_own: bool = False) -> None:
+        """Continues what is recorded. A folder without a manifest gets one, with its files as they are.
+
+        `is_own` says that this process has just written them, so that they count as verified.
+        """
         if self._is_on:
             return
         manifest = read_manifest(self.folder)
         if manifest is None:
-            self._adopt()
+            self._adopt(is_own)
         else:
             self._continue(manifest)
         self._is_on = True
@@ -89,7 +92,7 @@ class ChecksumWriter:
         self._sha256 = {name: (entry.bytes, entry.sha256) for name, entry in manifest.files.items()}
         self._unverified_before = manifest.unverified_before
 
-    def _adopt(self) -> None:
+    def _adopt(self, is_own: bool) -> None:
         """Writes checksums of all files, then the manifest, which makes them count."""
         checksums: list[Checksum] = []
         for name in recorded_files(self.folder):
@@ -99,10 +102,11 @@ class ChecksumWriter:
                 done = hash_file(self.folder / name)
                 self._sha256[name] = (done.bytes, done.sha256.hexdigest())
                 checksums.append(Checksum(name, step_of(name), None, done.bytes, done.crc32))
-        self._unverified_before = 1 + max((c.step for c in checksums if c.step is not None), default=-1)
+        last_step = max((c.step for c in checksums if c.step is not None), default=-1)
+        self._unverified_before = 0 if is_own else last_step + 1
         self._last = {name: of[-1] for name, of in by_file(checksums).items()}
         self._rewrite(checksums)
-        self._manifest(max(0, self._unverified_before - 1), is_final=False).write(self.folder)
+        self._manifest(max(0, last_step), is_final=False).write(self.folder)
 
     def _adopted_rows(self, name: str) -> Iterator[Checksum]:
         path, growing = self.folder / name, FileHash()

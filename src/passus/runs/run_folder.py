@@ -134,9 +134,9 @@ class RunFolder:
         self.write_single("config.toml", resolve.to_toml(config))  # last: a folder with a config.toml is a run
         self.seal(resumed_from or 0)
 
-    def begin_record(self) -> None:
-        """Gives the folder a manifest, if it has none."""
-        self._checksums.begin()
+    def begin_record(self, *, is_own: bool = False) -> None:
+        """Gives the folder a manifest, if it has none. `is_own` says that this process has written all of its files."""
+        self._checksums.begin(is_own=is_own)
 
     def leave_out(self, kinds: Sequence[str]) -> None:
         """Makes the record of a copy that lacks some folders of rows whole without them."""

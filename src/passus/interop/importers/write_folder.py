@@ -53,7 +53,7 @@ def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, optio
     _write(folder / SETTINGS, json.dumps(run.settings, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     _write(folder / "meta.json", json.dumps(_meta(run) | {IN_META: True}, indent=2) + "\n")
     _write(folder / "status.json", json.dumps({"state": "imported"}) + "\n")
-    target.begin_record()
+    target.begin_record(is_own=True)
     target.write_single("config.toml", tomli_w.dumps(_config(run, seed, seed_known)))  # last: it makes the folder a run
     target.seal(run.steps, is_final=True)
 
