@@ -5,7 +5,7 @@
 
 First paint is the time from the request of the page to curves on the screen, after the server has read everything, and once
 right after it has started. An update is one new row of every run. The effect on the step time is measured within one run that
-trains: the server of the page is stopped and continued every four seconds, so that both conditions see the same machine.
+trains: the server of the page is stopped and continued every few seconds, so that both conditions see the same machine.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from passus.page.view import View
 from passus.runs.run_folder import RunFolder
 
 LINES, SEEDS, STEPS, EVERY, PAGES = 40, 5, 2000, 100, 20
-TURN_SECONDS = 4.0
+TURN_SECONDS = 6.0
 METRICS = ("train/reward", "train/entropy", "train/kl", "train/grad_norm", "train/truncated")
 VIEWS = {
     "curves": View(), "curves, all 40 lines": View(every=True), "signals": View("signals"),
@@ -305,7 +305,7 @@ def _ratio(blocks: Sequence[Sequence[float]]) -> dict[str, Any]:
     logs, rng = np.log(ratios), np.random.default_rng(0)
     low, high = np.exp(np.percentile([rng.choice(logs, len(logs)).mean() for _ in range(4000)], [2.5, 97.5]))
     return {
-        "steps_with": counts[0], "steps_without": counts[1],
+        "groups_of_turns": len(ratios), "steps_with": counts[0], "steps_without": counts[1],
         "seconds_per_step": statistics.median(t for block in blocks for t in block),
         "ratio": float(np.exp(logs.mean())), "ratio_ci": [float(low), float(high)],
     }  # fmt: skip
