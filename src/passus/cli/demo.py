@@ -89,8 +89,7 @@ def demo(
             update_page()
         if _is_wanted(open_):
             _open_in_browser(address or report.resolve().as_uri())
-        on_eval = update_page if address is None else _nothing
-        code = runner.Runner(experiment, [], out, jobs, on_eval=on_eval).run()
+        code = runner.Runner(experiment, [], out, jobs, on_eval=_nothing if address else update_page).run()
     update_page(live=False)
     if code == 0:
         _print_scores(folders)
