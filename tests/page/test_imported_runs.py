@@ -39,11 +39,9 @@ def test_imported_runs_are_shown_and_grow_with_the_next_import(tmp_path):
     assert len(texts["sides"]) == 2
     answer = worker.answer({"job": "compare", "a": [str(one.path)], "b": [str(two.path)]})
     assert "error" not in answer and answer["comparisons"][0]["items"] == 30
-    write_table(tmp_path / "one" / "table.csv", 5, 0)
-    assert (
-        passus_in_process("import", str(tmp_path / "one"), "--out", str(tmp_path / "runs" / "one"), cwd=tmp_path).returncode
-        == 0
-    )
+    report = worker.findings([one.path, two.path], "imported")["sections"]
+    assert "not final" not in str(report[0]) and "one run per line" in str(report).lower()
+    import_table("one", 5, 0)
     assert collection.look()
     assert sorted(len(s["points"]["x"]) for s in line_figure(collection, View())["series"]) == [3, 5]
 

@@ -156,3 +156,21 @@ def test_a_query_is_checked():
         with pytest.raises(UsageError):
             View.of(query)
     assert View.of({"smooth": "9", "all": "1", "low": "3.5"}) == View(smooth=9, every=True, low=3.5)
+
+
+def test_alarms_resumes_and_other_versions_are_marked(tmp_path):
+    run = start_run(tmp_path / "run")
+    for step in (0, 10, 20):
+        add_eval_point(run, step)
+    add_steps(run, 1, 20)
+    run.append_event({"step": 20, "event": "warn", "best": 10, "drop": 0.1, "statistic": 3.0})
+    meta = run.meta()
+    changed = {"resumed_from": 15, "version_changes": {"torch": ["2.12", "2.13"]}}
+    meta["launches"] += [meta["launches"][0] | {"resumed_from": 12}, meta["launches"][0] | changed]
+    (run.path / "meta.json").write_text(json.dumps(meta))
+    collection = RunCollection([tmp_path])
+    collection.look()
+    for view in (View(), View("signals")):
+        marks = {(mark["x"], mark["text"]) for mark in line_figure(collection, view)["marks"]}
+        assert marks == {(20, "alarm"), (12, "resumed"), (15, "resumed, other versions")}
+    assert {mark["x"] for mark in line_figure(collection, View(x="tokens"))["marks"]} == {2000, 1200, 1500}

@@ -29,6 +29,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
 ]
 playwright = pytest.importorskip("playwright.sync_api")
+playwright.expect.set_options(timeout=30_000)
 HOSTILE = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>$$x$$\x1b[31m"
 
 

@@ -84,15 +84,12 @@ def demo(
         not_before = time.monotonic() + PAGE_INTERVAL * (time.monotonic() - began)
 
     with page_beside(out, wanted=has_page_packages() if page is None else page) as address:
+        print_line(_places(address, out / f"{experiment.name}.png", report))
         if address is None:
-            print_line(f"  figure: {out / experiment.name}.png\n  page:   {report} (reloads itself, and becomes the report)")
             update_page()
-        else:
-            print_line(f"  page:   {address} (live, until the arms have ended)\n  report: {report} (when the arms have ended)")
         if _is_wanted(open_):
             _open_in_browser(address or report.resolve().as_uri())
-        on_eval = update_page if address is None else _nothing
-        code = runner.Runner(experiment, [], out, jobs, on_eval=on_eval).run()
+        code = runner.Runner(experiment, [], out, jobs, on_eval=_nothing if address else update_page).run()
     update_page(live=False)
     if code == 0:
         _print_scores(folders)
@@ -106,6 +103,13 @@ def _is_wanted(open_: bool | None) -> bool:
     has_desktop = sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     unasked = sys.stdout.isatty() and has_desktop and not os.environ.get("SSH_CONNECTION")
     return unasked if open_ is None else open_
+
+
+def _places(address: str | None, figure: Path, report: Path) -> str:
+    """Names the page, and what is written."""
+    if address is None:
+        return f"  figure: {figure}\n  page:   {report} (reloads itself, and becomes the report)"
+    return f"  page:   {address} (live, until the arms have ended)\n  report: {report} (when the arms have ended)"
 
 
 def _nothing() -> None:
