@@ -234,3 +234,13 @@ def test_a_manifest_names_all_files_with_their_hashes(run):
     for name, entry in files.items():
         content = (run.path / name).read_bytes()
         assert entry["bytes"] == len(content) and entry["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize("meta", [None, '{"model": {"lab'])
+def test_a_folder_without_manifest_and_meta_is_not_taken_for_an_old_one(run, meta):
+    (run.path / MANIFEST).unlink()
+    (run.path / "meta.json").unlink()
+    if meta:
+        (run.path / "meta.json").write_text(meta)
+    with pytest.raises(DamagedRecordError, match=r"meta\.json"):
+        RunFolder(run.path).metrics()

@@ -13,6 +13,8 @@ MAX_BENCHMARKS = 4
 """Benchmarks of a run that the table shows. Only one more is not folded."""
 MAX_WIDTH = 44
 """Characters of a score with its benchmark that stay on one line, whatever the width of the terminal."""
+BEFORE_THE_FIRST_ROW = ("status.json", "log.txt", ".lock", ".experiment.toml")
+"""What a run folder holds before its config.toml."""
 SHOWN = ("step", "acc", "ci_low", "ci_high")
 """What a row says about an eval point."""
 
@@ -49,12 +51,11 @@ def list_runs(folder: Path) -> list[dict[str, Any]]:
 
 def _row(path: Path) -> dict[str, Any]:
     from passus.runs.lock import state_of
-    from passus.runs.manifest import MANIFEST
     from passus.runs.run_folder import RunFolder
 
     status, run = state_of(path), RunFolder(path)
     try:
-        has_begun = run.exists() or (path / MANIFEST).exists()
+        has_begun = any(part.name not in BEFORE_THE_FIRST_ROW for part in path.iterdir())
         config = run.config() if has_begun else None
         steps = config.train.steps if config and config.kind != "candidates" else None  # a generator has no steps
         points = run.evals()

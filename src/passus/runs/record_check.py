@@ -156,8 +156,8 @@ def _meta_promises_manifest(folder: Path) -> bool:
     path = folder / "meta.json"
     try:
         meta = bounded_json.parse_json(bounded_json.read_text(path)) if path.exists() else None
-    except ValueError:
-        return False  # whoever reads meta.json says what is wrong with it
+    except ValueError:  # not every command reads meta.json, and without it nothing is known of a manifest
+        raise DamagedRecordError(folder, Damage("meta.json", None, "it cannot be read")) from None
     return isinstance(meta, dict) and bool(meta.get(IN_META))
 
 
