@@ -65,13 +65,25 @@ def test_importing_again_adds_what_is_new_and_changes_nothing_else(tmp_path, cal
     verl_dump(tmp_path / "dump-s0", steps=(0, 10))
     assert call("import", "dump-s0", "--out", "out").returncode == 0
     run = only_run(tmp_path)
-    before = {path.name: path.read_bytes() for path in run.path.rglob("*") if path.is_file() and path.name != "meta.json"}
+    dated = ("meta.json", "checksums.jsonl", "manifest.json")  # meta.json says when, and the other two hold its checksum
+    before = {path.name: path.read_bytes() for path in run.path.rglob("*") if path.is_file() and path.name not in dated}
     assert call("import", "dump-s0", "--out", "out").returncode == 0
     assert {path.name: path.read_bytes() for path in run.path.rglob("*") if path.name in before} == before
     verl_dump(tmp_path / "dump-s0", steps=(20,))
     (tmp_path / "dump-s0/0.jsonl").unlink()
     assert call("import", "dump-s0", "--out", "out").returncode == 0
     assert [point.step for point in run.evals()] == [0, 10, 20] and len(find_runs(tmp_path / "out")) == 1
+    assert call("verify", "out").returncode == 0
+
+
+def test_importing_again_under_another_benchmark_leaves_none_of_the_old_name(tmp_path, call):
+    verl_dump(tmp_path / "dump-s0", steps=(0, 10))
+    assert call("import", "dump-s0", "--out", "out").returncode == 0
+    (tmp_path / "dump-s0/0.jsonl").unlink()
+    assert call("import", "dump-s0", "--out", "out", "--benchmark", "gsm8k").returncode == 0
+    run = only_run(tmp_path)
+    assert [(point.step, point.benchmark) for point in run.evals()] == [(0, "val"), (10, "gsm8k")]
+    assert {row["benchmark"] for row in run.read_rows("items", 10)} == {"gsm8k"}
 
 
 def test_a_folder_of_another_run_is_not_overwritten(tmp_path, call):

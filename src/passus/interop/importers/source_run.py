@@ -37,6 +37,8 @@ class SampleRow:
     """Why there is no verdict."""
     verdict: str | None = None
     """Verdict in passus's words, where the source was written by passus; else derived from value, truncated and error."""
+    source_score: float | None = None
+    """Score of the source, where passus has graded the sample again."""
 
 
 SampleReader = Callable[[], Iterable[SampleRow]]

@@ -38,7 +38,7 @@ def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, optio
     _check_same_source(folder, run)
     folder.mkdir(parents=True, exist_ok=True)
     target = RunFolder(folder)
-    points = _merged_points(target, run.points)
+    points = _merged_points(target, run)
     metrics = _merged_metrics(target, run.metrics)
     questions = dict(read_questions(folder))
     target.forget_checksums()
@@ -84,8 +84,10 @@ def _merged_metrics(target: RunFolder, rows: Sequence[dict[str, Any]]) -> list[d
     return [by_step[step] for step in sorted(by_step)]
 
 
-def _merged_points(target: RunFolder, points: Sequence[EvalPoint]) -> list[EvalPoint]:
-    return [*(target.evals() if target.exists() else []), *points]
+def _merged_points(target: RunFolder, run: ImportedRun) -> list[EvalPoint]:
+    """Returns earlier eval points before new ones. Those of steps whose items are written again are replaced by them."""
+    before = [point for point in target.evals() if point.step not in run.source.samples] if target.exists() else []
+    return [*before, *run.points]
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> str:
@@ -97,7 +99,7 @@ def _write_samples(
     questions: dict[tuple[str, int], ItemQuestion],
 ) -> list[EvalPoint]:  # fmt: skip
     """Writes the items of one step and returns its eval points."""
-    tables, scores = _item_tables(run, readers, options)
+    tables = _item_tables(run, readers, options)
     columns: dict[str, list[Any]] = {name: [] for name in ROWS["items"]}
     points = []
     while tables:  # a table is let go as soon as its rows are columns: both together are gigabytes
@@ -109,12 +111,14 @@ def _write_samples(
             run.remarks.append(
                 f"step {step}, {benchmark}: items have different numbers of samples; the first {table.samples} of each are kept"
             )
+        if table.repeated:
+            run.remarks.append(f"step {step}, {benchmark}: {table.repeated} samples were written again; the last one counts")
         rows = list(table.rows())
         if all(row.error for row in rows):
             run.remarks.append(f"step {step}, {benchmark}: no sample has a score, so there is no eval point")
             continue
         points.append(point_of_samples(step, benchmark, table, extract=ANY if options.regrade else SOURCE))
-        for name, values in item_columns(benchmark, rows, scores).items():
+        for name, values in item_columns(benchmark, rows).items():
             columns[name] += values
         _add_questions(benchmark, rows, questions)
         del rows, table
@@ -125,20 +129,13 @@ def _write_samples(
     return points
 
 
-def _item_tables(
-    run: ImportedRun, readers: Sequence[SampleReader], options: ImportOptions
-) -> tuple[dict[str, ItemTable], dict[int, float]]:
+def _item_tables(run: ImportedRun, readers: Sequence[SampleReader], options: ImportOptions) -> dict[str, ItemTable]:
     """Reads all samples of a step by benchmark and item, graded again where the user wants it."""
     tables: dict[str, ItemTable] = {}
-    scores: dict[int, float] = {}
     names: dict[str, str] = {}
     """Benchmarks by their names in the source."""
     for reader in readers:
-        rows: Iterable[SampleRow] = reader()
-        if options.regrade:
-            rows, scores_of_source = regraded(rows)
-            scores |= scores_of_source
-        for row in rows:
+        for row in regraded(reader()) if options.regrade else reader():
             if row.benchmark not in names:
                 named = options.benchmark or row.benchmark or NO_BENCHMARK
                 names[row.benchmark] = options.new_name(benchmark_of(named, options))
@@ -153,17 +150,18 @@ def _item_tables(
             remark = f"{benchmark}: {table.left_out} samples have no score and are left out; --regrade lets passus grade them"
             if remark not in run.remarks:
                 run.remarks.append(remark)
-    return tables, scores
+    return tables
 
 
 def _add_questions(benchmark: str, rows: Iterable[SampleRow], questions: dict[tuple[str, int], ItemQuestion]) -> None:
     """Keeps the question and gold of every item, unless the authors of the benchmark ask that they not be written."""
     if is_private(benchmark):
         return
+    previous = None
     for row in rows:
-        key = (benchmark, item_number(row.item))
-        if key not in questions and row.prompt is not None:
-            questions[key] = ItemQuestion(row.prompt, row.gold or "")
+        if row.prompt is not None and row.item != previous:
+            previous = row.item
+            questions.setdefault((benchmark, item_number(row.item)), ItemQuestion(row.prompt, row.gold or ""))
 
 
 def _config(run: ImportedRun, seed: int, seed_known: bool) -> dict[str, Any]:
