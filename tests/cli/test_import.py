@@ -113,6 +113,26 @@ def test_regrading_keeps_the_score_of_the_source_beside(tmp_path, call):
     assert run.evals()[0].extract == "any"
 
 
+@pytest.mark.parametrize("options", [[], ["--one-run"]])
+def test_what_is_found_while_samples_are_read_is_told_and_recorded(tmp_path, call, options):
+    verl_log(tmp_path / "run-s1/log.jsonl", {0: 0.5})
+    for step in (0, 10):
+        rows = [{"input": f"q{n}", "output": "1", "gts": "1", "score": 2.0 * n - 1} for n in range(2)]
+        write_lines(tmp_path / f"run-s1/val/{step}.jsonl", rows)
+    done = call("import", "run-s1", "--out", "out", *options)
+    words = "the values of score are -1 and 1: they were read as wrong and right"
+    assert done.stdout.count(f"note: {words}") == 1
+    recorded = [RunFolder(path).meta()["launches"][-1]["data"]["remarks"] for path in find_runs(tmp_path / "out")]
+    assert sum(remarks.count(words) for remarks in recorded) == 1
+
+
+def test_many_notes_are_cut(tmp_path, call):
+    for step in range(20):
+        write_lines(tmp_path / f"val-s0/{step}.jsonl", [{"input": "q", "output": "1", "gts": "1", "score": "none"}])
+    done = call("import", "val-s0", "--out", "out")
+    assert done.stdout.count("  note: ") == 12 and "  and 9 more notes (--json)" in done.stdout
+
+
 def test_parts_of_one_run(tmp_path, call):
     verl_dump(tmp_path / "run-s1/val")
     verl_log(tmp_path / "run-s1/log.jsonl", {}, k=2)

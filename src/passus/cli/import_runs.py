@@ -16,7 +16,9 @@ Several = Parameter(negative=(), show_default=False)
 Texts = Annotated[list[str] | None, Several]
 Switch = Annotated[bool, Parameter(negative=(), show_default=False)]
 MOST_SHOWN = 40
-"""Runs, and metrics of a run, that a dry run lists."""
+"""Runs, and metrics of a run, that are listed."""
+MOST_NOTES = 12
+"""Notes about a run that are printed."""
 EVIDENCE = {
     "L2": "items + samples", "L1": "counts", "L0": "points only: no intervals", "none": "no accuracy",
 }  # fmt: skip
@@ -129,7 +131,8 @@ def _lines(plan: "PlannedRun", names: list[str], before: list[str]) -> list[str]
     listed = "the same" if names == before else f"{', '.join(names[:MOST_SHOWN])}{more}"
     lines += [f"  metrics: {listed}"] if names else []
     lines.append(f"  accuracy: {_accuracy(run)}")
-    return lines + [f"  note: {remark}" for remark in run.remarks]
+    lines += [f"  note: {remark}" for remark in run.remarks[:MOST_NOTES]]
+    return lines + ([f"  and {len(run.remarks) - MOST_NOTES} more notes (--json)"] if len(run.remarks) > MOST_NOTES else [])
 
 
 def _accuracy(run: "ImportedRun") -> str:

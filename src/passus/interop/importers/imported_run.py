@@ -84,7 +84,7 @@ def imported_run(source: SourceRun, options: ImportOptions, refuted: Collection[
         facts = replace(facts, method=facts.method or line)
     seed = options.seed if options.seed is not None else facts.seed if facts.seed is not None else source.seed
     points, repeated = _last_values(source.points)
-    remarks = list(source.remarks)
+    remarks = source.all_remarks()
     if repeated and not any(WRITTEN_AGAIN in remark for remark in remarks):
         remarks.append(f"{repeated} values were {WRITTEN_AGAIN}; the last one counts")
     run = ImportedRun(source, name, replace(facts, seed=seed), settings, [], [], remarks, refuted=set(refuted))

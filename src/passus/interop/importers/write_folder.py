@@ -31,6 +31,8 @@ from passus.runs.run_folder import SETTINGS, RunFolder
 
 NO_BENCHMARK = "benchmark"
 """Name of a benchmark that neither the source nor the user names."""
+MOST_LISTED = 1000
+"""Files and remarks of a run that its provenance lists."""
 
 
 def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, options: ImportOptions) -> None:
@@ -44,6 +46,7 @@ def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, optio
     target.forget_checksums()
     for step, readers in sorted(run.source.samples.items()):
         points += _write_samples(run, folder, step, readers, options, questions)
+    run.remarks += [remark for remark in run.source.all_remarks() if remark not in run.remarks]
     points = list({(point.step, point.benchmark): point for point in points}.values())
     points.sort(key=lambda point: (point.step, point.benchmark))
     _write(folder / "metrics.jsonl", _lines(metrics))
@@ -184,7 +187,7 @@ def _launch() -> dict[str, Any]:
 def _meta(run: ImportedRun) -> dict[str, Any]:
     files = [{"path": str(path), "bytes": path.stat().st_size} for path in run.source.files if path.exists()]
     source = f"{_identity(run)} ({len(files)} file{'s' * (len(files) != 1)})"
-    data = {"source": source, "files": files[:1000], "remarks": run.remarks}
+    data = {"source": source, "files": files[:MOST_LISTED], "remarks": run.remarks[:MOST_LISTED]}
     launch = {**_launch(), "time": provenance.now(), "data": data}
     model = {
         "label": run.facts.model or name_without_seed(run.name), "family": run.facts.family, "parameters": run.facts.parameters,
