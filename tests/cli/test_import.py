@@ -42,7 +42,7 @@ def test_a_dry_run_says_what_is_there_and_what_is_missing(tmp_path, call):
     lines = [line.strip() for line in done.stdout.splitlines()]
     assert lines == [
         "runs/logs/grpo-s3: verl file log, 10 steps, seed 3, model unknown (--model)", "metrics: train/reward",
-        "accuracy: mine; 2 eval points, points only: no intervals",
+        "accuracy: mine (points only: no intervals); 2 eval points",
         "note: mine: the number of items is unknown, so its points have no interval; write --items mine=N",
         "dry run: nothing was written",
     ]  # fmt: skip
@@ -131,6 +131,15 @@ def test_many_notes_are_cut(tmp_path, call):
         write_lines(tmp_path / f"val-s0/{step}.jsonl", [{"input": "q", "output": "1", "gts": "1", "score": "none"}])
     done = call("import", "val-s0", "--out", "out")
     assert done.stdout.count("  note: ") == 12 and "  and 9 more notes (--json)" in done.stdout
+    assert "accuracy: none found\n" in done.stdout and only_run(tmp_path).evals() == []
+
+
+def test_the_evidence_is_told_per_benchmark(tmp_path, call):
+    verl_log(tmp_path / "a-s0.jsonl", {0: 0.5}, source="mine", **{"val-core/aime24/acc/mean@4": 0.5})
+    assert "accuracy: aime24 (counts), mine (points only: no intervals); 2 eval points\n" in call("import", "a-s0.jsonl").stdout
+    verl_dump(tmp_path / "val-s0", steps=(10,))
+    assert "accuracy: 1 step with items + samples\n" in call("import", "val-s0", "--dry-run").stdout
+    assert "accuracy: val (items + samples); 1 eval point\n" in call("import", "val-s0").stdout
 
 
 def test_parts_of_one_run(tmp_path, call):

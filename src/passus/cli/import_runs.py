@@ -136,9 +136,11 @@ def _lines(plan: "PlannedRun", names: list[str], before: list[str]) -> list[str]
 
 
 def _accuracy(run: "ImportedRun") -> str:
-    if run.source.samples:
-        return f"{len(run.source.samples)} eval points with {EVIDENCE['L2']}"
+    steps = len(run.source.samples)
+    if steps and not run.is_written:
+        return f"{steps} step{'s' * (steps != 1)} with {EVIDENCE['L2']}"
     if run.points:
-        return f"{', '.join(run.benchmarks)}; {len(run.points)} eval points, {EVIDENCE[run.level]}"
+        found = ", ".join(f"{name} ({EVIDENCE[run.level_of(name)]})" for name in run.benchmarks)
+        return f"{found}; {len(run.points)} eval point{'s' * (len(run.points) != 1)}"
     hint = f"; --accuracy takes one of: {', '.join(run.candidates[:8])}" if run.candidates else ""
     return f"none found{hint}"

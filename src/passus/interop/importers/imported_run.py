@@ -47,6 +47,8 @@ class ImportedRun:
     remarks: list[str] = field(default_factory=list)
     refuted: set[str] = field(default_factory=set)
     """Benchmarks that do not have the number of items that their names tell."""
+    is_written: bool = False
+    """Whether its folder was written, and `points` are all eval points in it."""
     candidates: list[str] = field(default_factory=list)
     """Metrics that may be accuracies, which the user can name with --accuracy."""
 
@@ -68,6 +70,13 @@ class ImportedRun:
         if not self.points:
             return "none"
         return "L1" if all(point.q for point in self.points) else "L0"
+
+    def level_of(self, benchmark: str) -> str:
+        """Returns the evidence of one benchmark. Only points that were computed from samples know the errors among them."""
+        points = [point for point in self.points if point.benchmark == benchmark]
+        if all(point.error is not None for point in points):
+            return "L2"
+        return "L1" if all(point.q for point in points) else "L0"
 
 
 def imported_run(source: SourceRun, options: ImportOptions, refuted: Collection[str] = ()) -> ImportedRun:

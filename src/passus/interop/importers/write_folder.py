@@ -49,6 +49,7 @@ def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, optio
     run.remarks += [remark for remark in run.source.all_remarks() if remark not in run.remarks]
     points = list({(point.step, point.benchmark): point for point in points}.values())
     points.sort(key=lambda point: (point.step, point.benchmark))
+    run.points, run.is_written = points, True
     _write(folder / "metrics.jsonl", _lines(metrics))
     _write(folder / "evals.jsonl", _lines(point.to_row() for point in points))
     if questions:
