@@ -42,7 +42,7 @@ def test_a_dry_run_says_what_is_there_and_what_is_missing(tmp_path, call):
     lines = [line.strip() for line in done.stdout.splitlines()]
     assert lines == [
         "runs/logs/grpo-s3: verl file log, 10 steps, seed 3, model unknown (--model)", "metrics: train/reward",
-        "accuracy: mine; 2 eval points, points only: no intervals",
+        "accuracy: mine (points only: no intervals); 2 eval points",
         "note: mine: the number of items is unknown, so its points have no interval; write --items mine=N",
         "dry run: nothing was written",
     ]  # fmt: skip
@@ -65,14 +65,25 @@ def test_importing_again_adds_what_is_new_and_changes_nothing_else(tmp_path, cal
     verl_dump(tmp_path / "dump-s0", steps=(0, 10))
     assert call("import", "dump-s0", "--out", "out").returncode == 0
     run = only_run(tmp_path)
-    of_the_import = ("meta.json", "manifest.json", "checksums.jsonl")
-    before = {path.name: path.read_bytes() for path in run.path.rglob("*") if path.is_file() and path.name not in of_the_import}
+    dated = ("meta.json", "checksums.jsonl", "manifest.json")  # meta.json says when, and the other two hold its checksum
+    before = {path.name: path.read_bytes() for path in run.path.rglob("*") if path.is_file() and path.name not in dated}
     assert call("import", "dump-s0", "--out", "out").returncode == 0
     assert {path.name: path.read_bytes() for path in run.path.rglob("*") if path.name in before} == before
     verl_dump(tmp_path / "dump-s0", steps=(20,))
     (tmp_path / "dump-s0/0.jsonl").unlink()
     assert call("import", "dump-s0", "--out", "out").returncode == 0
     assert [point.step for point in run.evals()] == [0, 10, 20] and len(find_runs(tmp_path / "out")) == 1
+    assert call("verify", "out").returncode == 0
+
+
+def test_importing_again_under_another_benchmark_leaves_none_of_the_old_name(tmp_path, call):
+    verl_dump(tmp_path / "dump-s0", steps=(0, 10))
+    assert call("import", "dump-s0", "--out", "out").returncode == 0
+    (tmp_path / "dump-s0/0.jsonl").unlink()
+    assert call("import", "dump-s0", "--out", "out", "--benchmark", "gsm8k").returncode == 0
+    run = only_run(tmp_path)
+    assert [(point.step, point.benchmark) for point in run.evals()] == [(0, "val"), (10, "gsm8k")]
+    assert {row["benchmark"] for row in run.read_rows("items", 10)} == {"gsm8k"}
 
 
 def test_a_folder_of_another_run_is_not_overwritten(tmp_path, call):
@@ -100,6 +111,35 @@ def test_regrading_keeps_the_score_of_the_source_beside(tmp_path, call):
         (0.0, 0.0, "wrong"), (1.0, 0.0, "correct"), (0.0, 0.0, "wrong"),
     ]  # fmt: skip
     assert run.evals()[0].extract == "any"
+
+
+@pytest.mark.parametrize("options", [[], ["--one-run"]])
+def test_what_is_found_while_samples_are_read_is_told_and_recorded(tmp_path, call, options):
+    verl_log(tmp_path / "run-s1/log.jsonl", {0: 0.5})
+    for step in (0, 10):
+        rows = [{"input": f"q{n}", "output": "1", "gts": "1", "score": 2.0 * n - 1} for n in range(2)]
+        write_lines(tmp_path / f"run-s1/val/{step}.jsonl", rows)
+    done = call("import", "run-s1", "--out", "out", *options)
+    words = "the values of score are -1 and 1: they were read as wrong and right"
+    assert done.stdout.count(f"note: {words}") == 1
+    recorded = [RunFolder(path).meta()["launches"][-1]["data"]["remarks"] for path in find_runs(tmp_path / "out")]
+    assert sum(remarks.count(words) for remarks in recorded) == 1
+
+
+def test_many_notes_are_cut(tmp_path, call):
+    for step in range(20):
+        write_lines(tmp_path / f"val-s0/{step}.jsonl", [{"input": "q", "output": "1", "gts": "1", "score": "none"}])
+    done = call("import", "val-s0", "--out", "out")
+    assert done.stdout.count("  note: ") == 12 and "  and 9 more notes (--json)" in done.stdout
+    assert "accuracy: none found\n" in done.stdout and only_run(tmp_path).evals() == []
+
+
+def test_the_evidence_is_told_per_benchmark(tmp_path, call):
+    verl_log(tmp_path / "a-s0.jsonl", {0: 0.5}, source="mine", **{"val-core/aime24/acc/mean@4": 0.5})
+    assert "accuracy: aime24 (counts), mine (points only: no intervals); 2 eval points\n" in call("import", "a-s0.jsonl").stdout
+    verl_dump(tmp_path / "val-s0", steps=(10,))
+    assert "accuracy: 1 step with items + samples\n" in call("import", "val-s0", "--dry-run").stdout
+    assert "accuracy: val (items + samples); 1 eval point\n" in call("import", "val-s0").stdout
 
 
 def test_parts_of_one_run(tmp_path, call):

@@ -61,14 +61,14 @@ def test_a_short_record_says_what_it_lacks():
     short = Trace({name: values[:4] for name, values in whole.metrics.items()}, whole.evals)
     diagnosis = diagnose(short)
     assert diagnosis.verdict is Health.UNTESTABLE and not diagnosis.causes
-    assert "metrics of at least 10 steps (it has 4)" in headline(diagnosis)
-    assert {"training samples", "settings"} <= set(diagnosis.lacks)
+    assert headline(diagnosis) == "not enough is recorded: a diagnosis needs metrics of at least 10 steps (it has 4)"
+    assert {"training samples", "settings of passus"} <= set(diagnosis.lacks)
 
 
 def test_means_only_are_diagnosed_and_the_rest_is_told():
     diagnosis = diagnose(sound_run().means_only())
     assert diagnosis.verdict is Health.HEALTHY
-    assert dict(diagnosis_lines(diagnosis))["lacks"] == "training samples, eval items, settings"
+    assert dict(diagnosis_lines(diagnosis))["lacks"] == "training samples, eval items with the same noise, settings of passus"
 
 
 @pytest.mark.parametrize("seed", range(5))

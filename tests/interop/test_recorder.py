@@ -63,18 +63,20 @@ def test_what_correct_may_be_and_what_is_graded_without_it(tmp_path):
     rows = [
         {"item": "a", "correct": True}, {"item": "b", "correct": 0.25}, {"item": "c", "correct": 0},
         {"question": "1+1", "gold": "2", "completion": "\\boxed{2}"}, {"item": "d", "verdict": "error"},
+        {"item": "e", "verdict": "correct"}, {"item": "f", "verdict": "unparseable"},
     ]  # fmt: skip
     with passus.Recorder(tmp_path / "run") as run:
         run.samples(0, "sums", rows)
     kept = RunFolder(tmp_path / "run").read_rows("items", 0)
-    assert [row["value"] for row in kept] == [1.0, 0.25, 0.0, 1.0, None]
-    assert [row["verdict"] for row in kept] == ["correct", "wrong", "wrong", "correct", "error"]
+    assert [row["value"] for row in kept] == [1.0, 0.25, 0.0, 1.0, None, 1.0, 0.0]
+    assert [row["verdict"] for row in kept] == ["correct", "wrong", "wrong", "correct", "error", "correct", "unparseable"]
+    assert RunFolder(tmp_path / "run").evals()[0].acc == pytest.approx(3.25 / 7)
 
 
 @pytest.mark.parametrize("rows, words", [
     ([], "no samples of sums"), ([{"question": "q", "answer": "2"}], "the key 'answer'"),
     ([{"correct": True}], "neither question"), ([{"item": "a", "correct": 1.5}], r"correct = 1\.5"),
-    ([{"question": "q", "completion": "2"}], "without `correct`"),
+    ([{"question": "q", "completion": "2"}], "without `correct`"), ([{"item": "a", "verdict": "good"}], "verdict = 'good'"),
 ])  # fmt: skip
 def test_samples_that_cannot_be_recorded(tmp_path, rows, words):
     with passus.Recorder(tmp_path / "run") as run, pytest.raises(UsageError, match=words):
@@ -87,6 +89,12 @@ def test_steps_and_folders_that_cannot_be_recorded(tmp_path, small_run):
             run.metrics(-1, {"reward": 1.0})
         with pytest.raises(UsageError, match="kind = 'test'"):
             run.samples(0, "sums", samples(1), kind="test")
+        run.metrics(2, {"reward": 1.0})
+        with pytest.raises(UsageError, match="metrics of step 2 after those of step 2"):
+            run.metrics(2, {"grad_norm": 1.0})
+        run.samples(0, "sums", samples(1))
+        with pytest.raises(UsageError, match="samples of sums at step 0 were recorded already"):
+            run.samples(0, "sums", samples(2))
         with pytest.raises(PassusError, match="is being recorded by process"):
             passus.Recorder(tmp_path / "run")
     with pytest.raises(UsageError, match=r"not recorded by passus\.Recorder"):
@@ -121,6 +129,28 @@ def test_training_completions(tmp_path):
     table = passus.load(tmp_path / "run").samples
     assert table["reward"].to_pylist() == [0.5] * 12 and set(table["verdict"].to_pylist()) == {"correct"}
     assert table["sample"].to_pylist() == [0, 1] * 6
+
+
+def test_training_completions_of_several_batches_and_tasks(tmp_path):
+    with passus.Recorder(tmp_path / "run") as run:
+        for task, rights in (("sums", (6, 0)), ("others", (6,))):
+            for right in rights:
+                run.samples(1, task, samples(right, count=1), kind="train")
+    rows = RunFolder(tmp_path / "run").read_rows("samples", 1)
+    assert [(row["task"], row["sample"], row["verdict"]) for row in rows] == [
+        (task, sample, verdict)
+        for task, sample, verdict in (("sums", 0, "correct"), ("sums", 1, "wrong"), ("others", 0, "correct"))
+        for _ in range(6)
+    ]
+
+
+def test_an_evaluation_at_two_temperatures(tmp_path):
+    with passus.Recorder(tmp_path / "run") as run:
+        for temperature, right in ((0.0, 6), (1.0, 3)):
+            run.samples(1, "sums", samples(right, count=1), temperature=temperature)
+    run = RunFolder(tmp_path / "run")
+    assert [(point.temperature, point.acc) for point in run.evals()] == [(0.0, 1.0), (1.0, 0.5)]
+    assert [row["temperature"] for row in run.read_rows("items", 1)] == [0.0] * 6 + [1.0] * 6
 
 
 LOOP = """

@@ -5,7 +5,9 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -73,6 +75,31 @@ def test_names_that_repeat_are_told_apart(tmp_path):
     made = [make_rising_run(tmp_path / name / "seed-0", points=2) for name in ("a", "b")]
     export_curves(made, "csv", tmp_path / "curves.csv")
     assert {line.split(",")[0] for line in (tmp_path / "curves.csv").read_text().splitlines()[1:]} == {"a/seed-0", "b/seed-0"}
+
+
+@pytest.mark.parametrize("to, suffix, tolerance", [("csv", ".csv", 0.0), ("tensorboard", "", 1e-7)])
+def test_temperatures_stay_apart(tmp_path, to, suffix, tolerance):
+    run = make_rising_run(tmp_path / "runs/grpo-s3", seed=3, points=2)
+    run.append_evals([replace(point, temperature=0.0, acc=point.acc / 2, ci_low=0.0) for point in run.evals()])
+    export_curves([run], to, tmp_path / f"curves{suffix}")
+    again = {(p.step, p.benchmark): p.acc for p in imported(tmp_path / f"curves{suffix}", tmp_path / "again")[3].evals()}
+    wanted = {(p.step, f"{p.benchmark}, temperature {p.temperature:g}"): p.acc for p in run.evals()}
+    assert len(wanted) == 4 and again == pytest.approx(wanted, rel=tolerance, abs=0)
+    handed = []
+    run.sinks = [SimpleNamespace(put=lambda step, numbers: handed.append((step, *numbers)))]
+    run.append_evals([replace(point, step=20) for point in run.evals() if point.step == 10])
+    assert [(step, first) for step, first, *_ in handed] == [
+        (20, "eval/abacus/add2, temperature 1/temperature"), (20, "eval/abacus/add2, temperature 0/temperature"),
+    ]  # fmt: skip
+
+
+def test_a_seed_that_is_not_known_is_not_exported(tmp_path):
+    (tmp_path / "first.csv").write_text("step,eval/sums/acc\n0,0.25\n")
+    (run,) = imported(tmp_path / "first.csv", tmp_path / "runs").values()
+    for to in ("csv", "parquet"):
+        export_curves([run], to, tmp_path / f"{to}/curves.{to}")
+        (again,) = imported(tmp_path / to, tmp_path / f"again-{to}").values()
+        assert not again.config().imported.seed_known
 
 
 def test_exports_that_are_refused(runs, tmp_path):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +17,8 @@ from passus.runs.lock import state_of
 from passus.runs.run_folder import RunFolder
 
 pytest.importorskip("trl", reason="trl is not installed")
+from passus.interop.trl_recording import TRLRecording
+
 pytestmark = pytest.mark.slow
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "trl_grpo.py"
@@ -72,3 +75,22 @@ def test_a_killed_training_leaves_a_whole_record(tmp_path):
     steps = [row["step"] for row in run.metrics()]
     assert steps == list(range(1, len(steps) + 1)) and len(steps) >= 12
     assert passus.load(run.path).findings() and len(passus.load(run.path).report(tmp_path / "report.md").read_text()) > 1000
+
+
+def reward(prompts, completions, **columns):
+    return [float(completion == answer) for completion, answer in zip(completions, columns["answer"], strict=True)]
+
+
+def test_evaluations_before_the_training_of_several_datasets_and_again_at_one_step(tmp_path):
+    """A trainer evaluates each dataset by itself, and a user may evaluate before the training and after it."""
+    recording = TRLRecording(tmp_path / "run", benchmark="sums")
+    callback, recorded, state = recording.callback(), recording.reward(reward), SimpleNamespace(global_step=0)
+    for name, completions in (("", "12"), ("", "00"), ("hard_", "10")):
+        recorded(prompts=["1", "2"], completions=list(completions), answer=["1", "2"], trainer_state=state)
+        callback.on_evaluate(None, state, None, metrics={f"eval_{name}reward": 1.0, f"eval_{name}runtime": 1.0})
+    callback.on_train_end(None, state, None)
+    recorded(prompts=["1", "2"], completions=["0", "0"], answer=["1", "2"], trainer_state=state)
+    callback.on_evaluate(None, SimpleNamespace(global_step=5), None, metrics={"eval_runtime": 1.0})
+    run = RunFolder(tmp_path / "run")
+    assert [(point.step, point.benchmark, point.acc) for point in run.evals()] == [(0, "sums", 1.0), (0, "sums/hard", 0.5)]
+    assert not run.row_paths("samples")

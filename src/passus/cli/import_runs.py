@@ -16,7 +16,9 @@ Several = Parameter(negative=(), show_default=False)
 Texts = Annotated[list[str] | None, Several]
 Switch = Annotated[bool, Parameter(negative=(), show_default=False)]
 MOST_SHOWN = 40
-"""Runs, and metrics of a run, that a dry run lists."""
+"""Runs, and metrics of a run, that are listed."""
+MOST_NOTES = 12
+"""Notes about a run that are printed."""
 EVIDENCE = {
     "L2": "items + samples", "L1": "counts", "L0": "points only: no intervals", "none": "no accuracy",
 }  # fmt: skip
@@ -129,13 +131,16 @@ def _lines(plan: "PlannedRun", names: list[str], before: list[str]) -> list[str]
     listed = "the same" if names == before else f"{', '.join(names[:MOST_SHOWN])}{more}"
     lines += [f"  metrics: {listed}"] if names else []
     lines.append(f"  accuracy: {_accuracy(run)}")
-    return lines + [f"  note: {remark}" for remark in run.remarks]
+    lines += [f"  note: {remark}" for remark in run.remarks[:MOST_NOTES]]
+    return lines + ([f"  and {len(run.remarks) - MOST_NOTES} more notes (--json)"] if len(run.remarks) > MOST_NOTES else [])
 
 
 def _accuracy(run: "ImportedRun") -> str:
-    if run.source.samples:
-        return f"{len(run.source.samples)} eval points with {EVIDENCE['L2']}"
+    steps = len(run.source.samples)
+    if steps and not run.is_written:
+        return f"{steps} step{'s' * (steps != 1)} with {EVIDENCE['L2']}"
     if run.points:
-        return f"{', '.join(run.benchmarks)}; {len(run.points)} eval points, {EVIDENCE[run.level]}"
+        found = ", ".join(f"{name} ({EVIDENCE[run.level_of(name)]})" for name in run.benchmarks)
+        return f"{found}; {len(run.points)} eval point{'s' * (len(run.points) != 1)}"
     hint = f"; --accuracy takes one of: {', '.join(run.candidates[:8])}" if run.candidates else ""
     return f"none found{hint}"

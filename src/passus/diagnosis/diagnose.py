@@ -119,7 +119,7 @@ def _lacks(trace: Trace) -> tuple[str, ...]:
         f"metrics of at least {MIN_STEPS} steps (it has {steps})": steps < MIN_STEPS,
         f"at least {MIN_EVALS} eval points (it has {evals})": evals < MIN_EVALS,
         "training samples": not trace.samples,
-        "eval items": "unchanged" not in trace.evals,
-        "settings": not trace.settings,
+        "eval items with the same noise": "unchanged" not in trace.evals,  # which runs of other tools never have
+        "settings of passus": not trace.settings,
     }
     return tuple(words for words, is_missing in lacks.items() if is_missing)

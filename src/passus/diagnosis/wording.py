@@ -14,7 +14,7 @@ def headline(diagnosis: Diagnosis) -> str:
         case Health.UNKNOWN:
             return f"something is wrong, and it is none of the known causes ({diagnosis.unknown:.0%}){_since(diagnosis.since)}"
         case Health.UNTESTABLE:
-            return f"not enough is recorded: a diagnosis needs {'; '.join(diagnosis.lacks)}"
+            return f"not enough is recorded: a diagnosis needs {diagnosis.lacks[0]}"
         case Health.FAULTY:
             first = diagnosis.causes[0]
             return f"{first.cause.words} ({first.probability:.0%}){_since(first.since)}"

@@ -1,11 +1,11 @@
 """Writes the curves of runs for other tools: TensorBoard's event files, or one long table as CSV or Parquet.
 
-Every number keeps passus's name; those of eval points are eval/<benchmark>/<key>. `passus import` reads all three again.
+Every number keeps passus's name; those of eval points are eval/<benchmark>/<key>, as sinks get them. `passus import` reads all
+three again.
 """
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -14,7 +14,7 @@ from passus.atomic_io import write_atomic
 from passus.errors import UsageError
 from passus.formatting import spreadsheet_cell
 from passus.runs.origin import origin_of
-from passus.runs.run_folder import RunFolder
+from passus.runs.run_folder import RunFolder, eval_numbers, finite_numbers
 from passus.runs.sinks.event_file import EventFile
 
 Target = Literal["tensorboard", "csv", "parquet"]
@@ -24,7 +24,8 @@ SUFFIXES = {"csv": ".csv", "parquet": ".parquet"}
 
 class ExportedNumber(NamedTuple):
     run: str
-    seed: int
+    seed: int | None
+    """None where the run was imported and its seed is not known."""
     step: int
     metric: str
     value: float
@@ -54,7 +55,8 @@ def _names(runs: Sequence[RunFolder]) -> list[str]:
 
 
 def _numbers(run: RunFolder, name: str) -> Iterator[ExportedNumber]:
-    seed = origin_of(run).seed
+    origin = origin_of(run)
+    seed = origin.seed if origin.seed_known else None
     for step, metrics in _rows(run):
         for metric, value in metrics.items():
             yield ExportedNumber(name, seed, step, metric, value)
@@ -63,18 +65,8 @@ def _numbers(run: RunFolder, name: str) -> Iterator[ExportedNumber]:
 def _rows(run: RunFolder) -> Iterator[tuple[int, dict[str, float]]]:
     """Yields the finite numbers of every row of metrics and of eval points."""
     for row in run.metrics():
-        yield row["step"], _finite(row)
-    for point in run.evals():
-        numbers = _finite(point.to_row())
-        yield point.step, {f"eval/{point.benchmark}/{key}": value for key, value in numbers.items()}
-
-
-def _finite(row: dict[str, object]) -> dict[str, float]:
-    return {
-        key: float(value)
-        for key, value in row.items()
-        if key != "step" and isinstance(value, (int, float)) and math.isfinite(value)
-    }
+        yield row["step"], finite_numbers(row)
+    yield from eval_numbers(run.evals())
 
 
 def _write_events(run: RunFolder, folder: Path) -> int:

@@ -14,6 +14,7 @@ goes on from the first step that is recorded again; what was recorded from that 
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +34,7 @@ from passus.runs.eval_point import SOURCE
 from passus.runs.lock import ArmLock
 from passus.runs.manifest import IN_META
 from passus.runs.questions import QUESTIONS, ItemQuestion, question_lines, read_questions
-from passus.runs.row_files import ROWS
+from passus.runs.row_files import ROWS, row_file
 from passus.runs.run_folder import SETTINGS, RunFolder
 
 TOOL = "passus.Recorder"
@@ -56,6 +57,8 @@ class Recorder:
         self._reopened = self.folder.exists()
         self._questions = dict(read_questions(self.folder.path))
         self._last_step = 0
+        self._metrics_step = -1
+        self._evaluated: set[tuple[int, str, float | None]] = set()
         self._settings = self._recorded_settings() if self._reopened else {}
         if not self._reopened:
             self.settings()
@@ -100,6 +103,12 @@ class Recorder:
     def metrics(self, step: int, values: Mapping[str, float | None]) -> None:
         """Appends the metrics of a step. Names of TRL, verl and others become passus's; a NaN is a gap."""
         self._begin(step)
+        if step <= self._metrics_step:
+            raise UsageError(
+                f"metrics of step {step} after those of step {self._metrics_step}",
+                expected="steps in order, with all values of a step in one call",
+            )
+        self._metrics_step = step
         row: dict[str, Any] = {"step": step}
         for name, value in values.items():
             number = None if value is None else float(value)
@@ -121,12 +130,18 @@ class Recorder:
         given = [_checked(sample) for sample in samples]
         if not given:
             raise UsageError(f"no samples of {benchmark} at step {step}", expected="at least one")
+        evaluated = (step, benchmark, temperature)
+        if kind == "eval" and evaluated in self._evaluated:
+            raise UsageError(
+                f"samples of {benchmark} at step {step} were recorded already", expected="all of an evaluation in one call"
+            )
         rows = [_row(benchmark, sample) for sample in given]
         self._grade(rows)
         if kind == "train":
             self._write_training(step, rows, given)
             return
         self._write_eval(step, benchmark, rows, temperature)
+        self._evaluated.add(evaluated)
 
     def finish(self, state: str = "finished", error: str | None = None) -> None:
         """Ends the run. Leaving a `with` block does it, with state `failed` after an exception."""
@@ -168,13 +183,16 @@ class Recorder:
 
     def _write_eval(self, step: int, benchmark: str, rows: list[SampleRow], temperature: float | None) -> None:
         table = ItemTable()
+        count: Counter[str] = Counter()
         for row in rows:
+            row.sample = count[row.item]
+            count[row.item] += 1
             table.add(row)
         graded_here = all(row.verdict is not None for row in rows)
         point = point_of_samples(step, benchmark, table, ANY if graded_here else SOURCE, temperature)
         kept = list(table.rows())
-        columns = item_columns(benchmark, kept, {}, temperature)
-        others = [row for row in self._items_of(step) if row["benchmark"] != benchmark]
+        columns = item_columns(benchmark, kept, temperature)
+        others = self._rows_of("items", step)
         merged = {name: [row.get(name) for row in others] + columns.get(name, [None] * len(kept)) for name in ROWS["items"]}
         self.folder.write_rows("items", step, merged)
         for row in kept:
@@ -183,24 +201,27 @@ class Recorder:
         self.folder.write_single(QUESTIONS, question_lines(sorted(self._questions.items())))
         self.folder.append_evals([point])
 
-    def _items_of(self, step: int) -> list[dict[str, Any]]:
-        path = self.folder.path / "items" / f"step-{step:06d}.parquet"
-        return self.folder.read_rows("items", step) if path.exists() else []
+    def _rows_of(self, kind: str, step: int) -> list[dict[str, Any]]:
+        """Returns the rows that this session has recorded of a step."""
+        return self.folder.read_rows(kind, step) if row_file(self.folder.path, kind, step).exists() else []
 
     def _write_training(self, step: int, rows: list[SampleRow], given: list[Mapping[str, Any]]) -> None:
-        columns: dict[str, list[Any]] = {name: [] for name in ROWS["samples"]}
-        count: dict[str, int] = {}
+        """Adds the samples to those of the step: a step may have several tasks, and several batches."""
+        before = self._rows_of("samples", step)
+        columns: dict[str, list[Any]] = {name: [row[name] for row in before] for name in ROWS["samples"]}
+        count = Counter((row["task"], row["item"]) for row in before)
         for row, sample in zip(rows, given, strict=True):
-            n = count[row.item] = count.get(row.item, -1) + 1
+            key = row.benchmark, item_number(row.item)
             reward = sample.get("reward", row.value)
             values = {
-                "task": row.benchmark, "item": item_number(row.item), "sample": n, "prompt": row.prompt or "",
+                "task": row.benchmark, "item": key[1], "sample": count[key], "prompt": row.prompt or "",
                 "completion": row.output or "", "prompt_ids": list(sample.get("prompt_ids") or []),
                 "completion_ids": list(sample.get("completion_ids") or []), "gold": row.gold or "",
                 "verdict": row.verdict or str(Verdict.CORRECT if row.value else Verdict.WRONG), "extracted": row.extracted,
                 "reward": None if reward is None else float(reward), "advantage": sample.get("advantage"), "used": True,
                 "logp": None,
             }  # fmt: skip
+            count[key] += 1
             for name, value in values.items():
                 columns[name].append(value)
         self.folder.write_rows("samples", step, columns)
@@ -214,7 +235,12 @@ def _checked(sample: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _row(benchmark: str, sample: Mapping[str, Any]) -> SampleRow:
     correct, question, gold = sample.get("correct"), sample.get("question"), sample.get("gold")
+    verdict = sample.get("verdict")
+    if verdict is not None and verdict not in set(Verdict):
+        raise UsageError(f"verdict = {verdict!r}", expected=", ".join(Verdict))
     value = None if correct is None else float(correct)
+    if value is None and verdict not in (None, Verdict.ERROR):
+        value = float(verdict == Verdict.CORRECT)
     if value is not None and not 0 <= value <= 1:
         raise UsageError(f"correct = {correct!r}", expected="true, false, or a score from 0 to 1")
     if question is None and sample.get("item") is None:
@@ -224,5 +250,5 @@ def _row(benchmark: str, sample: Mapping[str, Any]) -> SampleRow:
     return SampleRow(
         benchmark, key, 0, value, tokens=sample.get("tokens"), truncated=sample.get("truncated"),
         output=sample.get("completion"), prompt=None if question is None else str(question),
-        gold=gold_text, extracted=sample.get("extracted"), verdict=sample.get("verdict"),
+        gold=gold_text, extracted=sample.get("extracted"), verdict=verdict,
     )  # fmt: skip

@@ -9,7 +9,7 @@
 TRL itself keeps the means of an evaluation and a part of its completions. A reward function is called with all of them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,10 @@ class TRLRecording:
         self.benchmark, self.gold, self.correct_from = benchmark, gold, correct_from
         self.model: Any = None
         self.eval_rows: list[dict[str, Any]] = []
+        self.evaluated: set[tuple[int, str]] = set()
+        self.logged = 0
+        """Step of the newest row of metrics."""
+        self.is_finished = False
 
     def reward(self, function: RewardFunction) -> RewardFunction:
         """Returns the reward function, which also records what it is called with."""
@@ -58,7 +62,8 @@ class TRLRecording:
         return RecordingCallback(self)
 
     def _is_evaluating(self) -> bool:
-        return self.model is not None and not self.model.training
+        """Returns whether completions are of an evaluation. Before the training begins, all are."""
+        return self.model is None or not self.model.training
 
     def _rows(
         self, prompts: Sequence[Any], completions: Sequence[Any], values: Sequence[float | None], columns: dict[str, Any]
@@ -75,11 +80,19 @@ class TRLRecording:
             for prompt, completion, value, gold, own in zip(prompts, completions, values, golds, ids, strict=True)
         ]  # fmt: skip
 
-    def flush_eval(self, step: int) -> None:
-        """Writes the eval rows that were collected."""
-        if self.eval_rows:
-            self.recorder.samples(step, self.benchmark, self.eval_rows)
-            self.eval_rows = []
+    def flush_eval(self, step: int, dataset: str) -> None:
+        """Writes the eval rows that were collected. Of several evaluations of a step, the first one counts."""
+        benchmark = f"{self.benchmark}/{dataset}" if dataset else self.benchmark
+        if self.eval_rows and not self.is_finished and (step, benchmark) not in self.evaluated:
+            self.recorder.samples(step, benchmark, self.eval_rows)
+            self.evaluated.add((step, benchmark))
+        self.eval_rows = []
+
+
+def dataset_name(metrics: Mapping[str, Any]) -> str:
+    """Returns the name of an eval dataset, which the trainer writes into the names of its metrics; empty if it has none."""
+    runtime = next((name for name in metrics if name.startswith("eval_") and name.endswith("_runtime")), "")
+    return runtime.removeprefix("eval_").removesuffix("runtime").rstrip("_")
 
 
 def _text(value: Any) -> str:
@@ -105,11 +118,15 @@ class RecordingCallback(TrainerCallback):
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **more: Any) -> None:
         numbers = {name: value for name, value in (logs or {}).items() if isinstance(value, (int, float))}
         is_training = any(name in numbers for name in ("loss", "reward")) and not any(n.startswith("eval_") for n in numbers)
-        if is_training and state.global_step:
+        if is_training and state.global_step > self.recording.logged:
             self.recording.recorder.metrics(state.global_step, numbers)
+            self.recording.logged = state.global_step
 
-    def on_evaluate(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-        self.recording.flush_eval(state.global_step)
+    def on_evaluate(
+        self, args: Any, state: Any, control: Any, metrics: dict[str, Any] | None = None, **more: Any
+    ) -> None:  # fmt: skip
+        self.recording.flush_eval(state.global_step, dataset_name(metrics or {}))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         self.recording.recorder.finish()
+        self.recording.is_finished = True

@@ -8,7 +8,7 @@ Nothing is pickled and no row is deleted: rows that a resume will write again ar
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
@@ -23,7 +23,7 @@ from passus.errors import PassusError, UsageError
 from passus.runs import provenance, row_checks, set_aside
 from passus.runs.checksum_writer import ChecksumWriter, FileHash, hash_file
 from passus.runs.checksums import CHECKSUMS, read_checksums
-from passus.runs.eval_point import EvalPoint, ReaderPoint
+from passus.runs.eval_point import EvalPoint, ReaderPoint, has_several_temperatures
 from passus.runs.manifest import IN_META, MANIFEST
 from passus.runs.record_check import check_row_file, check_row_files, check_single_file, checked_size
 from passus.runs.row_files import ROWS, read_row_file, row_file, write_row_file
@@ -223,7 +223,7 @@ class RunFolder:
     def append_metrics(self, row: Row) -> None:
         self._append("metrics.jsonl", [row])
         for sink in self.sinks:
-            sink.put(row["step"], _numbers(row))
+            sink.put(row["step"], finite_numbers(row))
 
     def evals(self) -> list[EvalPoint]:
         """Returns all eval points, in the order in which they were taken."""
@@ -234,11 +234,12 @@ class RunFolder:
         return self._parse(EvalPoint.from_row, last_step(self.path / "evals.jsonl"))
 
     def append_evals(self, points: Iterable[EvalPoint]) -> None:
-        rows = [point.to_row() for point in points]
-        self._append("evals.jsonl", rows)
-        for sink in self.sinks:
-            for row in rows:
-                sink.put(row["step"], {f"eval/{row['benchmark']}/{key}": value for key, value in _numbers(row).items()})
+        taken = list(points)
+        self._append("evals.jsonl", [point.to_row() for point in taken])
+        if self.sinks:
+            for step, numbers in eval_numbers(taken):
+                for sink in self.sinks:
+                    sink.put(step, numbers)
 
     def readings(self) -> list[ReaderPoint]:
         """Returns the eval points of CoT readers, which answer from the policy's reasoning."""
@@ -346,7 +347,18 @@ class RunFolder:
         set_aside.set_aside_after(self.path, step, expected_evals, self._checksums)
 
 
-def _numbers(row: Row) -> dict[str, float]:
+def eval_numbers(points: Sequence[EvalPoint]) -> Iterator[tuple[int, dict[str, float]]]:
+    """Yields step and numbers of each eval point, under the names that other tools get: eval/<benchmark>/<key>.
+
+    Where there are several temperatures, the benchmark has its own with it: eval/<benchmark>, temperature 0/<key>.
+    """
+    several = has_several_temperatures(points)
+    for point in points:
+        panel = point.panel(several_temperatures=several)
+        yield point.step, {f"eval/{panel}/{key}": value for key, value in finite_numbers(point.to_row()).items()}
+
+
+def finite_numbers(row: Row) -> dict[str, float]:
     """Returns the finite numbers of a row but its step."""
     return {
         key: float(value)

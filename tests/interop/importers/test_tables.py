@@ -7,6 +7,9 @@ import pytest
 from helpers.source_bytes import read_only_run, rows_at, values_of, write_lines
 from passus.errors import PassusError, UsageError
 from passus.interop.importers.detect import find_sources
+from passus.interop.importers.import_options import ImportOptions
+from passus.interop.importers.import_sources import import_runs, plan_import
+from passus.runs.run_folder import RunFolder, find_runs
 
 
 def test_wide(tmp_path):
@@ -119,6 +122,31 @@ def test_the_table_of_samples_as_json_lines_with_runs_and_seeds(tmp_path):
     assert [(r.item, r.sample, r.value, r.truncated) for r in rows_at(runs[0], 0)] == [
         ("1", 0, 1.0, False), ("1", 1, 1.0, False), ("2", 0, 1.0, False),
     ]  # fmt: skip
+
+
+def imported(source, out):
+    import_runs(plan_import([source], out, ImportOptions()), ImportOptions())
+    (path,) = find_runs(out)
+    return RunFolder(path)
+
+
+def test_the_last_row_of_a_sample_counts(tmp_path):
+    rows = "".join(f"0,{item},{sample},{value}\n" for value in (0, 1) for item in "ab" for sample in (0, 1))
+    (tmp_path / "a-s0.csv").write_text("step,item,sample,correct\n" + rows + "0,a,0,0\n")
+    run = imported(tmp_path / "a-s0.csv", tmp_path / "out")
+    (point,) = run.evals()
+    assert (point.q, point.k, point.acc) == (2, 2, 0.75)
+    assert "step 0, eval: 5 samples were written again; the last one counts" in run.meta()["launches"][-1]["data"]["remarks"]
+
+
+@pytest.mark.parametrize("names", [
+    ["507f1f77bcf86cd799439011", "507f1f77bcf86cd799439012"], ["01", "1"], ["0" * 16 + "1", "0" * 16 + "2"],
+])  # fmt: skip
+def test_items_whose_names_are_alike_stay_apart(tmp_path, names):
+    rows = "".join(f"0,{name},0,{value}\n" for name, value in zip(names, (1, 0), strict=True))
+    (tmp_path / "a-s0.csv").write_text("step,item,sample,correct\n" + rows)
+    kept = imported(tmp_path / "a-s0.csv", tmp_path / "out").read_rows("items", 0)
+    assert len({row["item"] for row in kept}) == 2 and [row["value"] for row in kept] == [1.0, 0.0]
 
 
 def test_samples_without_a_verdict_a_step_or_a_benchmark(tmp_path):

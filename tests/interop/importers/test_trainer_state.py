@@ -29,6 +29,8 @@ def test_the_newest_state_of_a_tree_holds_the_whole_history(tmp_path):
     run = read_only_run(tmp_path)
     assert (run.name, run.tool) == ("grpo-s0", "trainer_state.json") and run.files[0].parent.name == "checkpoint-10"
     write_json(tmp_path / "grpo-s0/trainer_state.json", state(6, ROWS))
+    assert read_only_run(tmp_path).files[0].parent.name == "checkpoint-10"  # resumed after 6, and not finished
+    write_json(tmp_path / "grpo-s0/trainer_state.json", state(10, ROWS))
     run = read_only_run(tmp_path)
     assert run.files == [tmp_path / "grpo-s0/trainer_state.json"] and run.is_finished
     assert values_of(run, "loss")[0] == (2, 0.3) and run.settings["logging_steps"] == 2

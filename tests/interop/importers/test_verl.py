@@ -55,7 +55,7 @@ def test_scores_of_minus_one_and_one_are_wrong_and_right(tmp_path):
     dump(tmp_path / "v", 0, [dump_row(f"q{n}", "", score) for n, score in enumerate((-1.0, 1.0, -1.0))])
     run = read_only_run(tmp_path)
     assert [row.value for row in rows_at(run, 0)] == [0, 1, 0]
-    assert any("-1 or 1" in remark for remark in run.remarks)
+    assert any("-1 and 1" in remark for remark in run.remarks)
 
 
 def test_a_score_outside_0_and_1_is_no_verdict(tmp_path):

@@ -3,8 +3,9 @@
 Shapes: Q items, K samples per item, N rows.
 """
 
+import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,12 +25,17 @@ SNAP = 1e-6
 class ItemTable:
     """The samples of one benchmark at one step."""
 
-    rows_by_item: dict[str, list[SampleRow]] = field(default_factory=dict)
+    rows_by_item: dict[str, dict[int, SampleRow]] = field(default_factory=dict)
+    """Rows by item and sample."""
     left_out: int = 0
     """Samples without a score."""
+    repeated: int = 0
+    """Samples that a later row of the same item and sample has replaced."""
 
     def add(self, row: SampleRow) -> None:
-        self.rows_by_item.setdefault(row.item, []).append(row)
+        rows = self.rows_by_item.setdefault(row.item, {})
+        self.repeated += row.sample in rows
+        rows[row.sample] = row
 
     @property
     def samples(self) -> int:
@@ -45,19 +51,16 @@ class ItemTable:
         """Yields the first K rows of every item, K of the item that has fewest."""
         samples = self.samples  # counted over all items
         for rows in self.rows_by_item.values():
-            yield from sorted(rows, key=lambda row: row.sample)[:samples]
+            yield from [rows[sample] for sample in sorted(rows)[:samples]]
 
 
 def item_number(key: str) -> int:
-    """Returns the number of an item in items/: from its content, so that runs that were imported separately are paired."""
-    return int(key[:14], 16) if len(key) >= 14 and set(key) <= set("0123456789abcdef") else _hash_number(key)
+    """Returns the number of an item in items/: from its key, so that runs that were imported separately are paired.
 
-
-def _hash_number(key: str) -> int:
-    if key.isdigit() and len(key) < 16:
+    A key that is a number stays one. Of other keys all characters count: those of a database often begin alike.
+    """
+    if key.isascii() and key.isdigit() and len(key) < 16 and str(int(key)) == key:
         return int(key)
-    import hashlib
-
     return int(hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=7).hexdigest(), 16)
 
 
@@ -121,19 +124,18 @@ def point_of_mean(
     )  # fmt: skip
 
 
-def item_columns(
-    benchmark: str, rows: Iterable[SampleRow], source_scores: Mapping[int, float], temperature: float | None = None
-) -> dict[str, list[Any]]:
-    """Returns the rows of one benchmark as columns of items/. `source_scores` has the source's scores of regraded rows."""
+def item_columns(benchmark: str, rows: Iterable[SampleRow], temperature: float | None = None) -> dict[str, list[Any]]:
+    """Returns the rows of one benchmark as columns of items/. The samples of an item follow each other, and are numbered."""
     columns: dict[str, list[Any]] = {}
-    previous, sample = None, 0
+    previous, number, sample = None, 0, 0
     for row in rows:
-        sample = sample + 1 if row.item == previous else 0
-        previous = row.item
+        sample += 1
+        if row.item != previous:
+            previous, number, sample = row.item, item_number(row.item), 0
         values = {
-            "benchmark": benchmark, "temperature": temperature, "item": item_number(row.item), "sample": sample,
+            "benchmark": benchmark, "temperature": temperature, "item": number, "sample": sample,
             "verdict": str(verdict_of(row)), "extracted": row.extracted, "tokens": row.tokens, "logp": None,
-            "completion": row.output, "value": row.value, "source_score": source_scores.get(id(row)),
+            "completion": row.output, "value": row.value, "source_score": row.source_score,
         }  # fmt: skip
         for name, value in values.items():
             columns.setdefault(name, []).append(value)

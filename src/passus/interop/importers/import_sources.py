@@ -77,12 +77,11 @@ def _has_numbers(run: ImportedRun) -> bool:
 
 def _joined(runs: Sequence[SourceRun]) -> SourceRun:
     """Makes one run of sources that belong together. The first gives the name; settings and numbers of all are kept."""
-    joined = replace(runs[0], tool=" and ".join(dict.fromkeys(run.tool for run in runs)))
+    joined = replace(runs[0], tool=" and ".join(dict.fromkeys(run.tool for run in runs)), remarks=[], parts=list(runs))
     joined.settings = {key: value for run in reversed(runs) for key, value in run.settings.items()}
     joined.files = [path for run in runs for path in run.files]
     joined.points = [point for run in runs for point in run.points]
     joined.resumed_from = [step for run in runs for step in run.resumed_from]
-    joined.remarks = [remark for run in runs for remark in run.remarks]
     joined.samples = {step: [] for run in runs for step in run.samples}
     for run in runs:
         for step, readers in run.samples.items():

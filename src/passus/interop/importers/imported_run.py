@@ -47,6 +47,8 @@ class ImportedRun:
     remarks: list[str] = field(default_factory=list)
     refuted: set[str] = field(default_factory=set)
     """Benchmarks that do not have the number of items that their names tell."""
+    is_written: bool = False
+    """Whether its folder was written, and `points` are all eval points in it."""
     candidates: list[str] = field(default_factory=list)
     """Metrics that may be accuracies, which the user can name with --accuracy."""
 
@@ -69,6 +71,13 @@ class ImportedRun:
             return "none"
         return "L1" if all(point.q for point in self.points) else "L0"
 
+    def level_of(self, benchmark: str) -> str:
+        """Returns the evidence of one benchmark. Only points that were computed from samples know the errors among them."""
+        points = [point for point in self.points if point.benchmark == benchmark]
+        if all(point.error is not None for point in points):
+            return "L2"
+        return "L1" if all(point.q for point in points) else "L0"
+
 
 def imported_run(source: SourceRun, options: ImportOptions, refuted: Collection[str] = ()) -> ImportedRun:
     """Sorts the numbers of a source run into metrics and eval points.
@@ -84,7 +93,7 @@ def imported_run(source: SourceRun, options: ImportOptions, refuted: Collection[
         facts = replace(facts, method=facts.method or line)
     seed = options.seed if options.seed is not None else facts.seed if facts.seed is not None else source.seed
     points, repeated = _last_values(source.points)
-    remarks = list(source.remarks)
+    remarks = source.all_remarks()
     if repeated and not any(WRITTEN_AGAIN in remark for remark in remarks):
         remarks.append(f"{repeated} values were {WRITTEN_AGAIN}; the last one counts")
     run = ImportedRun(source, name, replace(facts, seed=seed), settings, [], [], remarks, refuted=set(refuted))

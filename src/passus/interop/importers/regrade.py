@@ -10,12 +10,12 @@ from passus.interop.importers.source_run import SampleRow
 BATCH = 2000
 
 
-def regraded(rows: Iterable[SampleRow]) -> tuple[list[SampleRow], dict[int, float]]:
-    """Returns the rows with passus's verdicts, and the source's scores by the identity of the row.
+def regraded(rows: Iterable[SampleRow]) -> list[SampleRow]:
+    """Returns the rows with passus's verdicts beside the source's scores.
 
     Rows without a text or a gold that can be compared keep the score of the source.
     """
-    kept, scores = list(rows), {}
+    kept = list(rows)
     gradable = [row for row in kept if row.output is not None and row.gold and check_gold(row.gold, MATH) is None]
     for start in range(0, len(gradable), BATCH):
         batch = gradable[start : start + BATCH]
@@ -24,9 +24,8 @@ def regraded(rows: Iterable[SampleRow]) -> tuple[list[SampleRow], dict[int, floa
             [bool(row.truncated) for row in batch], ANY,
         )  # fmt: skip
         for row, grade in zip(batch, grades, strict=True):
-            if row.value is not None:
-                scores[id(row)] = row.value
+            row.source_score = row.value
             row.value = float(grade.verdict is Verdict.CORRECT)
             row.verdict, row.extracted = str(grade.verdict), grade.extracted
             row.error = grade.reason if grade.verdict is Verdict.ERROR else None
-    return kept, scores
+    return kept

@@ -37,6 +37,8 @@ class SampleRow:
     """Why there is no verdict."""
     verdict: str | None = None
     """Verdict in passus's words, where the source was written by passus; else derived from value, truncated and error."""
+    source_score: float | None = None
+    """Score of the source, where passus has graded the sample again."""
 
 
 SampleReader = Callable[[], Iterable[SampleRow]]
@@ -65,6 +67,12 @@ class SourceRun:
     """Seed, where the source says it outside of its settings."""
     is_finished: bool | None = None
     """Whether the tool recorded an end; None where it does not say."""
+    parts: list["SourceRun"] = field(default_factory=list)
+    """Sources that were joined to this run. Readers of their samples add to their remarks."""
+
+    def all_remarks(self) -> list[str]:
+        """Returns the remarks made up to now, each once."""
+        return list(dict.fromkeys([*self.remarks, *(remark for part in self.parts for remark in part.remarks)]))
 
 
 def item_key(prompt: str, gold: str | None) -> str:

@@ -10,7 +10,7 @@ from passus.interop.importers.options import ReadOptions, run_name
 from passus.interop.importers.points import PointRecorder
 from passus.interop.importers.source_files import read_object, tell
 from passus.interop.importers.source_run import SourceRun
-from passus.interop.importers.values import to_step
+from passus.interop.importers.values import MAX_STEP, to_step
 
 KIND = "trainer_state.json"
 NAME = "trainer_state.json"
@@ -25,18 +25,27 @@ MODEL_FILES = {"adapter_config.json": "base_model_name_or_path", "config.json": 
 def read(paths: Sequence[Path], options: ReadOptions) -> list[SourceRun]:
     """Reads the newest state of one training that can be read."""
     remarks: list[str] = []
-    for path in sorted(paths, key=_progress, reverse=True)[:-1]:
+    *newer, oldest = sorted(paths, key=_progress, reverse=True)
+    for path in newer:
         try:
             return [_read_state(path, options, remarks)]
         except PassusError as error:
             tell(remarks, f"{path.parent.name}/{path.name} was left out: {str(error).splitlines()[0]}")
-    return [_read_state(min(paths, key=_progress), options, remarks)]
+    return [_read_state(oldest, options, remarks)]
 
 
-def _progress(path: Path) -> tuple[bool, int, str]:
-    """Sorts states: the copy beside the checkpoints was saved last, and then the highest checkpoint."""
+def _progress(path: Path) -> tuple[int, bool, str]:
+    """Sorts states by their steps. The copy beside the checkpoints is older than they are where a resume was not finished."""
     match = CHECKPOINT.match(path.parent.name)
-    return match is None, int(match[1]) if match else 0, str(path)
+    return int(match[1]) if match else _global_step(path), match is None, str(path)
+
+
+def _global_step(path: Path) -> int:
+    """Returns the step of a state. One that cannot be read counts as the newest, so that it is told."""
+    try:
+        return to_step(read_object(path).get("global_step")) or 0
+    except PassusError:
+        return MAX_STEP
 
 
 def output_folder(path: Path) -> Path:

@@ -81,7 +81,7 @@ def read_samples(path: Path, options: ReadOptions, remarks: list[str]) -> Iterat
     outside, last, key = 0, None, ""
     prompt = gold = None  # shared by the samples of an item, which are many
     if survey.is_signed:
-        tell(remarks, f"all values of {survey.key} in {path.name} are -1 or 1: they were read as wrong and right")
+        tell(remarks, f"the values of {survey.key} are -1 and 1: they were read as wrong and right")
     for first, row in sessions(path, remarks):
         value = _scaled(to_score(row.get(survey.key)), survey.is_signed)
         if value is not None and not is_share(value):

@@ -31,6 +31,8 @@ from passus.runs.run_folder import SETTINGS, RunFolder
 
 NO_BENCHMARK = "benchmark"
 """Name of a benchmark that neither the source nor the user names."""
+MOST_LISTED = 1000
+"""Files and remarks of a run that its provenance lists."""
 
 
 def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, options: ImportOptions) -> None:
@@ -38,14 +40,16 @@ def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, optio
     _check_same_source(folder, run)
     folder.mkdir(parents=True, exist_ok=True)
     target = RunFolder(folder)
-    points = _merged_points(target, run.points)
+    points = _merged_points(target, run)
     metrics = _merged_metrics(target, run.metrics)
     questions = dict(read_questions(folder))
     target.forget_checksums()
     for step, readers in sorted(run.source.samples.items()):
         points += _write_samples(run, folder, step, readers, options, questions)
+    run.remarks += [remark for remark in run.source.all_remarks() if remark not in run.remarks]
     points = list({(point.step, point.benchmark): point for point in points}.values())
     points.sort(key=lambda point: (point.step, point.benchmark))
+    run.points, run.is_written = points, True
     _write(folder / "metrics.jsonl", _lines(metrics))
     _write(folder / "evals.jsonl", _lines(point.to_row() for point in points))
     if questions:
@@ -84,8 +88,10 @@ def _merged_metrics(target: RunFolder, rows: Sequence[dict[str, Any]]) -> list[d
     return [by_step[step] for step in sorted(by_step)]
 
 
-def _merged_points(target: RunFolder, points: Sequence[EvalPoint]) -> list[EvalPoint]:
-    return [*(target.evals() if target.exists() else []), *points]
+def _merged_points(target: RunFolder, run: ImportedRun) -> list[EvalPoint]:
+    """Returns earlier eval points before new ones. Those of steps whose items are written again are replaced by them."""
+    before = [point for point in target.evals() if point.step not in run.source.samples] if target.exists() else []
+    return [*before, *run.points]
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> str:
@@ -97,7 +103,7 @@ def _write_samples(
     questions: dict[tuple[str, int], ItemQuestion],
 ) -> list[EvalPoint]:  # fmt: skip
     """Writes the items of one step and returns its eval points."""
-    tables, scores = _item_tables(run, readers, options)
+    tables = _item_tables(run, readers, options)
     columns: dict[str, list[Any]] = {name: [] for name in ROWS["items"]}
     points = []
     while tables:  # a table is let go as soon as its rows are columns: both together are gigabytes
@@ -109,12 +115,14 @@ def _write_samples(
             run.remarks.append(
                 f"step {step}, {benchmark}: items have different numbers of samples; the first {table.samples} of each are kept"
             )
+        if table.repeated:
+            run.remarks.append(f"step {step}, {benchmark}: {table.repeated} samples were written again; the last one counts")
         rows = list(table.rows())
         if all(row.error for row in rows):
             run.remarks.append(f"step {step}, {benchmark}: no sample has a score, so there is no eval point")
             continue
         points.append(point_of_samples(step, benchmark, table, extract=ANY if options.regrade else SOURCE))
-        for name, values in item_columns(benchmark, rows, scores).items():
+        for name, values in item_columns(benchmark, rows).items():
             columns[name] += values
         _add_questions(benchmark, rows, questions)
         del rows, table
@@ -125,20 +133,13 @@ def _write_samples(
     return points
 
 
-def _item_tables(
-    run: ImportedRun, readers: Sequence[SampleReader], options: ImportOptions
-) -> tuple[dict[str, ItemTable], dict[int, float]]:
+def _item_tables(run: ImportedRun, readers: Sequence[SampleReader], options: ImportOptions) -> dict[str, ItemTable]:
     """Reads all samples of a step by benchmark and item, graded again where the user wants it."""
     tables: dict[str, ItemTable] = {}
-    scores: dict[int, float] = {}
     names: dict[str, str] = {}
     """Benchmarks by their names in the source."""
     for reader in readers:
-        rows: Iterable[SampleRow] = reader()
-        if options.regrade:
-            rows, scores_of_source = regraded(rows)
-            scores |= scores_of_source
-        for row in rows:
+        for row in regraded(reader()) if options.regrade else reader():
             if row.benchmark not in names:
                 named = options.benchmark or row.benchmark or NO_BENCHMARK
                 names[row.benchmark] = options.new_name(benchmark_of(named, options))
@@ -153,17 +154,18 @@ def _item_tables(
             remark = f"{benchmark}: {table.left_out} samples have no score and are left out; --regrade lets passus grade them"
             if remark not in run.remarks:
                 run.remarks.append(remark)
-    return tables, scores
+    return tables
 
 
 def _add_questions(benchmark: str, rows: Iterable[SampleRow], questions: dict[tuple[str, int], ItemQuestion]) -> None:
     """Keeps the question and gold of every item, unless the authors of the benchmark ask that they not be written."""
     if is_private(benchmark):
         return
+    previous = None
     for row in rows:
-        key = (benchmark, item_number(row.item))
-        if key not in questions and row.prompt is not None:
-            questions[key] = ItemQuestion(row.prompt, row.gold or "")
+        if row.prompt is not None and row.item != previous:
+            previous = row.item
+            questions.setdefault((benchmark, item_number(row.item)), ItemQuestion(row.prompt, row.gold or ""))
 
 
 def _config(run: ImportedRun, seed: int, seed_known: bool) -> dict[str, Any]:
@@ -186,7 +188,7 @@ def _launch() -> dict[str, Any]:
 def _meta(run: ImportedRun) -> dict[str, Any]:
     files = [{"path": str(path), "bytes": path.stat().st_size} for path in run.source.files if path.exists()]
     source = f"{_identity(run)} ({len(files)} file{'s' * (len(files) != 1)})"
-    data = {"source": source, "files": files[:1000], "remarks": run.remarks}
+    data = {"source": source, "files": files[:MOST_LISTED], "remarks": run.remarks[:MOST_LISTED]}
     launch = {**_launch(), "time": provenance.now(), "data": data}
     model = {
         "label": run.facts.model or name_without_seed(run.name), "family": run.facts.family, "parameters": run.facts.parameters,
