@@ -72,11 +72,15 @@ def write_row_file(
     write_atomic(path, write, durable=False)
 
 
-def write_table(path: Path, table: Any) -> None:
+def write_table(path: Path, table: Any, before_rename: Callable[[Path], object] = lambda written: None) -> None:
     """Writes a Parquet file whose pages have checksums."""
     import pyarrow.parquet
 
-    write_atomic(path, lambda target: pyarrow.parquet.write_table(table, target, write_page_checksum=True))
+    def write(target: Path) -> None:
+        pyarrow.parquet.write_table(table, target, write_page_checksum=True)
+        before_rename(target)
+
+    write_atomic(path, write)
 
 
 def read_row_file(path: Path) -> list[dict[str, Any]]:
