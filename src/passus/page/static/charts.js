@@ -8,7 +8,8 @@ const MARKERS = { o: "circle", s: "square", "^": "triangle", v: "inverted_triang
 const MARKED_POINTS = 60;
 const REDRAW_MS = 100;
 const TABLE_ROWS = 2000;
-const nan = value => value === null ? NaN : value;
+const MOST_MARKS = 60;
+const TOLD_LINES = 12;
 const finite = Number.isFinite;
 
 export function isDark() {
@@ -65,11 +66,17 @@ function ticks(axis, low, high) {
 }
 
 const charts = new Set();
-let crosshair = null;
+let crosshair = null, crossTimer = null, crossed = 0;
 
+// Moves the crosshair of all charts, at most ten times a second.
 export function setCrosshair(x) {
   crosshair = x;
-  for (const chart of charts) chart.cross(x);
+  if (crossTimer) return;
+  crossTimer = setTimeout(() => {
+    crossTimer = null;
+    crossed = performance.now();
+    for (const chart of charts) chart.cross(crosshair);
+  }, Math.max(0, crossed + REDRAW_MS - performance.now()));
 }
 
 export class Chart {
@@ -79,16 +86,19 @@ export class Chart {
     this.hidden = new Set();
     this.series = [];
     this.marks = [];
-    this.box = el("div", { class: "chart", tabindex: "0", role: "img" });
-    this.readout = el("p", { class: "readout", "aria-live": "polite" });
+    this.box = el("div", { class: "chart", tabindex: "0", role: "application", "aria-roledescription": "chart" });
+    this.readout = el("p", { class: "readout", "aria-live": "off" });
+    this.fewer = el("p", { class: "note", hidden: true });
     this.details = el("details", { ontoggle: () => this.fillTable() }, el("summary", {}, "Numbers"), el("div"));
     this.node = el("section", { class: "panel", "aria-label": panel },
       el("div", { class: "top" }, el("h3", {}, panel), el("span", { class: "export" },
         ...["SVG", "PNG", "CSV"].map(kind => el("button", {
           type: "button", title: `${panel} as ${kind}`, "aria-label": `${panel} as ${kind}`, onclick: () => this.export(kind),
         }, kind)))),
-      this.box, this.readout, this.details);
+      this.box, this.readout, this.fewer, this.details);
     this.box.addEventListener("keydown", event => this.key(event));
+    this.box.addEventListener("focus", () => this.readout.setAttribute("aria-live", "polite"));
+    this.box.addEventListener("blur", () => this.readout.setAttribute("aria-live", "off"));
     this.box.addEventListener("dblclick", () => this.zoomTo(null));
     this.drawn = 0;
     charts.add(this);
@@ -97,7 +107,18 @@ export class Chart {
   remove() {
     charts.delete(this);
     clearTimeout(this.timer);
-    this.view?.remove();
+    this.removed = true;
+    this.drop();
+  }
+
+  // Takes the figure out of Bokeh, which keeps a list of all documents that it has shown.
+  drop() {
+    const { documents } = window.Bokeh, shown = this.figure?.document;
+    this.figure = this.view = this.cross_ = null;
+    if (!shown) return;
+    shown.clear();
+    const at = documents.indexOf(shown);
+    if (at >= 0) documents.splice(at, 1);
   }
 
   // Takes new data and draws it, at most ten times a second.
@@ -112,9 +133,10 @@ export class Chart {
     if (this.timer) return;
     const wait = Math.max(0, this.drawn + REDRAW_MS - performance.now());
     this.timer = setTimeout(async () => {
+      await this.drawing; // a figure is built before the next one is begun
       this.timer = null;
       this.drawn = performance.now();
-      await this.draw();
+      this.drawing = this.draw().catch(error => console.error(error));
     }, wait);
   }
 
@@ -123,10 +145,15 @@ export class Chart {
   }
 
   async draw() {
+    if (this.removed) return;
     const key = [state.logx, state.logy, isDark()].join();
     if (this.key_ !== key || !this.figure) {
       this.key_ = key;
       await this.build();
+      if (this.removed) {
+        this.drop();
+        return;
+      }
     }
     this.fill();
     this.fit();
@@ -137,7 +164,7 @@ export class Chart {
   }
 
   async build() {
-    this.view?.remove();
+    this.drop();
     this.box.replaceChildren();
     const { Bokeh } = window;
     const colours = { background_fill_color: ink("--paper"), border_fill_color: ink("--paper"), outline_line_color: ink("--line") };
@@ -163,11 +190,12 @@ export class Chart {
       line_color: field("colour"), line_width: field("width"), line_alpha: field("alpha"), line_dash: field("dash") });
     this.figure.scatter(field("x"), field("y"), { source: source("points", ["x", "y", "colour", "marker", "fill"]), size: 6,
       marker: field("marker"), line_color: field("colour"), fill_color: field("fill") });
-    this.spans = [];
+    this.figure.vspan(field("x"), { source: source("marks", ["x", "colour", "dash"]), line_color: field("colour"),
+      line_dash: field("dash"), line_width: 1.2 });
     this.cross_ = new Bokeh.Span({ dimension: "height", line_color: ink("--soft"), line_dash: [4, 3], visible: false });
     this.figure.add_layout(this.cross_);
-    this.figure.on_event("mousemove", event => setCrosshair(this.axis ? this.axis.back(event.x) : event.x));
-    this.figure.on_event("tap", event => setCrosshair(this.axis ? this.axis.back(event.x) : event.x));
+    this.figure.on_event("mousemove", event => this.point(event.x));
+    this.figure.on_event("tap", event => this.point(event.x));
     this.figure.on_event("mouseleave", () => setCrosshair(null));
     this.figure.on_event("rangesupdate", event => this.zoomed(event));
     this.view = await Bokeh.Plotting.show(this.figure, this.box);
@@ -239,21 +267,21 @@ export class Chart {
     close();
   }
 
+  // Draws the marks of the lines that are shown.
   fillMarks() {
-    const own = this.marks.filter(mark => !mark.panel || mark.panel === this.panel);
-    const key = JSON.stringify(own) + state.logx;
-    if (key === this.markKey && this.markFigure === this.figure) return;
-    this.markKey = key;
-    this.markFigure = this.figure;
-    const { Bokeh } = window;
-    const colourOf = new Map(this.series.map(s => [s.name, s.style.colour]));
-    for (const mark of own.slice(0, 60)) {
-      const colour = colourOf.has(mark.series) ? shown(colourOf.get(mark.series)) : ink("--soft");
-      const dash = mark.text.startsWith("alarm") ? [] : [1, 3];
-      this.figure.add_layout(new Bokeh.Span({ dimension: "height", location: this.place(mark.x), line_color: colour,
-        line_dash: dash, line_width: 1.2 }));
-    }
-    this.ownMarks = own;
+    const byName = new Map(this.series.map(s => [s.name, s]));
+    const isHidden = s => s && this.hidden.has(s.line ?? s.name);
+    const own = this.marks.filter(mark => (!mark.panel || mark.panel === this.panel) && !isHidden(byName.get(mark.series)));
+    const drawn = own.slice(0, MOST_MARKS);
+    this.ownMarks = drawn;
+    this.sources.marks.data = {
+      x: drawn.map(mark => this.place(mark.x)),
+      colour: drawn.map(mark => byName.has(mark.series) ? shown(byName.get(mark.series).style.colour) : ink("--soft")),
+      dash: drawn.map(mark => mark.text.startsWith("alarm") ? [] : [1, 3]),
+    };
+    this.box.dataset.marks = String(drawn.length);
+    this.fewer.hidden = drawn.length === own.length;
+    this.fewer.textContent = this.fewer.hidden ? "" : `The first ${MOST_MARKS} of ${own.length} alarms and resumes are drawn.`;
   }
 
   // Fits the axes to the data, unless somebody has zoomed in.
@@ -298,6 +326,12 @@ export class Chart {
     this.about.onzoom?.(...(range ?? [null, null]));
   }
 
+  // Puts the crosshair at the place of the values that are nearest to a place of this chart.
+  point(at) {
+    const xs = this.visible().filter(s => !s.faint).flatMap(s => s.points.x), i = nearest(xs.map(x => this.place(x)), at);
+    if (i >= 0) setCrosshair(xs[i]);
+  }
+
   cross(x) {
     if (!this.cross_) return;
     this.cross_.visible = x !== null;
@@ -309,22 +343,22 @@ export class Chart {
     this.tell(x);
   }
 
-  // Says the values at the points nearest to the crosshair, and the marks there.
+  // Says the values of the lines that reach the crosshair, where they are of another place also that place, and the marks there.
   tell(x) {
     const parts = [];
-    let at = null;
     for (const s of this.visible().filter(s => !s.faint)) {
-      const i = nearest(s.points.x, x);
-      if (i < 0) continue;
-      at ??= s.points.x[i];
+      const xs = s.points.x, i = nearest(xs, x);
+      if (i < 0 || x < xs[0] || x > xs.at(-1)) continue;
+      const at = number(xs[i]) === number(x) ? "" : ` (at ${this.about.x.toLowerCase()} ${number(xs[i])})`;
       const band = s.points.low && s.points.low[i] !== null ? ` [${number(s.points.low[i])}, ${number(s.points.high[i])}]` : "";
       const n = s.seeds ? `, n = ${s.seeds}` : "";
-      parts.push([s.name, `${number(s.points.y[i])}${band}${n}`]);
+      parts.push([s.name, `${number(s.points.y[i]) || "no value"}${band}${n}${at}`]);
     }
     const span = this.figure.x_range.end - this.figure.x_range.start;
     const marks = (this.ownMarks ?? []).filter(mark => Math.abs(this.place(mark.x) - this.place(x)) < span / 80);
-    this.readout.replaceChildren(el("b", {}, `${this.about.x} ${number(at)}: `),
-      parts.slice(0, 12).map(([name, value]) => `${name} ${value}`).join(" · "),
+    this.readout.replaceChildren(el("b", {}, `${this.about.x} ${number(x)}: `),
+      parts.slice(0, TOLD_LINES).map(([name, value]) => `${name} ${value}`).join(" · ") || "no values",
+      parts.length > TOLD_LINES ? ` · and ${parts.length - TOLD_LINES} more lines` : "",
       marks.length ? el("i", {}, " — " + marks.map(mark => `${mark.series}: ${mark.text}`).join("; ")) : "");
   }
 

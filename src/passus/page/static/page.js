@@ -1,11 +1,11 @@
 // The page: its tabs, the stream of changes, the runs, the findings and the keys.
 
-import { state, DEFAULTS, FROZEN, take, readAddress, writeAddress, changed, address, figureQuery, ask, recent } from "./state.js";
+import { state, DEFAULTS, FROZEN, nowMs, take, readAddress, writeAddress, changed, address, figureQuery, ask, recent } from "./state.js";
 import { el, table, duration, number, download, fileName } from "./text.js";
 import { isDark, setCrosshair } from "./charts.js";
 import { Compare } from "./compare.js";
 import { Samples } from "./samples.js";
-import { Panels } from "./panels.js";
+import { Panels, hasAxis } from "./panels.js";
 
 const TABS = [["curves", "Curves"], ["signals", "Signals"], ["compare", "Compare"], ["samples", "Samples"], ["runs", "Runs"], ["findings", "Findings"]];
 const KEYS = [["1 to 6", "the sections"], ["/", "filter lines, search samples"], ["x", "next x-axis"], ["l, shift l", "log x, log y"],
@@ -153,7 +153,7 @@ class Runs {
 function age(arm) {
   if (!arm.heartbeat || arm.state !== "running") return null;
   const at = Date.parse(arm.heartbeat);
-  return Number.isNaN(at) ? null : Math.max(0, (Date.now() - at) / 1000);
+  return Number.isNaN(at) ? null : Math.max(0, (nowMs() - at) / 1000);
 }
 
 function row(arm) {
@@ -217,13 +217,14 @@ function freeze() {
 }
 
 function nextAxis() {
-  const axes = ["step", "tokens", "time", "progress", "updates"];
+  const axes = ["step", "tokens", "time", "progress", "updates"].filter(hasAxis);
   tab.set?.({ x: axes[(axes.indexOf(state.x) + 1) % axes.length] });
 }
 
-function smoothBy(by) {
-  const next = Math.max(0, Number(state.smooth) + by);
-  tab.set?.({ smooth: String(next === 0 ? 0 : next % 2 ? next : next + 1) });
+// Goes to the next of the windows 0 (the default), 5, 9, ... 101.
+function smoothBy(sign) {
+  const now = Number(state.smooth), next = sign > 0 ? Math.min(101, Math.max(5, now + 4)) : now <= 5 ? 0 : now - 4;
+  tab.set({ smooth: String(next) });
 }
 
 const ACTIONS = {
@@ -232,9 +233,9 @@ const ACTIONS = {
   x: () => tab instanceof Panels && nextAxis(),
   l: () => tab instanceof Panels && tab.set({ logx: state.logx ? "" : "1" }),
   L: () => tab instanceof Panels && tab.set({ logy: state.logy ? "" : "1" }),
-  a: () => tab instanceof Panels && tab.set({ all: state.all ? "" : "1" }),
-  s: () => tab instanceof Panels && smoothBy(state.smooth === "0" ? 5 : 4),
-  S: () => tab instanceof Panels && smoothBy(-6),
+  a: () => tab instanceof Panels && !FROZEN && tab.set({ all: state.all ? "" : "1" }),
+  s: () => tab instanceof Panels && !FROZEN && smoothBy(1),
+  S: () => tab instanceof Panels && !FROZEN && smoothBy(-1),
   "[": () => tab instanceof Samples && tab.move(-1),
   "]": () => tab instanceof Samples && tab.move(1),
   d: () => setTheme(isDark() ? "light" : "dark"),
@@ -276,6 +277,7 @@ function start() {
   byId("help").addEventListener("click", ACTIONS["?"]);
   byId("theme").addEventListener("click", ACTIONS.d);
   byId("save").addEventListener("click", () => download(`${fileName(page.about.title)}-view.json`, JSON.stringify(changed(), null, 1), "application/json"));
+  byId("open-view").addEventListener("click", () => byId("open").click());
   byId("open").addEventListener("change", openView);
   byId("freeze").addEventListener("click", freeze);
   document.addEventListener("keydown", onKey);

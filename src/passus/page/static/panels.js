@@ -8,6 +8,11 @@ const AXES = [["step", "step"], ["tokens", "training tokens"], ["time", "time"],
 const VALUES = [["accuracy", "accuracy"], ["length", "length"]];
 const METRICS = ["train/reward", "train/entropy", "train/kl", "train/grad_norm", "train/completions/mean_length", "train/num_tokens"];
 
+// Whether a figure with this x-axis can be shown: a frozen page has some.
+export function hasAxis(x) {
+  return !FROZEN || Object.keys(FROZEN.figures).some(key => key.split(" ")[1] === x);
+}
+
 export class Panels {
   constructor(onview) {
     this.onview = onview;
@@ -95,7 +100,7 @@ export class Panels {
     const own = (options, value) => options.some(([name]) => name === value);
     const window = Number(state.smooth);
     this.controls.replaceChildren(...[
-      select("x", AXES, state.x, x => this.set({ x })), metric("x", own(AXES, state.x) ? "" : state.x),
+      select("x", AXES.filter(([x]) => hasAxis(x)), state.x, x => this.set({ x })), metric("x", own(AXES, state.x) ? "" : state.x),
       ...(state.tab === "signals" ? [] : [select("y", VALUES, state.y, y => this.set({ y })),
         el("label", {}, "or metric", el("input", { type: "text", id: "y-metric", size: "16", list: "metrics",
           value: own(VALUES, state.y) ? "" : state.y, placeholder: "train/reward",
@@ -109,7 +114,9 @@ export class Panels {
         placeholder: "name or regex ( / )", onchange: event => this.set({ find: event.target.value }) })),
       check("all", "all lines"),
       state.low !== "" || state.high !== "" ? el("button", { type: "button", onclick: () => this.zoom(null, null) }, "Whole x-axis") : null,
+      FROZEN ? el("span", { class: "note" }, "A frozen page has no other metrics, smoothing or lines.") : null,
     ].filter(Boolean));
+    for (const field of FROZEN ? this.controls.querySelectorAll("[type=text], [type=range], #all") : []) field.disabled = true;
     if (focused) document.getElementById(focused)?.focus();
   }
 
