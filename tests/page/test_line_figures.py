@@ -167,7 +167,7 @@ def test_alarms_resumes_and_other_versions_are_marked(tmp_path):
     meta = run.meta()
     changed = {"resumed_from": 15, "version_changes": {"torch": ["2.12", "2.13"]}}
     meta["launches"] += [meta["launches"][0] | {"resumed_from": 12}, meta["launches"][0] | changed]
-    (run.path / "meta.json").write_text(json.dumps(meta))
+    run.write_single("meta.json", json.dumps(meta))
     collection = RunCollection([tmp_path])
     collection.look()
     for view in (View(), View("signals")):

@@ -5,7 +5,6 @@ All scripts stand in the file, and a policy allows these by their hashes and not
 
 import base64
 import hashlib
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from urllib.parse import parse_qsl
 from passus.bounded_json import parse_json
 from passus.errors import PassusError
 from passus.page.assets import chart_script, one_script, own_files
+from passus.page.json_text import to_json
 from passus.page.line_figures import line_figure
 from passus.page.view import View
 from passus.runs.provenance import now
@@ -95,7 +95,7 @@ def to_html(data: Json) -> str:
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text).digest()).decode()}'" for text in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'"
     style = own_files()["page.css"][0].decode()
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    text = to_json(data).replace("<", "\\u003c")
     icon = base64.b64encode(own_files()["icon.svg"][0]).decode()
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'

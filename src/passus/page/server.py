@@ -6,7 +6,6 @@ findings and comparisons are computed by a process of their own (jobs.py).
 
 import asyncio
 import gzip
-import json
 import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -21,12 +20,14 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from passus.errors import PassusError, UsageError
+from passus.formatting import printable_line
 from passus.page import freeze, samples
 from passus.page.arms import ArmRow, arm_row, changed_rows
 from passus.page.assets import chart_script, own_files
 from passus.page.collection import LINE, RunCollection
 from passus.page.feed import Feeds
 from passus.page.jobs import Jobs
+from passus.page.json_text import to_json
 from passus.page.line_figures import line_figure, sources_of
 from passus.page.view import View
 
@@ -45,7 +46,7 @@ class Page:
     """The state behind the addresses."""
 
     def __init__(self, folders: Sequence[Path]):
-        self.title = ", ".join(folder.resolve().name for folder in folders)
+        self.title = printable_line(", ".join(folder.resolve().name for folder in folders))
         self.collection = RunCollection(folders)
         self.feeds = Feeds()
         self.jobs = Jobs(self.collection, self.title)
@@ -55,6 +56,8 @@ class Page:
         """Tells the versions of this server from those of one before it."""
         self.streams = 0
         self.is_closing = False
+        self.failure: BaseException | None = None
+        """Why the page does not go on, where it does not."""
         self._changed = asyncio.Event()
         self._reader = ThreadPoolExecutor(1, "page-reader")
         self._texts = ThreadPoolExecutor(1, "page-texts")
@@ -71,8 +74,8 @@ class Page:
             lines = self.collection.lines()
             name_of = {run.run_id: name for name, runs in lines for run in runs}
             self.arms = {run_id: arm_row(run, name_of.get(run_id, "")) for run_id, run in self.collection.runs.items()}
-            self.lines = [{"name": name[:200], "id": f"{LINE}{runs[0].run_id}", "runs": [run.run_id for run in runs]}
-                          for name, runs in lines]  # fmt: skip
+            self.lines = [{"name": printable_line(name)[:200], "id": f"{LINE}{runs[0].run_id}",
+                           "runs": [run.run_id for run in runs]} for name, runs in lines]  # fmt: skip
         return changed
 
     async def watch(self) -> None:
@@ -90,6 +93,12 @@ class Page:
             if self.jobs.findings_version != before:
                 self.wake()
             await asyncio.sleep(LOOK_SECONDS)
+
+    def has_ended(self, task: asyncio.Task[None]) -> None:
+        """Keeps why a task ended, so that the server ends with a message: without it, the page would stand still silently."""
+        if not task.cancelled() and task.exception() is not None:
+            self.failure = task.exception()
+            self.end_streams()
 
     def wake(self) -> None:
         self._changed.set()
@@ -115,7 +124,7 @@ class Page:
 
     def about(self) -> dict[str, Any]:
         """Returns what every page shows beside figures."""
-        remarks = [f"{folder}: {problem}" for folder, problem in self.collection.problems.items()]
+        remarks = [printable_line(f"{folder}: {problem}") for folder, problem in self.collection.problems.items()]
         remarks += [f"{self.collection.left_out} runs are left out"] if self.collection.left_out else []
         return {"title": self.title, "lines": self.lines, "remarks": remarks}
 
@@ -133,13 +142,13 @@ class Page:
                 yield _event("figure", message, event_id)
             if rows := changed_rows(arms, self.arms):
                 arms = self.arms
-                yield _event("arms", _to_json(rows), event_id)
+                yield _event("arms", to_json(rows), event_id)
             if (now := self.about()) != about:
                 about = now
-                yield _event("about", _to_json(about), event_id)
+                yield _event("about", to_json(about), event_id)
             if findings != self.jobs.findings_version or rows:
                 findings = self.jobs.findings_version
-                yield _event("stamp", _to_json({"findings": findings, "evals": self.collection.eval_version}), event_id)
+                yield _event("stamp", to_json({"findings": findings, "evals": self.collection.eval_version}), event_id)
             if not await self.wait_for_change():
                 yield ": nothing new\n\n"
 
@@ -157,10 +166,6 @@ def _event(kind: str, data: str, event_id: str) -> str:
     return f"id: {event_id}\nevent: {kind}\ndata: {data}\n\n"
 
 
-def _to_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
 def make_app(page: Page) -> Starlette:
     """Returns the addresses of a page."""
 
@@ -168,6 +173,8 @@ def make_app(page: Page) -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await page.read(lambda: page.look(with_metrics=False))
         tasks = [asyncio.create_task(page.watch()), asyncio.create_task(page.compute_findings())]
+        for task in tasks:
+            task.add_done_callback(page.has_ended)
         yield
         for task in tasks:
             task.cancel()
@@ -265,7 +272,7 @@ def _file(name: str) -> Response:
 
 
 def _json(request: Request, value: object) -> Response:
-    return _sent(request, _to_json(value).encode(), "application/json")
+    return _sent(request, to_json(value).encode(), "application/json")
 
 
 def _sent(request: Request, content: bytes, kind: str) -> Response:
@@ -275,7 +282,7 @@ def _sent(request: Request, content: bytes, kind: str) -> Response:
 
 
 def _error(status: int, text: str) -> Response:
-    return Response(_to_json({"error": text}), status, media_type="application/json")
+    return Response(to_json({"error": text}), status, media_type="application/json")
 
 
 async def _refuse(_: Request, error: Exception) -> Response:
