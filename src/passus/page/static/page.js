@@ -1,7 +1,7 @@
 // The page: its tabs, the stream of changes, the runs, the findings and the keys.
 
 import { state, DEFAULTS, FROZEN, nowMs, take, readAddress, writeAddress, changed, address, figureQuery, ask, recent } from "./state.js";
-import { el, table, duration, number, download, fileName } from "./text.js";
+import { el, table, duration, share, download, fileName } from "./text.js";
 import { isDark, setCrosshair } from "./charts.js";
 import { Compare } from "./compare.js";
 import { Samples } from "./samples.js";
@@ -26,7 +26,10 @@ function onview({ local = false } = {}) {
 
 function openTab(name) {
   state.tab = TABS.some(([id]) => id === name) ? name : DEFAULTS.tab;
-  for (const button of byId("tabs").children) button.setAttribute("aria-selected", String(button.dataset.tab === state.tab));
+  for (const button of byId("tabs").children) {
+    if (button.dataset.tab === state.tab) button.setAttribute("aria-current", "page");
+    else button.removeAttribute("aria-current");
+  }
   tab?.remove?.();
   const make = { compare: () => new Compare(page), samples: () => new Samples(page), runs: () => new Runs(), findings: () => new Findings() };
   tab = make[state.tab]?.() ?? new Panels(onview);
@@ -128,7 +131,7 @@ class Runs {
 
   show() {
     const [key, order] = (state.sort || "name up").split(" "), sign = order === "down" ? -1 : 1;
-    const value = arm => key === "last" ? arm.last[0]?.[1] ?? -1 : key === "heartbeat" ? age(arm) ?? -1 : arm[key] ?? (typeof arm.step === typeof arm[key] ? -1 : "");
+    const value = arm => key === "last" ? arm.last[0]?.[1] ?? -1 : key === "heartbeat" ? age(arm) ?? -1 : arm[key] ?? "";
     const arms = Object.values(page.arms).sort((a, b) => {
       const [x, y] = [value(a), value(b)];
       return sign * (typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), undefined, { numeric: true }));
@@ -143,10 +146,12 @@ class Runs {
         this.show();
       } }, text + (id === key ? (sign > 0 ? " ▲" : " ▼") : "")))));
     }
-    const rows = JSON.stringify([arms, FROZEN ? 0 : Math.floor(Date.now() / 1000)]);
-    if (rows === this.rows) return;
-    this.rows = rows;
-    this.body.replaceChildren(...arms.map(row));
+    const rows = JSON.stringify(arms);
+    if (rows !== this.rows) {
+      this.rows = rows;
+      this.body.replaceChildren(...arms.map(row));
+    }
+    arms.forEach((arm, i) => { this.body.children[i].querySelector(".age").textContent = age(arm) === null ? "" : `${duration(age(arm))} ago`; });
   }
 }
 
@@ -158,11 +163,11 @@ function age(arm) {
 
 function row(arm) {
   const total = arm.steps || 0, cell = (...children) => el("td", {}, ...children);
-  const accuracy = arm.last.map(([name, acc, low, high]) => `${name} ${number(acc)}` + (low === null ? "" : ` [${number(low)}, ${number(high)}]`));
+  const accuracy = arm.last.map(([name, acc, low, high]) => `${name} ${share(acc)}` + (low === null ? "" : ` [${share(low)}, ${share(high)}]`));
   return el("tr", { "data-run": arm.id }, cell(arm.name), cell(arm.line), cell(el("span", { class: `state-${arm.state}` }, arm.state)),
     cell(el("progress", { max: String(total || 1), value: String(Math.min(arm.step, total || 1)), "aria-label": `${arm.name} progress` }),
       ` ${arm.step}${total ? ` of ${total}` : ""}`),
-    cell(age(arm) === null ? "" : `${duration(age(arm))} ago`), cell(arm.left === null ? "" : `in ${duration(arm.left)}`),
+    el("td", { class: "age" }), cell(arm.left === null ? "" : `in ${duration(arm.left)}`),
     cell(...accuracy.map(text => el("div", {}, text))), cell(arm.resumes ? String(arm.resumes) : ""), cell(String(arm.seed ?? "")), cell(arm.error ?? ""));
 }
 
@@ -228,7 +233,11 @@ function smoothBy(sign) {
 }
 
 const ACTIONS = {
-  "/": () => (byId("find") ?? byId("search"))?.focus(),
+  "/": () => {
+    const field = byId("find") ?? byId("search");
+    if (field?.closest("details")) field.closest("details").open = true;
+    field?.focus();
+  },
   "?": () => byId("keys").open ? byId("keys").close() : byId("keys").showModal(),
   x: () => tab instanceof Panels && nextAxis(),
   l: () => tab instanceof Panels && tab.set({ logx: state.logx ? "" : "1" }),
@@ -270,7 +279,7 @@ async function openView(event) {
 function start() {
   window.Bokeh?.set_log_level("off");
   readAddress();
-  byId("tabs").append(...TABS.map(([id, text], i) => el("button", { type: "button", "data-tab": id, "aria-selected": "false",
+  byId("tabs").append(...TABS.map(([id, text], i) => el("button", { type: "button", "data-tab": id,
     title: `${text} (${i + 1})`, onclick: () => openTab(id) }, text)));
   byId("keys").append(el("h2", {}, "Keys"), el("dl", {}, ...KEYS.flatMap(([key, text]) => [el("dt", {}, key), el("dd", {}, text)])),
     el("form", { method: "dialog" }, el("button", {}, "Close")));
