@@ -91,7 +91,7 @@ def test_a_filter_chooses_lines_and_keeps_their_colours(collection):
     whole = line_figure(collection, View())["series"]  # what is shown beside a line changes nothing about it
     assert [s for s in whole if s["line"] == "dapo"] == found["series"]
     assert "1 of 2 lines are drawn" in found["note"]
-    for pattern in ("(", "a" * 101, "(a+)+b", "nothing"):
+    for pattern in ("(", "a" * 101, "(a+)+b", "nothing", ".*.*.*\\d", "a*b*c*", ".*x*", "(.*)(.*)x"):
         with pytest.raises(UsageError):
             line_figure(collection, View(find=pattern))
 
