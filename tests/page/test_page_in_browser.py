@@ -13,6 +13,7 @@ import pytest
 from helpers.page_runs import (
     BENCHMARKS,
     EVERY,
+    ITEMS,
     STEPS,
     add_eval_point,
     add_samples,
@@ -347,10 +348,37 @@ def test_compare_has_the_numbers_of_the_command_and_texts_side_by_side(served, o
     assert "item=" in page.url
 
 
+def test_compare_keeps_its_charts_when_eval_points_come_in(tmp_path, open_page):
+    runs = [start_run(tmp_path / "runs" / method, method=method) for method in ("grpo", "dapo")]
+    for run in runs:
+        for step in (0, 10, 20):
+            add_eval_point(run, step)
+    with page_server(tmp_path / "runs") as server:
+        page = open_page(f"{server.address}#tab=compare")
+        charts(page, 2)
+        head = page.locator("main th").all_text_contents()
+        row = page.locator("main tbody tr").first.locator("td").all_text_contents()
+        assert row[head.index("steps")] == "0, 10, 20" and f"{ITEMS} \u00d7 4" in row
+        playwright.expect(page.locator("main")).to_contain_text("The table is the mean of the last three common eval points")
+        page.evaluate("document.querySelector('.compared .chart').dataset.mine = 'yes'")
+        page.locator(".compared .panel summary").first.click()
+        for run in runs:
+            add_eval_point(run, 30)
+        playwright.expect(page.locator("#compare-stamp")).to_contain_text("grpo step 30")
+        averaged = page.locator("main tbody tr").first.locator("td").nth(head.index("steps"))
+        playwright.expect(averaged).to_have_text("0, 10, 20, 30")  # the mean so far, of runs that go on
+        assert page.locator(".compared .chart").first.get_attribute("data-mine") == "yes"
+        playwright.expect(page.locator(".compared .panel tbody").first.locator("tr")).to_have_count(8)  # both lines at 4 steps
+        assert page.evaluate("Bokeh.documents.length") == 2
+
+
 def test_samples_have_a_slider_a_filter_and_a_search(served, open_page):
     page = open_page(f"{served.address}#tab=samples&run={served.ids()['grpo-0']}")
     playwright.expect(page.locator(".samples .card")).to_have_count(4)
     playwright.expect(page.locator("#step-shown")).to_have_text("40")
+    playwright.expect(page.locator(".list button").first).to_have_attribute("aria-current", "true")
+    assert page.locator(".card h4 b").first.text_content() == "correct"
+    assert page.locator(".list button").first.text_content().startswith("item 400: 2 correct, 1 wrong, 1 truncated, reward")
     page.keyboard.press("[")
     playwright.expect(page.locator("main")).to_contain_text("prompts of step 20")
     page.locator("#step").focus()
@@ -389,6 +417,9 @@ def test_runs_are_sorted_and_findings_are_stamped(served, open_page):
     assert names.all_text_contents() == sorted(names.all_text_contents())
     page.get_by_role("button", name="run ▲").click()
     playwright.expect(names.first).to_have_text("grpo-2")
+    page.evaluate("document.querySelector('#runs tbody tr').dataset.mine = 'yes'")
+    page.wait_for_timeout(1500)
+    assert page.locator("#runs tbody tr").first.get_attribute("data-mine") == "yes"  # rows stay while nothing changes
     page.keyboard.press("6")
     playwright.expect(page.locator("#findings-stamp")).to_contain_text(f"at step {STEPS} of 6 runs")
     playwright.expect(page.locator("#answer")).to_contain_text("dapo")
@@ -429,6 +460,7 @@ def test_every_panel_is_written_as_svg_png_and_csv(served, open_page):
             assert len(rows) == sum(len(s["points"]["x"]) for s in figure["series"] if s["panel"] == BENCHMARKS[0])
         if kind == "SVG":
             text = content.decode()
+            assert all(part in text for part in (">Accuracy<", ">Step<", "95 % t"))
             assert "dapo (mean, n = 3)" in text and BENCHMARKS[0] in text and "<script" not in text and "<image" not in text
 
 

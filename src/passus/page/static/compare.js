@@ -1,7 +1,7 @@
 // The tab that compares two runs or two lines: the paired difference with its intervals, and the items that make it.
 
 import { state, ask } from "./state.js";
-import { el, table, select, number, points } from "./text.js";
+import { el, table, select, number, share, points } from "./text.js";
 import { Chart } from "./charts.js";
 
 const percent = value => points(100 * value);
@@ -91,7 +91,7 @@ export class Compare {
     }
     const steps = one => one.steps?.length > 4 ? `${one.steps[0]} to ${one.steps.at(-1)} (${one.steps.length})` : one.steps?.join(", ") ?? "";
     const rows = comparisons.map(one => [one.benchmark, steps(one), percent(one.difference),
-      one.low === undefined ? "no interval" : `[${percent(one.low)}, ${percent(one.high)}]`, number(one.p), percent(one.smallest),
+      one.low === undefined ? "no interval" : `[${percent(one.low)}, ${percent(one.high)}]`, one.p < 0.0005 ? "< 0.001" : share(one.p), percent(one.smallest),
       one.samples ? `${one.items} × ${one.samples}` : String(one.items), `${one.seeds[0]} and ${one.seeds[1]}`, one.scope]);
     const head = ["benchmark", "steps", "A minus B, points", "95 % interval", "p", "smallest visible, points", "items × samples", "runs", "scope"];
     const mean = comparisons.every(one => one.steps?.length === 3) ? "the last three common eval points" : "the eval points in the column steps";
@@ -165,7 +165,8 @@ export class Compare {
     const column = (rows, at) => rows.map(row => row[at] === null ? null : 100 * row[at]);
     const series = (name, rows, style, bounds) => ({ name, line: name, panel: benchmark, seeds: 0, faint: false, style, bounds, points: {
       x: rows.map(row => row[0]), y: column(rows, 1), low: column(rows, 2), high: column(rows, 3) } });
-    section.note.textContent = `Blue: difference. Orange: mean so far. ${about.note}`;
+    section.note.textContent = `Blue: A minus B at each eval point, with the band that holds at all ${growing.planned} together. ` +
+      "Orange: the mean difference up to each eval point; dashed: the bounds of its confidence sequence.";
     section.chart.update([series("difference", growing.band, BAND, false), series("mean so far", growing.so_far, MEAN, true)], [], about);
   }
 
