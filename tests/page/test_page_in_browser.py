@@ -262,6 +262,21 @@ def test_marks_follow_the_runs_the_filter_and_the_axis(tmp_path, open_page):
         expect_marks([])
 
 
+def test_a_value_between_two_gaps_is_seen(tmp_path, open_page):
+    run = start_run(tmp_path / "runs" / "one")
+    for step, entropy in enumerate((1.0, 0.9, None, 0.7, None, 0.5, 0.4), start=1):
+        run.append_metrics({"step": step, "train/entropy": entropy, "time/elapsed": 1.0 * step})
+    with page_server(tmp_path / "runs") as server:
+        page = open_page(f"{server.address}#tab=signals")
+        charts(page, 1)
+        drawn = page.evaluate("""() => {
+            const [figure] = Bokeh.documents[0].roots();
+            const markers = figure.renderers.find(drawn => drawn.glyph.type === "Scatter").data_source.data;
+            return [[...markers.x], [...markers.y]];
+        }""")
+        assert drawn == [[4], [0.7]]
+
+
 def test_charts_that_are_gone_leave_nothing_behind(served, open_page):
     page = open_page(served.address)
     charts(page, 2)

@@ -61,8 +61,8 @@ function connect() {
 }
 
 function frozenFigure() {
-  const { kind, x, y } = figureQuery();
-  return FROZEN.figures[`${kind} ${x}` + (kind === "curves" ? ` ${y}` : "")] ?? { error: "This figure is not in the frozen page." };
+  const { kind, x, y, low, high } = figureQuery(), key = `${kind} ${x}` + (kind === "curves" ? ` ${y}` : "");
+  return FROZEN.figures[`${key} ${low} ${high}`] ?? FROZEN.figures[key] ?? { error: "This figure is not in the frozen page." };
 }
 
 function takeArms(rows) {

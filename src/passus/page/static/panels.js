@@ -161,7 +161,8 @@ export class Panels {
   zoom(low, high) {
     if (FROZEN) {
       Object.assign(state, { low: low === null ? "" : String(low), high: high === null ? "" : String(high) });
-      this.show();
+      this.controlKey = null;
+      this.onview();
       return;
     }
     const text = value => value === null ? "" : String(Number(value.toPrecision(6)));
