@@ -76,7 +76,7 @@ def make_server(folders: Sequence[Path], host: str, port: int | None, names: Seq
     actual = int(listener.getsockname()[1])
     token = None if is_loopback(host) else secrets.token_urlsafe(24)
     page = Page(folders)
-    guard = Guard(make_app(page), allowed_hosts(host, actual, names), token)
+    guard = Guard(make_app(page), allowed_hosts(host, actual, names), token, actual)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{actual}/" + (f"?token={token}" if token else "")
     return PageServer(StreamingServer(_config(guard), page), listener, address, guard)

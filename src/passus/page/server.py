@@ -18,12 +18,13 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from passus.errors import PassusError, UsageError
 from passus.formatting import printable_line
 from passus.page import freeze, samples
 from passus.page.arms import ArmRow, arm_row, changed_rows
-from passus.page.assets import chart_script, own_files
+from passus.page.assets import chart_script, chart_script_gzip, own_files
 from passus.page.collection import LINE, RunCollection
 from passus.page.feed import Feeds
 from passus.page.jobs import Jobs
@@ -37,7 +38,10 @@ PING_SECONDS = 15.0
 """Time without a change after which a stream sends a comment, so that a connection that is gone is noticed."""
 MAX_STREAMS = 80
 """Streams of changes, one per open page."""
+RETRY_MS = 5000
+"""Time after which a browser asks again for a stream that was refused."""
 GZIP_BYTES = 2000
+GZIPPED = {"content-encoding": "gzip"}
 Made = TypeVar("Made")
 Query = Mapping[str, str]
 
@@ -188,14 +192,20 @@ def make_app(page: Page) -> Starlette:
         return _file(str(request.path_params["name"]))
 
     async def script(request: Request) -> Response:
-        return _sent(request, chart_script(), "text/javascript")
+        if not _takes_gzip(request):
+            return Response(chart_script(), media_type="text/javascript")
+        content = await asyncio.to_thread(chart_script_gzip)
+        return Response(content, media_type="text/javascript", headers=GZIPPED)
 
     async def events(request: Request) -> Response:
-        view = View.of(request.query_params)
+        try:
+            view = View.of(request.query_params)
+        except UsageError as error:
+            return _error_stream(str(error))
         if page.streams >= MAX_STREAMS:
-            return _error(503, f"{MAX_STREAMS} pages are open already")
+            return _error_stream(f"{MAX_STREAMS} pages are open already. This one tries again.")
         since = request.headers.get("last-event-id") or request.query_params.get("since", "")
-        return StreamingResponse(_counted(page, page.changes(view, since)), media_type="text/event-stream")
+        return CountedStream(page, page.changes(view, since))
 
     async def figure(request: Request) -> Response:
         view = View.of(request.query_params)
@@ -223,7 +233,11 @@ def make_app(page: Page) -> Starlette:
         Route("/figure", figure), Route("/findings", findings), Route("/compare", compare), Route("/texts", texts),
         Route("/freeze", frozen),
     ]  # fmt: skip
-    refusals: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {PassusError: _refuse, OSError: _refuse}
+    refusals: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
+        PassusError: _refuse,
+        OSError: _refuse,
+        Exception: _fail,
+    }
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers=refusals)
 
 
@@ -255,13 +269,26 @@ def whole(text: str, name: str) -> int:
     return int(text)
 
 
-async def _counted(page: Page, changes: AsyncIterator[str]) -> AsyncIterator[str]:
-    page.streams += 1
-    try:
-        async for change in changes:
-            yield change
-    finally:
-        page.streams -= 1
+class CountedStream(StreamingResponse):
+    """A stream that counts from its admission to its end, whether or not anything of it was sent."""
+
+    def __init__(self, page: Page, changes: AsyncIterator[str]):
+        super().__init__(changes, media_type="text/event-stream")
+        self.page = page
+        page.streams += 1
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.page.streams -= 1
+
+
+def _error_stream(text: str) -> Response:
+    """Returns a stream with one error. With a status of 400 or 503, a browser would never ask again."""
+    error = {"error": text[:2000]}
+    content = f"retry: {RETRY_MS}\nevent: figure\ndata: {to_json(error | {'figure': error})}\n\n"
+    return Response(content, media_type="text/event-stream")
 
 
 def _file(name: str) -> Response:
@@ -276,13 +303,21 @@ def _json(request: Request, value: object) -> Response:
 
 
 def _sent(request: Request, content: bytes, kind: str) -> Response:
-    if len(content) > GZIP_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(gzip.compress(content, 4), media_type=kind, headers={"content-encoding": "gzip"})
+    if len(content) > GZIP_BYTES and _takes_gzip(request):
+        return Response(gzip.compress(content, 4), media_type=kind, headers=GZIPPED)
     return Response(content, media_type=kind)
+
+
+def _takes_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")
 
 
 def _error(status: int, text: str) -> Response:
     return Response(to_json({"error": text}), status, media_type="application/json")
+
+
+async def _fail(_: Request, error: Exception) -> Response:
+    return _error(500, f"The page has failed ({type(error).__name__}). The terminal of passus serve says where.")
 
 
 async def _refuse(_: Request, error: Exception) -> Response:
