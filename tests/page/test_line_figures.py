@@ -91,7 +91,7 @@ def test_a_filter_chooses_lines_and_keeps_their_colours(collection):
     whole = line_figure(collection, View())["series"]  # what is shown beside a line changes nothing about it
     assert [s for s in whole if s["line"] == "dapo"] == found["series"]
     assert "1 of 2 lines are drawn" in found["note"]
-    for pattern in ("(", "a" * 101, "(a+)+b", "nothing"):
+    for pattern in ("(", "a" * 101, "(a+)+b", "nothing", ".*.*.*\\d", "a*b*c*", ".*x*", "(.*)(.*)x"):
         with pytest.raises(UsageError):
             line_figure(collection, View(find=pattern))
 
@@ -167,7 +167,7 @@ def test_alarms_resumes_and_other_versions_are_marked(tmp_path):
     meta = run.meta()
     changed = {"resumed_from": 15, "version_changes": {"torch": ["2.12", "2.13"]}}
     meta["launches"] += [meta["launches"][0] | {"resumed_from": 12}, meta["launches"][0] | changed]
-    (run.path / "meta.json").write_text(json.dumps(meta))
+    run.write_single("meta.json", json.dumps(meta))
     collection = RunCollection([tmp_path])
     collection.look()
     for view in (View(), View("signals")):

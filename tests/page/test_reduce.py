@@ -1,4 +1,4 @@
-"""Reduced lines keep their ends, their extremes and their gaps, and do not move while they grow."""
+"""Reduced lines keep their ends, their extremes and their widest gaps, and do not move while they grow."""
 
 import itertools
 
@@ -12,23 +12,40 @@ values = st.lists(st.one_of(st.floats(-1e6, 1e6), st.just(float("nan"))), min_si
 
 
 @given(values, st.integers(2, 40))
-def test_ends_extremes_and_gaps_stay(numbers, most):
+def test_ends_extremes_and_the_widest_gaps_stay(numbers, most):
     values_T = np.array(numbers)
     kept = kept_rows(values_T, most)
-    assert (np.diff(kept) > 0).all()
-    width = bucket_width(len(numbers), most)
-    for start in range(0, len(numbers), width):
-        bucket = values_T[start : start + width]
-        mine = values_T[kept[(kept >= start) & (kept < start + width)]]
-        if not np.isnan(bucket).all():
-            assert np.nanmax(mine) == np.nanmax(bucket) and np.nanmin(mine) == np.nanmin(bucket)
-    # Two points are joined exactly where no value is missing between them.
-    for before, after in itertools.pairwise(kept):
-        if not np.isnan(values_T[before]) and not np.isnan(values_T[after]):
-            assert not np.isnan(values_T[before:after]).any()
+    assert (np.diff(kept) > 0).all() and len(kept) <= 5 * most + 2
     known = np.flatnonzero(~np.isnan(values_T))
-    if len(known):
-        assert known[0] in kept and known[-1] in kept
+    if not len(known):
+        return
+    assert known[0] in kept and known[-1] in kept
+    width = bucket_width(len(known), most)
+    for start in range(0, len(known), width):
+        bucket = known[start : start + width + 1]  # and the first of the next one, because a gap may end there
+        mine = values_T[np.intersect1d(known[start : start + width], kept)]
+        assert mine.max() == values_T[bucket[:width]].max() and mine.min() == values_T[bucket[:width]].min()
+        gaps = [(after - before, before) for before, after in itertools.pairwise(bucket) if after - before > 1]
+        if gaps:
+            rows, before = max(gaps, key=lambda gap: (gap[0], -gap[1]))
+            assert {before, before + 1, before + rows} <= set(kept)
+    # Two points are joined across missing values only where their bucket shows a gap that is as wide.
+    shown = [(after - before, before) for before, after in itertools.pairwise(known) if before + 1 in kept and before in kept]
+    for before, after in itertools.pairwise(kept):
+        if np.isnan(values_T[[before, after]]).any() or not np.isnan(values_T[before:after]).any():
+            continue
+        first, last = (int(np.searchsorted(known, row)) for row in (before, after))
+        widest = {at: max(rows for rows, row in shown if np.searchsorted(known, row) // width == at)
+                  for at in {i // width for i in range(first, last) if known[i + 1] - known[i] > 1}}  # fmt: skip
+        assert all(known[i + 1] - known[i] <= widest[i // width] for i in range(first, last) if known[i + 1] - known[i] > 1)
+
+
+def test_a_sparse_metric_has_few_points():
+    values_T = np.full(100_000, np.nan)
+    values_T[::10] = np.random.default_rng(0).normal(size=10_000)
+    assert len(kept_rows(values_T)) <= 5 * MAX_BUCKETS + 2
+    values_T[:] = np.nan
+    assert len(kept_rows(values_T)) == 1
 
 
 def test_a_short_line_is_whole_and_a_long_one_is_bounded():

@@ -116,3 +116,30 @@ def test_a_folder_that_vanishes_is_said_and_comes_back(tmp_path, monkeypatch):
     os.rename(tmp_path / "elsewhere", tmp_path / "runs")
     collection.look()
     assert len(collection.readable()) == 1 and not collection.problems
+
+
+def test_a_file_that_was_written_anew_in_place_is_read_from_its_start(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"one\ntwo\n")
+    tail = TailedFile(path)
+    lines_of(tail)
+    path.write_bytes(b"eleven\ntwelve\n")  # the same file, longer, and other lines
+    assert tail.new_lines() == (True, [b"eleven", b"twelve"])
+    assert tail.new_lines() == (False, [])
+
+
+def test_a_link_that_is_made_later_is_not_followed(tmp_path):
+    run = start_run(tmp_path / "runs" / "run")
+    add_eval_point(run, 0)
+    add_steps(run, 1, 2)
+    live = LiveRun(run.path, tmp_path / "runs", "a", "run")
+    live.look()
+    assert live.is_readable and len(live.table) == 2
+    os.rename(run.path / "metrics.jsonl", tmp_path / "metrics.jsonl")
+    (run.path / "metrics.jsonl").symlink_to(tmp_path / "metrics.jsonl")
+    live.look()
+    assert "leads out" in str(live.error) and len(live.table) == 0
+    (run.path / "metrics.jsonl").unlink()
+    os.rename(tmp_path / "metrics.jsonl", run.path / "metrics.jsonl")
+    live.look()
+    assert live.is_readable and len(live.table) == 2

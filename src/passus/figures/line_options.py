@@ -14,6 +14,10 @@ MAX_PATTERN = 100
 """Characters of a pattern."""
 MAX_REPEATS = 3
 """Signs such as * in a pattern. With more, a search in a name of 200 characters could take minutes."""
+MAX_UNBOUNDED = 2
+"""Of these, signs that repeat without a bound. With three, one name takes a second."""
+
+DOTS_THEN_REPEAT = re.compile(r"\.(?:[*+]|\{[^}]*\})[?+]?(?:\[[^\]]*\]|.)[*+{]")
 
 
 @dataclass(frozen=True)
@@ -64,11 +68,11 @@ def _selected(names: list[str], patterns: Sequence[str]) -> list[str]:
 
 def _search(pattern: str, names: Iterable[str]) -> set[str]:
     """Returns the names in which a pattern is found. Patterns that could take long are refused."""
-    plain = re.sub(r"\\.|\(\?", "", pattern)
-    if len(pattern) > MAX_PATTERN or len(re.findall(r"[*+{?]", plain)) > MAX_REPEATS or re.search(r"\)[*+{]", plain):
+    if len(pattern) > MAX_PATTERN or _may_take_long(pattern):
         raise UsageError(
             f"--select {shown(pattern)}",
-            expected=f"at most {MAX_PATTERN} characters and {MAX_REPEATS} of * + ? {{, and none of * + {{ after a bracket",
+            expected=f"at most {MAX_PATTERN} characters, {MAX_REPEATS} of * + ? {{, and {MAX_UNBOUNDED} of * + {{, "
+            "none of these after a bracket, and none directly after a repeated dot",
         )
     try:
         compiled = re.compile(pattern)
@@ -77,6 +81,13 @@ def _search(pattern: str, names: Iterable[str]) -> set[str]:
             f"--select {shown(pattern)}: {error}", expected="a name or a regular expression", write=re.escape(pattern)
         ) from None
     return {name for name in names if compiled.search(name[:200])}
+
+
+def _may_take_long(pattern: str) -> bool:
+    plain = re.sub(r"\\.|\(\?", "x", pattern)
+    if len(re.findall(r"[*+{?]", plain)) > MAX_REPEATS or len(re.findall(r"[*+{]", plain)) > MAX_UNBOUNDED:
+        return True
+    return bool(re.search(r"\)[*+{]", plain) or DOTS_THEN_REPEAT.search(re.sub(r"[()]", "", plain)))
 
 
 def _ordered(names: list[str], first: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from passus.formatting import printable_line, significant
-from passus.page.live_run import LiveRun
+from passus.page.live_run import UNREADABLE, LiveRun
 from passus.runs.eval_point import EvalPoint
 
 RECENT_STEPS = 50
@@ -15,7 +15,19 @@ ArmRow = dict[str, Any]
 
 
 def arm_row(run: LiveRun, line: str) -> ArmRow:
-    """Returns what the page shows of a run. The age of a heartbeat is counted by the page, so that rows stay equal."""
+    """Returns what the page shows of a run. A run that breaks one of the numbers is shown without any."""
+    try:
+        return _arm_row(run, line)
+    except UNREADABLE as error:
+        return {
+            "id": run.run_id, "name": _text(run.name), "line": "", "state": "unreadable", "step": 0, "steps": None,
+            "seed": None, "heartbeat": None, "error": _text(f"{type(error).__name__}: {error}"), "resumes": 0, "left": None,
+            "last": [], "points": 0,
+        }  # fmt: skip
+
+
+def _arm_row(run: LiveRun, line: str) -> ArmRow:
+    """The age of a heartbeat is counted by the page, so that rows stay equal."""
     points = run.evals() if run.is_readable else []
     state = "unreadable" if run.error else run.arm.state
     step = int(run.table.steps[-1]) if len(run.table) else max((p.step for p in points), default=0)
@@ -40,9 +52,10 @@ def _seconds_left(run: LiveRun, step: int) -> float | None:
         return None
     back = min(RECENT_STEPS, len(elapsed) - 1)
     spent, taken = elapsed[-1] - elapsed[-1 - back], run.table.steps[-1] - run.table.steps[-1 - back]
-    if not (math.isfinite(spent) and taken > 0):
+    if taken <= 0:
         return None
-    return float(round(spent / taken * max(0, run.origin.steps - step)))
+    left = spent / taken * max(0, run.origin.steps - step)
+    return float(round(left)) if math.isfinite(left) else None
 
 
 def _last_accuracy(points: list[EvalPoint]) -> list[Any]:

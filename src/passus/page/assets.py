@@ -1,5 +1,6 @@
 """The files that the page is made of: its own, and the charting script inside the installed package of bokeh."""
 
+import gzip
 import re
 from functools import cache
 from importlib.util import find_spec
@@ -38,6 +39,12 @@ def chart_script() -> bytes:
         raise UsageError("bokeh has no folder", expected="an installed package")
     folder = Path(spec.submodule_search_locations[0]) / "server" / "static" / "js"
     return b"\n;\n".join((folder / name).read_bytes() for name in CHART_SCRIPTS)
+
+
+@cache
+def chart_script_gzip() -> bytes:
+    """Returns bokeh's script as browsers take it. Compressing it takes longer than sending it."""
+    return gzip.compress(chart_script(), 6)
 
 
 @cache

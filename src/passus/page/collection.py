@@ -1,6 +1,7 @@
 """All runs under the given folders: found as they appear, and read as they grow."""
 
 import hashlib
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -8,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from passus.errors import PassusError, UsageError, nearest
-from passus.page.live_run import LiveRun
+from passus.formatting import printable_line
+from passus.page.live_run import EVALS, SETTINGS, LiveRun
 from passus.runs.origin import group_by_seed, line_names
 from passus.runs.run_folder import find_runs
 
@@ -49,9 +51,9 @@ class RunCollection:
             self._searched = time.monotonic()
         until = time.monotonic() + METRIC_SECONDS
         for run in self._rotated():
-            before = (len(run.evals()), run.arm.state, run.error)
+            before = stamp_of(run)
             changed |= run.look(with_metrics=with_metrics and time.monotonic() < until)
-            self.eval_version += (len(run.evals()), run.arm.state, run.error) != before
+            self.eval_version += stamp_of(run) != before
         self.version += changed
         return changed
 
@@ -94,12 +96,12 @@ class RunCollection:
         """Returns the path below the folder; with several folders, their names stand before it."""
         below = path.relative_to(folder).as_posix()
         if below == ".":
-            return folder.resolve().name
-        return f"{folder.resolve().name}/{below}" if len(self.folders) > 1 else below
+            return printable_line(folder.resolve().name)
+        return printable_line(f"{folder.resolve().name}/{below}" if len(self.folders) > 1 else below)
 
     def _new_id(self, path: Path) -> str:
         """Returns a short id that stays the same as long as the path does, so that addresses of views can be kept."""
-        digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()
+        digest = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()
         return next(digest[:n] for n in range(6, 64) if digest[:n] not in self.runs)
 
     def readable(self) -> list[LiveRun]:
@@ -122,3 +124,8 @@ class RunCollection:
             return [self.run(reference)]
         first = self.run(reference.removeprefix(LINE))
         return next((runs for _, runs in self.lines() if first in runs), [first])
+
+
+def stamp_of(run: LiveRun) -> tuple[int, int, str, str | None]:
+    """Returns what changes whenever findings and comparisons of a run may: eval points that were replaced count too."""
+    return run.versions[EVALS], run.versions[SETTINGS], run.arm.state, run.error

@@ -5,17 +5,17 @@ points; a line whose buckets have doubled is sent whole.
 """
 
 import itertools
-import json
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from passus.errors import PassusError
+from passus.page.json_text import to_json
+from passus.page.live_run import UNREADABLE
 
 Json = dict[str, Any]
 MAX_LOG = 64
 """Versions that a page may be behind before it gets the whole figure."""
-MAX_VIEWS = 40
+MAX_VIEWS = 80
 """Views that are kept. The one that was not asked for the longest goes first."""
 
 _versions = itertools.count(1)
@@ -40,7 +40,7 @@ class FigureFeed:
         self._sources = sources
         try:
             spec = self._build()
-        except (PassusError, OSError, ValueError, KeyError) as error:  # a run that cannot be read is said on the page
+        except UNREADABLE as error:  # a run that cannot be read is said on the page
             spec = {"error": str(error)[:2000]}
         if spec == self.spec:
             return
@@ -59,7 +59,7 @@ class FigureFeed:
             return None
         if version == self._base or any(version == at for at, _ in self._log):
             return self._splices(version)
-        self._whole = self._whole or _to_json({"figure": self.spec})
+        self._whole = self._whole or to_json({"figure": self.spec})
         return self._whole
 
     def _splices(self, version: int) -> str:
@@ -74,11 +74,7 @@ class FigureFeed:
             points = series[number]["points"]
             by_columns.setdefault(",".join(points), []).append([number, start, *(of[start:] for of in points.values())])
         about = {key: self.spec[key] for key in ("note", "marks", "reduced")}
-        return _to_json({"splice": by_columns, "about": about})
-
-
-def _to_json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return to_json({"splice": by_columns, "about": about})
 
 
 def _changes(before: Json, after: Json) -> dict[int, int] | None:

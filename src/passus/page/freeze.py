@@ -5,18 +5,20 @@ All scripts stand in the file, and a policy allows these by their hashes and not
 
 import base64
 import hashlib
-import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from passus.bounded_json import parse_json
 from passus.errors import PassusError
 from passus.page.assets import chart_script, one_script, own_files
+from passus.page.json_text import to_json
 from passus.page.line_figures import line_figure
+from passus.page.live_run import UNREADABLE
 from passus.page.view import View
 from passus.runs.provenance import now
 
@@ -26,23 +28,25 @@ if TYPE_CHECKING:
 X_AXES = ("step", "tokens", "time", "progress")
 MAX_TEXTS = 8
 """Answers of samples and comparisons that are frozen: those that the page shows."""
+MAX_FIELDS = 20
 CLOSING_TAG = re.compile(rb"</(script)", re.IGNORECASE)
 PLACE_OF_SCRIPTS = "<!-- scripts -->"
 Json = dict[str, Any]
 
 
 async def frozen_page(page: "Page", query: Mapping[str, str]) -> str:
-    """Returns the page as it is now. `with` names answers that it shows, one address per line."""
+    """Returns the page at this moment. `with` names answers that it shows, one address per line."""
+    at = now()
     shown = {key: value for key, value in query.items() if key not in ("with", "state")}
-    figures = await page.read(lambda: _figures(page, View.of(shown)))
+    figures = await _figures(page, View.of(shown), shown)
     answers: Json = {"findings": page.jobs.findings}
     for address in query.get("with", "").split("\n")[:MAX_TEXTS]:
         answer = await _answer(page, address)
         if answer is not None:
             answers[address] = answer
-    about = page.about() | {"remarks": [*page.about()["remarks"], f"frozen {now()}: the runs may have gone on since"]}
+    about = page.about() | {"remarks": [*page.about()["remarks"], f"frozen {at}: the runs may have gone on since"]}
     state = _view_state(query.get("state", ""))
-    return to_html({"figures": figures, "arms": page.arms, "about": about, "answers": answers, "state": state})
+    return to_html({"figures": figures, "arms": page.arms, "about": about, "answers": answers, "state": state, "now": at})
 
 
 def _view_state(text: str) -> dict[str, str]:
@@ -54,22 +58,31 @@ def _view_state(text: str) -> dict[str, str]:
     return {str(key): value for key, value in state.items() if isinstance(value, str)} if isinstance(state, dict) else {}
 
 
-def _figures(page: "Page", view: View) -> Json:
-    """Returns the figure of the view, and those with other x-axes and of the other kind."""
+async def _figures(page: "Page", view: View, query: Mapping[str, str]) -> Json:
+    """Returns the figure of the view, and those with other x-axes and of the other kind.
+
+    A view that is zoomed is there whole and zoomed. Each figure is one call of the reader, so that open pages go on meanwhile.
+    """
     whole = replace(view, low=-math.inf, high=math.inf)
-    views = [view]
+    views = {_key(whole): whole}
+    if view != whole:
+        views[f"{_key(whole)} {query.get('low', '')} {query.get('high', '')}"] = view
     for x in (view.x, *X_AXES):
-        views += [replace(whole, x=x, kind="curves", y=y) for y in (view.y, "accuracy", "length")]
-        views.append(replace(whole, x=x, kind="signals"))
-    figures: Json = {}
-    for wanted in views:
-        key = f"{wanted.kind} {wanted.x}" + (f" {wanted.y}" if wanted.kind == "curves" else "")
-        if key not in figures:
-            try:
-                figures[key] = line_figure(page.collection, wanted)
-            except PassusError as error:
-                figures[key] = {"error": str(error)}
-    return figures
+        others = [replace(whole, x=x, kind="curves", y=y) for y in (view.y, "accuracy", "length")]
+        for wanted in [*others, replace(whole, x=x, kind="signals")]:
+            views.setdefault(_key(wanted), wanted)
+    return {key: await page.read(partial(_figure, page, wanted)) for key, wanted in views.items()}
+
+
+def _key(view: View) -> str:
+    return f"{view.kind} {view.x}" + (f" {view.y}" if view.kind == "curves" else "")
+
+
+def _figure(page: "Page", view: View) -> Json:
+    try:
+        return line_figure(page.collection, view)
+    except UNREADABLE as error:
+        return {"error": str(error)[:2000]}
 
 
 async def _answer(page: "Page", address: str) -> Json | None:
@@ -77,7 +90,10 @@ async def _answer(page: "Page", address: str) -> Json | None:
     from passus.page.server import sample_texts
 
     path, _, text = address.partition("?")
-    query = dict(parse_qsl(text, max_num_fields=20))
+    try:
+        query = dict(parse_qsl(text, max_num_fields=MAX_FIELDS))
+    except ValueError:
+        return {"error": f"The address has more than {MAX_FIELDS} parameters, and is not in the frozen page."}
     try:
         if path == "texts":
             return await sample_texts(page, query)
@@ -95,7 +111,7 @@ def to_html(data: Json) -> str:
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text).digest()).decode()}'" for text in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'"
     style = own_files()["page.css"][0].decode()
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    text = to_json(data).replace("<", "\\u003c")
     icon = base64.b64encode(own_files()["icon.svg"][0]).decode()
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'

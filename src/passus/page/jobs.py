@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from passus.page.collection import RunCollection
+from passus.page.collection import RunCollection, stamp_of
 from passus.page.live_run import LiveRun
 
 Json = dict[str, Any]
@@ -34,7 +34,7 @@ class WorkerProcess:
         async with self._lock:
             try:
                 return await asyncio.wait_for(self._ask(request), ANSWER_SECONDS)
-            except (TimeoutError, asyncio.IncompleteReadError, ConnectionError, ValueError) as error:
+            except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError) as error:  # TimeoutError too
                 await self.close()
                 return {"error": f"the computation was ended ({type(error).__name__})"}
 
@@ -57,7 +57,16 @@ class WorkerProcess:
         if process is not None:
             with suppress(ProcessLookupError):
                 process.kill()
-            await process.wait()
+            await process.communicate()  # wait() alone would wait forever for an answer that nobody reads
+
+
+def _paths(runs: Sequence[LiveRun]) -> list[str]:
+    return [str(run.path) for run in runs]
+
+
+def _roots(runs: Sequence[LiveRun]) -> dict[str, str]:
+    """Returns the folder that was given, by the path of each run below it."""
+    return {str(run.path): str(run.root) for run in runs}
 
 
 class Jobs:
@@ -65,20 +74,27 @@ class Jobs:
         self.collection, self.title = collection, title
         self.findings: Json = {}
         self.findings_version = 0
-        self._compared: OrderedDict[str, Json] = OrderedDict()
+        self._compared: OrderedDict[object, asyncio.Task[Json]] = OrderedDict()
         self._workers = {"findings": WorkerProcess(), "compare": WorkerProcess()}
         self._computed_for = -1
         self._not_before = 0.0
 
     async def compare(self, a: Sequence[LiveRun], b: Sequence[LiveRun]) -> Json:
-        """Returns the comparison of two sides, computed again where one of them has a new eval point."""
-        key = json.dumps([[[run.run_id, len(run.evals()), run.arm.state] for run in side] for side in (a, b)])
-        if key not in self._compared:
-            request = {"job": "compare"} | {side: [str(run.path) for run in runs] for side, runs in (("a", a), ("b", b))}
-            self._compared[key] = self._with_ids(await self._workers["compare"].ask(request))
+        """Returns the comparison of two sides, computed again where eval points, settings or states have changed.
+
+        Equal requests at once are computed once. An answer with an error is not kept.
+        """
+        key = tuple(tuple((run.run_id, *stamp_of(run)) for run in side) for side in (a, b))
+        task = self._compared.get(key)
+        if task is None:
+            request = {"job": "compare", "a": _paths(a), "b": _paths(b), "roots": _roots([*a, *b])}
+            task = self._compared[key] = asyncio.create_task(self._workers["compare"].ask(request))
             while len(self._compared) > MAX_KEPT:
                 self._compared.popitem(last=False)
-        return self._compared[key]
+        answer = await asyncio.shield(task)  # a page that is closed must not take the answer from the others
+        if "error" in answer and self._compared.get(key) is task:
+            del self._compared[key]
+        return self._with_ids(answer)
 
     async def keep_findings(self) -> None:
         """Computes findings after every change of eval points, one computation at a time, for at most a tenth of a core."""
@@ -87,7 +103,7 @@ class Jobs:
         if version == self._computed_for or not runs or time.monotonic() < self._not_before:
             return
         self._computed_for, began = version, time.monotonic()
-        request = {"job": "findings", "title": self.title, "paths": [str(run.path) for run in runs]}
+        request = {"job": "findings", "title": self.title, "paths": _paths(runs), "roots": _roots(runs)}
         self.findings = self._with_ids(await self._workers["findings"].ask(request))
         self.findings_version += 1
         trains = any(run.arm.state == "running" for run in runs)

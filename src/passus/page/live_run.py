@@ -5,13 +5,15 @@ It is a `RunFolder`, so that figures and analysis read it as any other; what was
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from passus.bounded_json import parse_json
 from passus.config.tables import Config
-from passus.errors import PassusError, UsageError
+from passus.errors import PassusError, UsageError, shown
 from passus.page.metric_columns import MetricColumns
 from passus.page.tailed_file import TailedFile
 from passus.runs import row_checks
@@ -21,12 +23,16 @@ from passus.runs.origin import Origin, origin_of
 from passus.runs.row_files import ROWS
 from passus.runs.run_folder import Row, RunFolder
 
-UNREADABLE = (PassusError, OSError, ValueError, KeyError, TypeError, AttributeError)
+UNREADABLE = (PassusError, OSError, ValueError, LookupError, ArithmeticError, TypeError, AttributeError)
 """Errors of files that are torn or foreign. One such run must not spoil the page for the others."""
 MAX_ERROR = 600
 """Characters of an error that are shown."""
 MAX_POINTS = 200_000
 """Eval points of one run."""
+MAX_STEP = 2**53
+"""Steps from here on are not exact in a browser."""
+STATES = ("running", "finished", "failed", "killed", "imported", "waiting", "unreadable", "gone")
+"""States that the page knows. Any other word of status.json is shown as unknown."""
 READ_FILES = ("config.toml", "meta.json", "settings.json", "status.json", "metrics.jsonl", "evals.jsonl", "events.jsonl",
               "readings.jsonl", "questions.jsonl", *ROWS)  # fmt: skip
 
@@ -62,6 +68,8 @@ class LiveRun(RunFolder):
         self._points: list[EvalPoint] = []
         self._events: list[Row] = []
         self._signatures: dict[str, object] = {}
+        self._inodes: tuple[int | None, ...] | None = None
+        """The files when links were checked last; None before, and where one of them was refused."""
         self._config: Config | None = None
         self._settings: dict[str, Any] = {}
         self._meta: dict[str, Any] = {}
@@ -86,31 +94,49 @@ class LiveRun(RunFolder):
         return self.error is None and self.origin is not None and self.arm.state != "gone"
 
     def look(self, *, with_metrics: bool = True) -> bool:
-        """Reads what is new. Returns whether anything changed."""
-        if not self.config_path.exists():
+        """Reads what is new. Returns whether anything changed. Never raises for what a folder holds."""
+        try:
+            return self._look(with_metrics)
+        except UNREADABLE as error:
+            before, self.error = self.error, f"{type(error).__name__}: {error}"[:MAX_ERROR]
+            has_new_error = self.error != before
+            self._forget()
+            self.versions[SETTINGS] += has_new_error
+            return self._look_at_state() or has_new_error
+
+    def _look(self, with_metrics: bool) -> bool:
+        if not self._is_there():
             changed = self.arm.state != "gone"
             self.arm = ArmState("gone")
             self.versions[SETTINGS] += changed
             return changed
-        try:
-            was_gone = self.arm.state == "gone"
-            changed = self._look_at_settings() or was_gone
-            self.versions[SETTINGS] += changed
-            if self.error is not None:
-                return self._look_at_state() or changed
+        was_gone = self.arm.state == "gone"
+        changed = self._look_at_settings() or was_gone
+        self.versions[SETTINGS] += changed
+        if self.error is None:
             changed |= self._look_at_evals()
             if with_metrics:
                 changed |= self._look_at_metrics()
-            return self._look_at_state() or changed
-        except UNREADABLE as error:
-            self.error = f"{type(error).__name__}: {error}"[:MAX_ERROR]
-            self._forget()
-            self._look_at_state()
-            return True
+        return self._look_at_state() or changed
+
+    def _is_there(self) -> bool:
+        """Returns whether the run has a config. Links are checked, and the settings read again, where a file is another one."""
+        try:
+            is_there = self.config_path.exists()
+        except OSError:
+            self._inodes = None
+            raise
+        inodes = tuple(_inode(self.path / name) for name in READ_FILES if name != "status.json")
+        if is_there and inodes != self._inodes:
+            self._inodes = None
+            if self.error is not None:
+                self._signatures.clear()
+            check_inside(self.path, self.root)
+            self._inodes = inodes
+        return is_there
 
     def _forget(self) -> None:
         """Reads rows from their start when the run can be read again."""
-        self.versions[SETTINGS] += 1
         self.table, self._points = MetricColumns(), []
         self._evals, self._metrics = TailedFile(self._evals.path), TailedFile(self._metrics.path)
 
@@ -118,7 +144,6 @@ class LiveRun(RunFolder):
         """Reads config.toml, meta.json and events.jsonl again where one of them has changed."""
         if not self._has_changed("config.toml", "meta.json", "settings.json", "events.jsonl"):
             return False
-        check_inside(self.path, self.root)
         self._config, self._meta, self.error = None, {}, None
         config, settings, meta, events = super().config(), super().settings(), super().meta(), super().events()
         self._config, self._settings, self._meta, self._events = config, settings, meta, events
@@ -131,9 +156,8 @@ class LiveRun(RunFolder):
         return was != signature
 
     def _look_at_state(self) -> bool:
-        status = state_of(self.path)
-        texts = {key: str(status[key])[:MAX_ERROR] if status.get(key) else None for key in ("heartbeat", "error")}
-        before, self.arm = self.arm, ArmState(str(status.get("state", "unknown"))[:40], **texts)
+        """Reads status.json and the lock. What cannot be read is a state too."""
+        before, self.arm = self.arm, _arm_state(self.path, self.root)
         return before != self.arm
 
     def _look_at_evals(self) -> bool:
@@ -155,6 +179,7 @@ class LiveRun(RunFolder):
             row = _row(line)
             row_checks.check_numbers(row)
             self.table.append(row)
+        self.table.settle()
         self.has_more = bool(lines)
         self.versions[METRICS] += is_other or bool(lines)
         return is_other or bool(lines)
@@ -165,9 +190,39 @@ def _row(line: bytes) -> Row:
         row = parse_json(line)
     except (ValueError, json.JSONDecodeError):
         row = None
-    if not isinstance(row, dict) or not isinstance(row.get("step"), int):
+    if not isinstance(row, dict) or type(row.get("step")) is not int:  # a bool is an int too
         raise UsageError("a line is no JSON object with a step", expected="rows as passus writes them")
+    if not 0 <= row["step"] < MAX_STEP:
+        raise UsageError(f"step {shown(row['step'], 40)}", expected="a whole number from 0 on, below 2^53")
     return row
+
+
+def _arm_state(path: Path, root: Path) -> ArmState:
+    try:
+        check_inside(path, root, ["status.json"])
+        status = state_of(path)
+    except UNREADABLE as error:
+        return ArmState("unreadable", error=f"{type(error).__name__}: {error}"[:MAX_ERROR])
+    state, error_text = status.get("state"), status.get("error")
+    return ArmState(
+        state if state in STATES else "unknown", _date(status.get("heartbeat")),
+        str(error_text)[:MAX_ERROR] if error_text else None,
+    )  # fmt: skip
+
+
+def _date(value: object) -> str | None:
+    """Returns a time as the page takes it; None for what is not a time."""
+    try:
+        return datetime.fromisoformat(str(value)[:40]).isoformat()
+    except ValueError:
+        return None
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.lstat().st_ino
+    except OSError:
+        return None
 
 
 def _signature(path: Path) -> object:
@@ -178,10 +233,10 @@ def _signature(path: Path) -> object:
     return about.st_ino, about.st_size, about.st_mtime_ns
 
 
-def check_inside(path: Path, root: Path) -> None:
+def check_inside(path: Path, root: Path, names: Iterable[str] = (".", *READ_FILES)) -> None:
     """Raises UsageError for a run of which a file that is read is a link that leads out of the folder that was given."""
     real = root.resolve()
-    for name in (".", *READ_FILES):
+    for name in names:
         if not (path / name).resolve().is_relative_to(real):
             raise UsageError(
                 f"{name} of this run is a link that leads out of the folder", expected="files of the folder itself"

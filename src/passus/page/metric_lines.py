@@ -105,7 +105,8 @@ def reduced_points(line: MetricLine, window: int, low: float, high: float) -> tu
         columns |= {"low": line.low_T, "high": line.high_T}
     if y_T is not raw_T:
         columns["raw"] = raw_T
-    return {name: sent(column[kept]) for name, column in columns.items()}, int(last - first - len(kept))
+    left_out = np.count_nonzero(~np.isnan(raw_T[first:last])) - np.count_nonzero(~np.isnan(raw_T[kept]))
+    return {name: sent(column[kept]) for name, column in columns.items()}, int(left_out)
 
 
 def sent(values: FloatArray) -> list[float | None]:

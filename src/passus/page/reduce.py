@@ -1,7 +1,8 @@
-"""Fewer points per line, without hiding anything: the first and the last, both extremes of every bucket, and every gap stay.
+"""Fewer points per line, without hiding anything: ends, and both extremes and the widest gap of every bucket, stay.
 
-Buckets are 2^k rows wide and begin at the first row, so that a line that grows changes in its last bucket only, and a curve
-does not jump while somebody looks at it.
+Buckets are 2^k values wide and begin at the first value, so that a line that grows changes in its last bucket only, and a curve
+does not jump while somebody looks at it. Rows without a value are in no bucket: a metric that is recorded now and then has as
+many points as any other.
 """
 
 import numpy as np
@@ -10,19 +11,33 @@ MAX_BUCKETS = 200
 
 
 def kept_rows(values_T: np.ndarray, most: int = MAX_BUCKETS) -> np.ndarray:
-    """Returns the rows that are drawn, in order; all of them where there are at most two per bucket."""
-    rows = len(values_T)
-    width = bucket_width(rows, most)
+    """Returns the rows that are drawn, in order; all of them where there are at most two per bucket.
+
+    Of the rows of a gap only the first is drawn: it breaks the line.
+    """
+    if bucket_width(len(values_T), most) <= 2:
+        return np.arange(len(values_T))
+    known = np.flatnonzero(~np.isnan(values_T))
+    if not len(known):
+        return np.arange(1)
+    width = bucket_width(len(known), most)
+    before = _widest_gaps(known, width)
+    ends = [known[before], known[before] + 1, known[before + 1], known[[0, -1]]]
     if width <= 2:
-        return np.arange(rows)
-    is_gap_T = np.isnan(values_T)
-    starts = np.arange(0, rows, width)
-    highest = _extreme_rows(np.where(is_gap_T, -np.inf, values_T), starts, width, np.argmax)
-    lowest = _extreme_rows(np.where(is_gap_T, np.inf, values_T), starts, width, np.argmin)
-    gaps = np.flatnonzero(is_gap_T & ~np.append(False, is_gap_T[:-1]))  # the first row of each gap breaks the line
-    before, after = gaps - 1, np.flatnonzero(~is_gap_T & np.append(False, is_gap_T[:-1]))
-    kept = np.unique(np.concatenate([highest, lowest, gaps, before[before >= 0], after, [0, rows - 1]]))
-    return np.asarray(kept[~is_gap_T[kept] | np.isin(kept, gaps)])
+        return np.unique(np.concatenate([known, *ends]))
+    starts = np.arange(0, len(known), width)
+    extremes = [known[_extreme_rows(values_T[known], starts, width, extreme)] for extreme in (np.argmax, np.argmin)]
+    return np.unique(np.concatenate([*extremes, *ends]))
+
+
+def _widest_gaps(known: np.ndarray, width: int) -> np.ndarray:
+    """Returns, per bucket that has a gap, which of its values the widest one comes after."""
+    before = np.flatnonzero(np.diff(known) > 1)
+    rows = known[before + 1] - known[before]
+    bucket = before // width
+    order = np.lexsort((before, -rows, bucket))
+    is_first = np.append(True, np.diff(bucket[order]) > 0)[: len(order)]
+    return np.asarray(np.sort(before[order][is_first]))
 
 
 def bucket_width(rows: int, most: int = MAX_BUCKETS) -> int:

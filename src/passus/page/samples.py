@@ -74,12 +74,13 @@ def _has(row: Row, wanted: str) -> bool:
 
 def _group_to_json(item: int, rows: Sequence[Row]) -> dict[str, Any]:
     rewards = [row["reward"] for row in rows if row["reward"] is not None]
+    mean = sum(rewards) / len(rewards) if rewards else math.nan
     verdicts: dict[str, int] = {}
     for row in rows:
         verdicts[str(row["verdict"])[:40]] = verdicts.get(str(row["verdict"])[:40], 0) + 1
     return {
         "item": item, "n": len(rows), "verdicts": verdicts, "prompt": printable_line(str(rows[0]["prompt"] or "")[:MAX_PROMPT]),
-        "reward": significant(sum(rewards) / len(rewards)) if rewards else None,
+        "reward": significant(mean) if math.isfinite(mean) else None,
     }  # fmt: skip
 
 
@@ -95,8 +96,14 @@ def group(run: LiveRun, step: int, item: int) -> dict[str, Any]:
 
 def _sample_to_json(row: Row) -> dict[str, Any]:
     known = {key: row.get(key) for key in NUMBERS}
-    numbers = {key: significant(of) if isinstance(of, float) else of for key, of in known.items() if of is not None}
+    numbers = {key: _number(of) for key, of in known.items() if of is not None}
     return numbers | {key: text(row[key]) for key in ("verdict", "extracted", "completion")} | _tokens(row)
+
+
+def _number(value: float) -> float | None:
+    if not isinstance(value, float):
+        return value
+    return significant(value) if math.isfinite(value) else None
 
 
 def _tokens(row: Row) -> dict[str, Any]:

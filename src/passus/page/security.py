@@ -1,4 +1,4 @@
-"""Who may ask: the Host and Origin of every request, the token where the page is open to a network, and the headers of answers.
+"""The checks of every request: Host, Origin, the token where the page is open to a network, and the headers of answers.
 
 The page only reads, so GET and HEAD are the only methods. A page of another origin, or a name that was pointed at this machine
 (DNS rebinding), gets an error before anything else is looked at.
@@ -65,6 +65,7 @@ class Guard:
     hosts: frozenset[str]
     """Empty where any Host is taken, because a token is asked for."""
     token: str | None = None
+    port: int = 0
     refused: list[str] = field(default_factory=list)
     """Reasons of the last refusals, for tests and for the log."""
 
@@ -93,7 +94,8 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin.lower().partition("://")[2] != host:
             return 403, "Requests from pages of other origins are refused."
-        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and headers.get("sec-fetch-mode") != "navigate":
+        is_link = headers.get("sec-fetch-mode") == "navigate" and scope["path"] == "/"
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_link:
             return 403, "Requests from pages of other sites are refused."
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "The page only reads: GET or HEAD."
@@ -105,13 +107,23 @@ class Guard:
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
         given = [bearer.strip()] if scheme.lower() == "bearer" else []
         try:
-            cookie = SimpleCookie(headers.get("cookie", "")[:MAX_QUERY]).get(COOKIE)
+            cookie = SimpleCookie(headers.get("cookie", "")[:MAX_QUERY]).get(self.cookie_name)
         except CookieError:
             cookie = None
-        return any(self._is_token(text) for text in [*given, *([cookie.value] if cookie else [])])
+        return any(map(self._is_token, given)) or (cookie is not None and _equal(cookie.value, self.cookie_value))
+
+    @property
+    def cookie_name(self) -> str:
+        """Cookies are shared by all ports of a host: two pages must not overwrite those of each other."""
+        return f"{COOKIE}-{self.port}"
+
+    @property
+    def cookie_value(self) -> str:
+        """A server at another port of this host gets the cookie too, and must not learn the token from it."""
+        return hmac.new((self.token or "").encode(), self.cookie_name.encode(), "sha256").hexdigest()
 
     def _is_token(self, text: str) -> bool:
-        return hmac.compare_digest(text.encode(), (self.token or "").encode())  # in constant time
+        return _equal(text, self.token or "")
 
     async def _ask_for_token(self, scope: Message, answer: "_Answer") -> None:
         """Turns the token of an address into a cookie, so that it is not in the address of later requests."""
@@ -121,7 +133,7 @@ class Guard:
             await answer.text(401, "This page asks for the token that passus serve has printed: ?token=...")
             return
         rest = urlencode([(name, value) for name, value in query if name != "token"])
-        cookie = f"{COOKIE}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+        cookie = f"{self.cookie_name}={self.cookie_value}; HttpOnly; SameSite=Strict; Path=/"
         to = "/" + (f"?{rest}" if rest else "")
         await answer.text(303, "", [(b"location", to.encode("latin-1")), (b"set-cookie", cookie.encode("latin-1"))])
 
@@ -144,6 +156,10 @@ class _Answer:
         about = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode()), *headers]
         await self({"type": "http.response.start", "status": status, "headers": about})
         await self({"type": "http.response.body", "body": body})
+
+
+def _equal(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode(), expected.encode())  # in constant time
 
 
 def _headers(scope: Message) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import uvicorn
 
-from passus.errors import UsageError
+from passus.errors import PassusError, UsageError
 from passus.page.companion import PARENT
 from passus.page.connections import KEEP_SECONDS, MAX_HEAD, LimitedConnection
 from passus.page.security import Guard, allowed_hosts, is_loopback
@@ -34,6 +34,11 @@ def serve(
         page.server.run(sockets=[page.listener])
     finally:
         page.listener.close()
+    failure = page.server.page.failure
+    if failure is not None:
+        raise PassusError(
+            f"the page has ended, because its reader failed: {type(failure).__name__}: {failure}", write="passus serve again"
+        ) from failure
 
 
 class StreamingServer(uvicorn.Server):
@@ -45,8 +50,9 @@ class StreamingServer(uvicorn.Server):
         self.parent = os.environ.get(PARENT, "")
 
     async def on_tick(self, counter: int) -> bool:
-        """Ends the server, too, when the command is gone beside which it runs."""
-        return await super().on_tick(counter) or (self.parent != "" and str(os.getppid()) != self.parent)
+        """Ends the server, too, when the command is gone beside which it runs, and when the page does not go on."""
+        is_orphan = self.parent != "" and str(os.getppid()) != self.parent
+        return await super().on_tick(counter) or is_orphan or self.page.failure is not None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.page.end_streams()
@@ -57,7 +63,7 @@ class StreamingServer(uvicorn.Server):
 class PageServer:
     """A server that listens and does not run yet."""
 
-    server: uvicorn.Server
+    server: StreamingServer
     listener: socket.socket
     address: str
     guard: Guard
@@ -70,7 +76,7 @@ def make_server(folders: Sequence[Path], host: str, port: int | None, names: Seq
     actual = int(listener.getsockname()[1])
     token = None if is_loopback(host) else secrets.token_urlsafe(24)
     page = Page(folders)
-    guard = Guard(make_app(page), allowed_hosts(host, actual, names), token)
+    guard = Guard(make_app(page), allowed_hosts(host, actual, names), token, actual)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{actual}/" + (f"?token={token}" if token else "")
     return PageServer(StreamingServer(_config(guard), page), listener, address, guard)

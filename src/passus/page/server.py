@@ -6,7 +6,6 @@ findings and comparisons are computed by a process of their own (jobs.py).
 
 import asyncio
 import gzip
-import json
 import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -19,14 +18,17 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from passus.errors import PassusError, UsageError
+from passus.formatting import printable_line
 from passus.page import freeze, samples
 from passus.page.arms import ArmRow, arm_row, changed_rows
-from passus.page.assets import chart_script, own_files
+from passus.page.assets import chart_script, chart_script_gzip, own_files
 from passus.page.collection import LINE, RunCollection
 from passus.page.feed import Feeds
 from passus.page.jobs import Jobs
+from passus.page.json_text import to_json
 from passus.page.line_figures import line_figure, sources_of
 from passus.page.view import View
 
@@ -36,7 +38,10 @@ PING_SECONDS = 15.0
 """Time without a change after which a stream sends a comment, so that a connection that is gone is noticed."""
 MAX_STREAMS = 80
 """Streams of changes, one per open page."""
+RETRY_MS = 5000
+"""Time after which a browser asks again for a stream that was refused."""
 GZIP_BYTES = 2000
+GZIPPED = {"content-encoding": "gzip"}
 Made = TypeVar("Made")
 Query = Mapping[str, str]
 
@@ -45,7 +50,7 @@ class Page:
     """The state behind the addresses."""
 
     def __init__(self, folders: Sequence[Path]):
-        self.title = ", ".join(folder.resolve().name for folder in folders)
+        self.title = printable_line(", ".join(folder.resolve().name for folder in folders))
         self.collection = RunCollection(folders)
         self.feeds = Feeds()
         self.jobs = Jobs(self.collection, self.title)
@@ -55,6 +60,8 @@ class Page:
         """Tells the versions of this server from those of one before it."""
         self.streams = 0
         self.is_closing = False
+        self.failure: BaseException | None = None
+        """Why the page does not go on, where it does not."""
         self._changed = asyncio.Event()
         self._reader = ThreadPoolExecutor(1, "page-reader")
         self._texts = ThreadPoolExecutor(1, "page-texts")
@@ -71,8 +78,8 @@ class Page:
             lines = self.collection.lines()
             name_of = {run.run_id: name for name, runs in lines for run in runs}
             self.arms = {run_id: arm_row(run, name_of.get(run_id, "")) for run_id, run in self.collection.runs.items()}
-            self.lines = [{"name": name[:200], "id": f"{LINE}{runs[0].run_id}", "runs": [run.run_id for run in runs]}
-                          for name, runs in lines]  # fmt: skip
+            self.lines = [{"name": printable_line(name)[:200], "id": f"{LINE}{runs[0].run_id}",
+                           "runs": [run.run_id for run in runs]} for name, runs in lines]  # fmt: skip
         return changed
 
     async def watch(self) -> None:
@@ -90,6 +97,12 @@ class Page:
             if self.jobs.findings_version != before:
                 self.wake()
             await asyncio.sleep(LOOK_SECONDS)
+
+    def has_ended(self, task: asyncio.Task[None]) -> None:
+        """Keeps why a task ended, so that the server ends with a message: without it, the page would stand still silently."""
+        if not task.cancelled() and task.exception() is not None:
+            self.failure = task.exception()
+            self.end_streams()
 
     def wake(self) -> None:
         self._changed.set()
@@ -115,7 +128,7 @@ class Page:
 
     def about(self) -> dict[str, Any]:
         """Returns what every page shows beside figures."""
-        remarks = [f"{folder}: {problem}" for folder, problem in self.collection.problems.items()]
+        remarks = [printable_line(f"{folder}: {problem}") for folder, problem in self.collection.problems.items()]
         remarks += [f"{self.collection.left_out} runs are left out"] if self.collection.left_out else []
         return {"title": self.title, "lines": self.lines, "remarks": remarks}
 
@@ -133,13 +146,13 @@ class Page:
                 yield _event("figure", message, event_id)
             if rows := changed_rows(arms, self.arms):
                 arms = self.arms
-                yield _event("arms", _to_json(rows), event_id)
+                yield _event("arms", to_json(rows), event_id)
             if (now := self.about()) != about:
                 about = now
-                yield _event("about", _to_json(about), event_id)
+                yield _event("about", to_json(about), event_id)
             if findings != self.jobs.findings_version or rows:
                 findings = self.jobs.findings_version
-                yield _event("stamp", _to_json({"findings": findings, "evals": self.collection.eval_version}), event_id)
+                yield _event("stamp", to_json({"findings": findings, "evals": self.collection.eval_version}), event_id)
             if not await self.wait_for_change():
                 yield ": nothing new\n\n"
 
@@ -157,10 +170,6 @@ def _event(kind: str, data: str, event_id: str) -> str:
     return f"id: {event_id}\nevent: {kind}\ndata: {data}\n\n"
 
 
-def _to_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
 def make_app(page: Page) -> Starlette:
     """Returns the addresses of a page."""
 
@@ -168,6 +177,8 @@ def make_app(page: Page) -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await page.read(lambda: page.look(with_metrics=False))
         tasks = [asyncio.create_task(page.watch()), asyncio.create_task(page.compute_findings())]
+        for task in tasks:
+            task.add_done_callback(page.has_ended)
         yield
         for task in tasks:
             task.cancel()
@@ -181,14 +192,20 @@ def make_app(page: Page) -> Starlette:
         return _file(str(request.path_params["name"]))
 
     async def script(request: Request) -> Response:
-        return _sent(request, chart_script(), "text/javascript")
+        if not _takes_gzip(request):
+            return Response(chart_script(), media_type="text/javascript")
+        content = await asyncio.to_thread(chart_script_gzip)
+        return Response(content, media_type="text/javascript", headers=GZIPPED)
 
     async def events(request: Request) -> Response:
-        view = View.of(request.query_params)
+        try:
+            view = View.of(request.query_params)
+        except UsageError as error:
+            return _error_stream(str(error))
         if page.streams >= MAX_STREAMS:
-            return _error(503, f"{MAX_STREAMS} pages are open already")
+            return _error_stream(f"{MAX_STREAMS} pages are open already. This one tries again.")
         since = request.headers.get("last-event-id") or request.query_params.get("since", "")
-        return StreamingResponse(_counted(page, page.changes(view, since)), media_type="text/event-stream")
+        return CountedStream(page, page.changes(view, since))
 
     async def figure(request: Request) -> Response:
         view = View.of(request.query_params)
@@ -216,7 +233,11 @@ def make_app(page: Page) -> Starlette:
         Route("/figure", figure), Route("/findings", findings), Route("/compare", compare), Route("/texts", texts),
         Route("/freeze", frozen),
     ]  # fmt: skip
-    refusals: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {PassusError: _refuse, OSError: _refuse}
+    refusals: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
+        PassusError: _refuse,
+        OSError: _refuse,
+        Exception: _fail,
+    }
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers=refusals)
 
 
@@ -248,13 +269,26 @@ def whole(text: str, name: str) -> int:
     return int(text)
 
 
-async def _counted(page: Page, changes: AsyncIterator[str]) -> AsyncIterator[str]:
-    page.streams += 1
-    try:
-        async for change in changes:
-            yield change
-    finally:
-        page.streams -= 1
+class CountedStream(StreamingResponse):
+    """A stream that counts from its admission to its end, whether or not anything of it was sent."""
+
+    def __init__(self, page: Page, changes: AsyncIterator[str]):
+        super().__init__(changes, media_type="text/event-stream")
+        self.page = page
+        page.streams += 1
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.page.streams -= 1
+
+
+def _error_stream(text: str) -> Response:
+    """Returns a stream with one error. With a status of 400 or 503, a browser would never ask again."""
+    error = {"error": text[:2000]}
+    content = f"retry: {RETRY_MS}\nevent: figure\ndata: {to_json(error | {'figure': error})}\n\n"
+    return Response(content, media_type="text/event-stream")
 
 
 def _file(name: str) -> Response:
@@ -265,17 +299,25 @@ def _file(name: str) -> Response:
 
 
 def _json(request: Request, value: object) -> Response:
-    return _sent(request, _to_json(value).encode(), "application/json")
+    return _sent(request, to_json(value).encode(), "application/json")
 
 
 def _sent(request: Request, content: bytes, kind: str) -> Response:
-    if len(content) > GZIP_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(gzip.compress(content, 4), media_type=kind, headers={"content-encoding": "gzip"})
+    if len(content) > GZIP_BYTES and _takes_gzip(request):
+        return Response(gzip.compress(content, 4), media_type=kind, headers=GZIPPED)
     return Response(content, media_type=kind)
 
 
+def _takes_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")
+
+
 def _error(status: int, text: str) -> Response:
-    return Response(_to_json({"error": text}), status, media_type="application/json")
+    return Response(to_json({"error": text}), status, media_type="application/json")
+
+
+async def _fail(_: Request, error: Exception) -> Response:
+    return _error(500, f"The page has failed ({type(error).__name__}). The terminal of passus serve says where.")
 
 
 async def _refuse(_: Request, error: Exception) -> Response:

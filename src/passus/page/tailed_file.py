@@ -36,14 +36,24 @@ class TailedFile:
         self._identity = identity
         if about.st_size == self.offset:
             return is_other, []
-        return is_other, self._read()
+        data = self._read()
+        if data is None:  # written anew in place: the bytes so far are not those that were read
+            is_other, self.offset = True, 0
+            data = self._read() or b""
+        return is_other, self._lines(data)
 
-    def _read(self) -> list[bytes]:
+    def _read(self) -> bytes | None:
+        """Returns what is new; None where the byte before it does not end a line."""
         descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
         try:
-            data = os.pread(descriptor, MAX_CHUNK, self.offset)
+            data = os.pread(descriptor, MAX_CHUNK + 1, max(0, self.offset - 1))
         finally:
             os.close(descriptor)
+        if not self.offset:
+            return data[:MAX_CHUNK]
+        return data[1:] if data[:1] == b"\n" else None
+
+    def _lines(self, data: bytes) -> list[bytes]:
         end = data.rfind(b"\n") + 1
         if not end and len(data) == MAX_CHUNK:
             raise UsageError(f"{self.path.name} has a line of more than {MAX_LINE:,} bytes", expected="one line per row")

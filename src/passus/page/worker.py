@@ -15,10 +15,12 @@ from passus.analysis.run_comparison import compare, over_training
 from passus.analysis.run_groups import compared_sides
 from passus.errors import PassusError
 from passus.formatting import printable
+from passus.page.live_run import check_inside
 from passus.reports.arm_status import UNREADABLE, read_arm_status
 from passus.reports.document import Block, Cell, Details, Document, Listing, Note, Sample, SamplePair, Table
 from passus.reports.report import build_report, build_running_report
 from passus.runs.lock import state_of
+from passus.runs.row_files import ROWS
 from passus.runs.run_folder import RunFolder
 
 ATTEMPTS = 3
@@ -36,6 +38,8 @@ def main() -> None:
 def answer(request: Json) -> Json:
     """Returns the result of a request with its stamp, or an error in words."""
     try:
+        for path, root in request.get("roots", {}).items():
+            check_rows_inside(Path(path), Path(root))
         if request["job"] == "compare":
             a, b = ([Path(path) for path in request[side]] for side in "ab")
             return stamped([*a, *b], lambda: comparison(a, b))
@@ -44,6 +48,13 @@ def answer(request: Json) -> Json:
     except (*UNREADABLE, AssertionError, ArithmeticError, LookupError, MemoryError) as error:
         text = str(error) if isinstance(error, PassusError) else f"{type(error).__name__}: {error}"
         return {"error": printable(text)[:2000]}
+
+
+def check_rows_inside(path: Path, root: Path) -> None:
+    """Raises UsageError where a file of a run, or a file of its rows, is a link that leads out of the folder that was given."""
+    check_inside(path, root)
+    links = [entry.name for kind in ROWS if (path / kind).is_dir() for entry in os.scandir(path / kind) if entry.is_symlink()]
+    check_inside(path, root, [f"{kind}/{name}" for kind in ROWS for name in links])
 
 
 def stamped(paths: Sequence[Path], compute: Callable[[], Json]) -> Json:

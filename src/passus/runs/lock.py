@@ -2,11 +2,13 @@
 
 import fcntl
 import os
+import stat
 import sys
 import threading
 from pathlib import Path
 from typing import IO, Any
 
+from passus.errors import UsageError
 from passus.runs.provenance import now
 from passus.runs.run_folder import RunFolder
 
@@ -79,14 +81,19 @@ def _try_lock(file: IO[str]) -> bool:
 
 
 def is_held(path: Path) -> bool:
-    """Returns whether a live process holds the run's lock."""
+    """Returns whether a live process holds the run's lock. Raises UsageError where the lock is not a plain file."""
     try:
-        with open(path / ".lock") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        descriptor = os.open(path / ".lock", os.O_RDONLY | os.O_NONBLOCK)  # opening a pipe would wait for a writer
     except FileNotFoundError:
         return False
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UsageError(f"{path / '.lock'} is not a plain file", expected="the lock of a run, as passus writes it")
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    finally:
+        os.close(descriptor)
     return False
 
 

@@ -1,29 +1,35 @@
 // The tab that compares two runs or two lines: the paired difference with its intervals, and the items that make it.
 
 import { state, ask } from "./state.js";
-import { el, table, select, number } from "./text.js";
+import { el, table, select, number, share, points } from "./text.js";
 import { Chart } from "./charts.js";
 
-const points = value => value === undefined || value === null ? "" : (Math.round(1000 * value) / 10 || 0).toFixed(1);
+const percent = value => points(100 * value);
 const BAND = { colour: "#2474c8", marker: "o", dash: [] }, MEAN = { colour: "#e07b00", marker: "s", dash: [3.7, 1.6] };
-const ZERO = { colour: "#7d7d7d", marker: "x", dash: [1, 1.65] };
 const MAX_ITEMS = 200;
 
 export class Compare {
   constructor(page) {
     this.page = page;
     this.choice = el("div", { class: "controls", role: "group", "aria-label": "What is compared" });
-    this.result = el("div", { "aria-live": "polite" });
+    this.stampNode = el("p", { class: "note", id: "compare-stamp", role: "status" });
+    this.result = el("div");
+    this.list = el("div");
     this.texts = el("div");
-    this.node = el("div", {}, this.choice, this.result, this.texts);
-    this.charts = [];
+    this.node = el("div", {}, this.choice, this.stampNode, this.result, this.list, this.texts);
+    this.sections = new Map();
     this.showChoice();
     this.load();
   }
 
   remove() {
     for (const chart of this.charts) chart.remove();
-    this.charts = [];
+    this.sections.clear();
+    this.list.replaceChildren();
+  }
+
+  get charts() {
+    return [...this.sections.values()].map(section => section.chart).filter(Boolean);
   }
 
   changed() {
@@ -48,6 +54,8 @@ export class Compare {
 
   set(values) {
     Object.assign(state, values, { item: "" });
+    this.turn = (this.turn ?? 0) + 1; // texts of the sides before are no longer wanted
+    this.texts.replaceChildren();
     this.page.onview({ local: true });
     this.key = null;
     document.activeElement?.blur?.();
@@ -57,6 +65,9 @@ export class Compare {
 
   async load() {
     if (!state.a || !state.b || state.a === state.b) {
+      this.remove();
+      this.shown = null;
+      this.stampNode.textContent = "";
       this.result.replaceChildren(el("p", { class: "note" }, "Choose two runs or lines."));
       return;
     }
@@ -72,20 +83,42 @@ export class Compare {
 
   show() {
     const { comparisons, over, error } = this.answer;
-    this.remove();
     if (error) {
+      this.remove();
+      this.stampNode.textContent = "";
       this.result.replaceChildren(el("p", { class: "error", role: "alert" }, error));
       return;
     }
-    const rows = comparisons.map(one => [one.benchmark, points(one.difference),
-      one.low === undefined ? "no interval" : `[${points(one.low)}, ${points(one.high)}]`, one.p === undefined ? "" : number(one.p),
-      one.smallest === undefined ? "" : points(one.smallest), one.samples ? `${one.items} x ${one.samples}` : String(one.items), `${one.seeds[0]} and ${one.seeds[1]}`, one.scope]);
-    const head = ["benchmark", "A minus B, points", "95 % interval", "p", "smallest visible, points", "items x samples", "runs", "scope"];
+    const steps = one => one.steps?.length > 4 ? `${one.steps[0]} to ${one.steps.at(-1)} (${one.steps.length})` : one.steps?.join(", ") ?? "";
+    const rows = comparisons.map(one => [one.benchmark, steps(one), percent(one.difference),
+      one.low === undefined ? "no interval" : `[${percent(one.low)}, ${percent(one.high)}]`, one.p < 0.0005 ? "< 0.001" : share(one.p), percent(one.smallest),
+      one.samples ? `${one.items} × ${one.samples}` : String(one.items), `${one.seeds[0]} and ${one.seeds[1]}`, one.scope]);
+    const head = ["benchmark", "steps", "A minus B, points", "95 % interval", "p", "smallest visible, points", "items × samples", "runs", "scope"];
+    const mean = comparisons.every(one => one.steps?.length === 3) ? "the last three common eval points" : "the eval points in the column steps";
     const seeds = comparisons.some(one => one.only_seed)
-      ? el("p", { class: "note" }, "A and B differ in nothing but the seed: this is the luck of runs.") : null;
-    this.result.replaceChildren(el("p", { class: "note", id: "compare-stamp" }, this.stamp()), table(head, rows, "A minus B"), seeds ?? "",
-      ...comparisons.map(one => this.benchmark(one, over[one.benchmark])));
-    if (state.item) this.load_item(state.benchmark, Number(state.item));
+      ? el("p", { class: "note" }, "A and B differ in nothing but the seed: this is the luck of runs.") : "";
+    this.stampNode.textContent = this.stamp();
+    this.result.replaceChildren(table(head, rows, "A minus B"),
+      el("p", { class: "note" }, `The table is the mean of ${mean}; the chart shows each.`), seeds);
+    this.showSections(comparisons, over);
+    if (state.item && !this.texts.hasChildNodes()) this.load_item(state.benchmark, Number(state.item));
+  }
+
+  // Brings the section of each benchmark to the new numbers. Charts stay, so that a zoom, a table and the focus stay too.
+  showSections(comparisons, over) {
+    const names = new Set(comparisons.map(one => one.benchmark));
+    for (const [name, section] of this.sections) {
+      if (names.has(name)) continue;
+      section.chart?.remove();
+      section.node.remove();
+      this.sections.delete(name);
+    }
+    comparisons.forEach((one, i) => {
+      if (!this.sections.has(one.benchmark)) this.sections.set(one.benchmark, this.section(one.benchmark));
+      const section = this.sections.get(one.benchmark);
+      if (this.list.children[i] !== section.node) this.list.insertBefore(section.node, this.list.children[i] ?? null);
+      this.fill(section, one, over[one.benchmark]);
+    });
   }
 
   stamp() {
@@ -94,42 +127,59 @@ export class Compare {
     return `Rests on the eval points up to: ${entries.slice(0, 12).map(([id, [step]]) => `${name(id)} step ${step}`).join(", ")}.`;
   }
 
-  benchmark(one, growing) {
-    const chart = growing ? this.chart(one.benchmark, growing) : null;
-    const found = growing ? [this.items("gained (A solves them, B does not)", one.benchmark, one.gained),
-      this.items("lost (B solves them, A does not)", one.benchmark, one.lost)] : [];
-    const visible = one.smallest === undefined ? "" : `So far, a difference of ${points(one.smallest)} points would be seen in four of five cases.`;
-    return el("section", { class: "compared" }, el("h3", {}, one.benchmark), el("p", {}, one.text), el("p", { class: "note" }, visible),
-      chart?.node ?? "",
-      growing ? el("p", { class: "note" }, `Blue: A minus B at each eval point, with the band that holds at all ${growing.planned} ` +
-        "together. Orange: the mean difference up to each eval point, with its confidence sequence.") : "",
-      ...found);
+  section(benchmark) {
+    const text = el("p"), visible = el("p", { class: "note" }), drawn = el("div"), found = el("div");
+    return { text, visible, drawn, found, node: el("section", { class: "compared" }, el("h3", {}, benchmark), text, visible, drawn, found) };
   }
 
-  chart(benchmark, growing) {
-    const column = (rows, at) => rows.map(row => row[at] === null ? null : 100 * row[at]);
-    const series = (name, rows, style) => ({ name, line: name, panel: benchmark, seeds: 0, faint: false, style, points: {
-      x: rows.map(row => row[0]), y: column(rows, 1), low: column(rows, 2), high: column(rows, 3) } });
-    const chart = new Chart(`${benchmark}: A minus B, in points`, { x: "Step", marked: true, onzoom: (low, high) => {
+  fill(section, one, growing) {
+    section.text.textContent = one.text;
+    section.visible.textContent = one.smallest === undefined ? ""
+      : `So far, a difference of ${percent(one.smallest)} points would be seen in four of five cases.`;
+    if (growing) this.draw(section, one.benchmark, growing);
+    else {
+      section.chart?.remove();
+      section.chart = null;
+      section.drawn.replaceChildren();
+    }
+    const key = JSON.stringify([one.gained, one.lost, Boolean(growing)]);
+    if (key === section.key) return;
+    section.key = key;
+    section.found.replaceChildren(...growing ? [this.items("gained (A solves them, B does not)", one.benchmark, one.gained),
+      this.items("lost (B solves them, A does not)", one.benchmark, one.lost)] : []);
+  }
+
+  draw(section, benchmark, growing) {
+    const about = { x: "Step", y: "A minus B, points", marked: true, zero: true, format: points, note: "Difference: A minus B at each eval " +
+      `point, with the band that holds at all ${growing.planned} together.\nMean so far: the mean difference up to each eval point; ` +
+      "dashed: the bounds of its confidence sequence." };
+    if (!section.chart) {
+      const chart = section.chart = new Chart(`${benchmark}: A minus B, in points`, about);
+      section.note = el("p", { class: "note" });
+      section.drawn.replaceChildren(chart.node, section.note);
+    }
+    about.onzoom = (low, high) => {
       Object.assign(state, { low: low === null ? "" : String(low), high: high === null ? "" : String(high) });
-      chart.schedule();
-    } });
-    const ends = [growing.band[0][0], growing.band.at(-1)[0]];
-    const zero = { name: "no difference", line: "no difference", panel: benchmark, seeds: 0, faint: true, style: ZERO, points: { x: ends, y: [0, 0] } };
-    chart.update([zero, series("difference", growing.band, BAND), series("mean so far", growing.so_far, MEAN)], [], chart.about);
-    this.charts.push(chart);
-    return chart;
+      for (const chart of this.charts) chart.schedule();
+    };
+    const column = (rows, at) => rows.map(row => row[at] === null ? null : 100 * row[at]);
+    const series = (name, rows, style, bounds) => ({ name, line: name, panel: benchmark, seeds: 0, faint: false, style, bounds, points: {
+      x: rows.map(row => row[0]), y: column(rows, 1), low: column(rows, 2), high: column(rows, 3) } });
+    section.note.textContent = `Blue: A minus B at each eval point, with the band that holds at all ${growing.planned} together. ` +
+      "Orange: the mean difference up to each eval point; dashed: the bounds of its confidence sequence.";
+    section.chart.update([series("difference", growing.band, BAND, false), series("mean so far", growing.so_far, MEAN, true)], [], about);
   }
 
   items(what, benchmark, items) {
     if (!items?.length) return el("p", { class: "note" }, `No item ${what}.`);
     return el("details", { class: "items", open: items.length <= 40 }, el("summary", {}, `${items.length} items ${what}`),
-      ...items.slice(0, MAX_ITEMS).map(item => el("button", { type: "button", onclick: () => this.load_item(benchmark, item) }, String(item))),
+      ...items.slice(0, MAX_ITEMS).map(item => el("button", { type: "button", onclick: () => this.load_item(benchmark, item, true) }, String(item))),
       items.length > MAX_ITEMS ? el("span", {}, ` and ${items.length - MAX_ITEMS} more`) : "");
   }
 
   // Shows the texts of one item, of the first run of each side at the last eval point that both have.
-  async load_item(benchmark, item) {
+  async load_item(benchmark, item, clicked = false) {
+    const turn = this.turn = (this.turn ?? 0) + 1;
     Object.assign(state, { benchmark, item: String(item) });
     this.page.onview({ local: true });
     const plain = benchmark.replace(/, temperature [\w.]+$/, ""), stamp = this.answer.stamp ?? {};
@@ -137,8 +187,9 @@ export class Compare {
     const step = this.answer.comparisons.find(one => one.benchmark === benchmark)?.steps?.at(-1) ??
       Math.min(...ids.map(id => stamp[id]?.[0] ?? 0));
     const sides = await Promise.all(ids.map(run => ask("texts", { what: "item", run, step: String(step), benchmark: plain, item: String(item) })));
+    if (turn !== this.turn || !this.node.isConnected) return; // something else was asked for meanwhile
     this.texts.replaceChildren(itemTexts(sides, ["A", "B"]));
-    this.texts.scrollIntoView({ block: "nearest" });
+    if (clicked) this.texts.scrollIntoView({ block: "nearest" });
   }
 }
 
@@ -161,9 +212,9 @@ function coloured(pieces) {
 export function cards(samples) {
   const kind = verdict => verdict === "error" ? "error-verdict" : verdict ?? "";
   return el("div", { class: "cards" }, ...samples.map(sample => el("article", { class: `card ${kind(sample.verdict)}` },
-    el("h4", {}, [`sample ${sample.sample}`, sample.verdict, sample.extracted === null ? "no answer" : `answer ${sample.extracted}`,
+    el("h4", {}, `sample ${sample.sample} · `, el("b", {}, sample.verdict ?? ""), ["", sample.extracted === null ? "no answer" : `answer ${sample.extracted}`,
       ...["reward", "advantage", "tokens", "logp"].filter(name => sample[name] !== undefined).map(name => `${name} ${number(sample[name])}`),
-      sample.used === false ? "not in an update" : ""].filter(Boolean).join(" · ")),
+      sample.used === false ? "not in an update" : ""].filter((part, i) => part || i === 0).join(" · ")),
     sample.pieces && state.tokens ? coloured(sample.pieces) : el("pre", { tabindex: "0" }, sample.completion ?? ""))));
 }
 

@@ -1,11 +1,11 @@
 // The page: its tabs, the stream of changes, the runs, the findings and the keys.
 
-import { state, DEFAULTS, FROZEN, take, readAddress, writeAddress, changed, address, figureQuery, ask, recent } from "./state.js";
-import { el, table, duration, number, download, fileName } from "./text.js";
+import { state, DEFAULTS, FROZEN, nowMs, take, readAddress, writeAddress, changed, address, figureQuery, ask, recent } from "./state.js";
+import { el, table, duration, share, download, fileName } from "./text.js";
 import { isDark, setCrosshair } from "./charts.js";
 import { Compare } from "./compare.js";
 import { Samples } from "./samples.js";
-import { Panels } from "./panels.js";
+import { Panels, hasAxis } from "./panels.js";
 
 const TABS = [["curves", "Curves"], ["signals", "Signals"], ["compare", "Compare"], ["samples", "Samples"], ["runs", "Runs"], ["findings", "Findings"]];
 const KEYS = [["1 to 6", "the sections"], ["/", "filter lines, search samples"], ["x", "next x-axis"], ["l, shift l", "log x, log y"],
@@ -26,7 +26,10 @@ function onview({ local = false } = {}) {
 
 function openTab(name) {
   state.tab = TABS.some(([id]) => id === name) ? name : DEFAULTS.tab;
-  for (const button of byId("tabs").children) button.setAttribute("aria-selected", String(button.dataset.tab === state.tab));
+  for (const button of byId("tabs").children) {
+    if (button.dataset.tab === state.tab) button.setAttribute("aria-current", "page");
+    else button.removeAttribute("aria-current");
+  }
   tab?.remove?.();
   const make = { compare: () => new Compare(page), samples: () => new Samples(page), runs: () => new Runs(), findings: () => new Findings() };
   tab = make[state.tab]?.() ?? new Panels(onview);
@@ -58,8 +61,8 @@ function connect() {
 }
 
 function frozenFigure() {
-  const { kind, x, y } = figureQuery();
-  return FROZEN.figures[`${kind} ${x}` + (kind === "curves" ? ` ${y}` : "")] ?? { error: "This figure is not in the frozen page." };
+  const { kind, x, y, low, high } = figureQuery(), key = `${kind} ${x}` + (kind === "curves" ? ` ${y}` : "");
+  return FROZEN.figures[`${key} ${low} ${high}`] ?? FROZEN.figures[key] ?? { error: "This figure is not in the frozen page." };
 }
 
 function takeArms(rows) {
@@ -128,7 +131,7 @@ class Runs {
 
   show() {
     const [key, order] = (state.sort || "name up").split(" "), sign = order === "down" ? -1 : 1;
-    const value = arm => key === "last" ? arm.last[0]?.[1] ?? -1 : key === "heartbeat" ? age(arm) ?? -1 : arm[key] ?? (typeof arm.step === typeof arm[key] ? -1 : "");
+    const value = arm => key === "last" ? arm.last[0]?.[1] ?? -1 : key === "heartbeat" ? age(arm) ?? -1 : arm[key] ?? "";
     const arms = Object.values(page.arms).sort((a, b) => {
       const [x, y] = [value(a), value(b)];
       return sign * (typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), undefined, { numeric: true }));
@@ -143,26 +146,28 @@ class Runs {
         this.show();
       } }, text + (id === key ? (sign > 0 ? " ▲" : " ▼") : "")))));
     }
-    const rows = JSON.stringify([arms, FROZEN ? 0 : Math.floor(Date.now() / 1000)]);
-    if (rows === this.rows) return;
-    this.rows = rows;
-    this.body.replaceChildren(...arms.map(row));
+    const rows = JSON.stringify(arms);
+    if (rows !== this.rows) {
+      this.rows = rows;
+      this.body.replaceChildren(...arms.map(row));
+    }
+    arms.forEach((arm, i) => { this.body.children[i].querySelector(".age").textContent = age(arm) === null ? "" : `${duration(age(arm))} ago`; });
   }
 }
 
 function age(arm) {
   if (!arm.heartbeat || arm.state !== "running") return null;
   const at = Date.parse(arm.heartbeat);
-  return Number.isNaN(at) ? null : Math.max(0, (Date.now() - at) / 1000);
+  return Number.isNaN(at) ? null : Math.max(0, (nowMs() - at) / 1000);
 }
 
 function row(arm) {
   const total = arm.steps || 0, cell = (...children) => el("td", {}, ...children);
-  const accuracy = arm.last.map(([name, acc, low, high]) => `${name} ${number(acc)}` + (low === null ? "" : ` [${number(low)}, ${number(high)}]`));
+  const accuracy = arm.last.map(([name, acc, low, high]) => `${name} ${share(acc)}` + (low === null ? "" : ` [${share(low)}, ${share(high)}]`));
   return el("tr", { "data-run": arm.id }, cell(arm.name), cell(arm.line), cell(el("span", { class: `state-${arm.state}` }, arm.state)),
     cell(el("progress", { max: String(total || 1), value: String(Math.min(arm.step, total || 1)), "aria-label": `${arm.name} progress` }),
       ` ${arm.step}${total ? ` of ${total}` : ""}`),
-    cell(age(arm) === null ? "" : `${duration(age(arm))} ago`), cell(arm.left === null ? "" : `in ${duration(arm.left)}`),
+    el("td", { class: "age" }), cell(arm.left === null ? "" : `in ${duration(arm.left)}`),
     cell(...accuracy.map(text => el("div", {}, text))), cell(arm.resumes ? String(arm.resumes) : ""), cell(String(arm.seed ?? "")), cell(arm.error ?? ""));
 }
 
@@ -217,24 +222,29 @@ function freeze() {
 }
 
 function nextAxis() {
-  const axes = ["step", "tokens", "time", "progress", "updates"];
+  const axes = ["step", "tokens", "time", "progress", "updates"].filter(hasAxis);
   tab.set?.({ x: axes[(axes.indexOf(state.x) + 1) % axes.length] });
 }
 
-function smoothBy(by) {
-  const next = Math.max(0, Number(state.smooth) + by);
-  tab.set?.({ smooth: String(next === 0 ? 0 : next % 2 ? next : next + 1) });
+// Goes to the next of the windows 0 (the default), 5, 9, ... 101.
+function smoothBy(sign) {
+  const now = Number(state.smooth), next = sign > 0 ? Math.min(101, Math.max(5, now + 4)) : now <= 5 ? 0 : now - 4;
+  tab.set({ smooth: String(next) });
 }
 
 const ACTIONS = {
-  "/": () => (byId("find") ?? byId("search"))?.focus(),
+  "/": () => {
+    const field = byId("find") ?? byId("search");
+    if (field?.closest("details")) field.closest("details").open = true;
+    field?.focus();
+  },
   "?": () => byId("keys").open ? byId("keys").close() : byId("keys").showModal(),
   x: () => tab instanceof Panels && nextAxis(),
   l: () => tab instanceof Panels && tab.set({ logx: state.logx ? "" : "1" }),
   L: () => tab instanceof Panels && tab.set({ logy: state.logy ? "" : "1" }),
-  a: () => tab instanceof Panels && tab.set({ all: state.all ? "" : "1" }),
-  s: () => tab instanceof Panels && smoothBy(state.smooth === "0" ? 5 : 4),
-  S: () => tab instanceof Panels && smoothBy(-6),
+  a: () => tab instanceof Panels && !FROZEN && tab.set({ all: state.all ? "" : "1" }),
+  s: () => tab instanceof Panels && !FROZEN && smoothBy(1),
+  S: () => tab instanceof Panels && !FROZEN && smoothBy(-1),
   "[": () => tab instanceof Samples && tab.move(-1),
   "]": () => tab instanceof Samples && tab.move(1),
   d: () => setTheme(isDark() ? "light" : "dark"),
@@ -269,13 +279,14 @@ async function openView(event) {
 function start() {
   window.Bokeh?.set_log_level("off");
   readAddress();
-  byId("tabs").append(...TABS.map(([id, text], i) => el("button", { type: "button", "data-tab": id, "aria-selected": "false",
+  byId("tabs").append(...TABS.map(([id, text], i) => el("button", { type: "button", "data-tab": id,
     title: `${text} (${i + 1})`, onclick: () => openTab(id) }, text)));
   byId("keys").append(el("h2", {}, "Keys"), el("dl", {}, ...KEYS.flatMap(([key, text]) => [el("dt", {}, key), el("dd", {}, text)])),
     el("form", { method: "dialog" }, el("button", {}, "Close")));
   byId("help").addEventListener("click", ACTIONS["?"]);
   byId("theme").addEventListener("click", ACTIONS.d);
   byId("save").addEventListener("click", () => download(`${fileName(page.about.title)}-view.json`, JSON.stringify(changed(), null, 1), "application/json"));
+  byId("open-view").addEventListener("click", () => byId("open").click());
   byId("open").addEventListener("change", openView);
   byId("freeze").addEventListener("click", freeze);
   document.addEventListener("keydown", onKey);

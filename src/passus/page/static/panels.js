@@ -1,12 +1,17 @@
 // The tabs with curves: the figure that the stream sends, its controls, its legend and its panels.
 
 import { state, FROZEN } from "./state.js";
-import { el, select, isTyping } from "./text.js";
-import { Chart, swatch, label } from "./charts.js";
+import { el, select, share, isTyping } from "./text.js";
+import { Chart, hasMarkers, swatch, label } from "./charts.js";
 
 const AXES = [["step", "step"], ["tokens", "training tokens"], ["time", "time"], ["progress", "training progress"], ["updates", "optimizer updates"]];
 const VALUES = [["accuracy", "accuracy"], ["length", "length"]];
 const METRICS = ["train/reward", "train/entropy", "train/kl", "train/grad_norm", "train/completions/mean_length", "train/num_tokens"];
+
+// Whether a figure with this x-axis can be shown: a frozen page has some.
+export function hasAxis(x) {
+  return !FROZEN || Object.keys(FROZEN.figures).some(key => key.split(" ")[1] === x);
+}
 
 export class Panels {
   constructor(onview) {
@@ -19,7 +24,8 @@ export class Panels {
     this.grid = el("div", { class: "grid" });
     this.note = el("p", { class: "note" });
     this.problem = el("p", { class: "error", role: "alert" });
-    this.node = el("div", {}, this.controls, this.legend, this.problem, this.grid, this.note);
+    this.fold = el("details", { class: "fold", open: !matchMedia("(max-width: 700px)").matches }, el("summary", {}, "Axes and lines"), this.controls);
+    this.node = el("div", {}, this.fold, this.legend, this.problem, this.grid, this.note);
   }
 
   remove() {
@@ -63,13 +69,15 @@ export class Panels {
         this.charts.delete(name);
       }
     }
-    const about = { x: figure.x.label, marked: figure.kind === "curves", onzoom: (low, high) => this.zoom(low, high) };
+    const isShare = panel => (figure.kind === "curves" && state.y === "accuracy") || panel.includes("(share)");
+    const about = panel => ({ x: figure.x.label, y: figure.y.label || panel, note: figure.note, marked: figure.kind === "curves",
+      format: isShare(panel) ? share : undefined, onzoom: (low, high) => this.zoom(low, high) });
     figure.panels.forEach((name, i) => {
-      if (!this.charts.has(name)) this.charts.set(name, new Chart(name, about));
+      if (!this.charts.has(name)) this.charts.set(name, new Chart(name, about(name)));
       const chart = this.charts.get(name);
       if (this.grid.children[i] !== chart.node) this.grid.insertBefore(chart.node, this.grid.children[i] ?? null);
       chart.hidden = this.off;
-      chart.update(figure.series.filter(s => s.panel === name), figure.marks, about);
+      chart.update(figure.series.filter(s => s.panel === name), figure.marks, about(name));
     });
     this.grid.classList.toggle("single", figure.panels.length === 1);
     const fewer = figure.reduced ? `${figure.reduced} points are not drawn one by one: of every stretch of steps the lowest and the ` +
@@ -95,7 +103,7 @@ export class Panels {
     const own = (options, value) => options.some(([name]) => name === value);
     const window = Number(state.smooth);
     this.controls.replaceChildren(...[
-      select("x", AXES, state.x, x => this.set({ x })), metric("x", own(AXES, state.x) ? "" : state.x),
+      select("x", AXES.filter(([x]) => hasAxis(x)), state.x, x => this.set({ x })), metric("x", own(AXES, state.x) ? "" : state.x),
       ...(state.tab === "signals" ? [] : [select("y", VALUES, state.y, y => this.set({ y })),
         el("label", {}, "or metric", el("input", { type: "text", id: "y-metric", size: "16", list: "metrics",
           value: own(VALUES, state.y) ? "" : state.y, placeholder: "train/reward",
@@ -109,7 +117,9 @@ export class Panels {
         placeholder: "name or regex ( / )", onchange: event => this.set({ find: event.target.value }) })),
       check("all", "all lines"),
       state.low !== "" || state.high !== "" ? el("button", { type: "button", onclick: () => this.zoom(null, null) }, "Whole x-axis") : null,
+      FROZEN ? el("span", { class: "note" }, "A frozen page has no other metrics, smoothing or lines.") : null,
     ].filter(Boolean));
+    for (const field of FROZEN ? this.controls.querySelectorAll("[type=text], [type=range], #all") : []) field.disabled = true;
     if (focused) document.getElementById(focused)?.focus();
   }
 
@@ -131,10 +141,11 @@ export class Panels {
     const key = JSON.stringify([lines, [...this.off], state.theme]);
     if (key === this.legendKey) return;
     this.legendKey = key;
+    const isMarked = hasMarkers(this.figure);
     this.legend.replaceChildren(...lines.map(line => el("li", {}, el("button", {
       type: "button", class: "toggle", "aria-pressed": String(!this.off.has(line.name)), title: "Click: show or hide. Shift: this one only",
       onclick: event => this.toggle(line.name, event.shiftKey),
-    }, swatch(line.style), el("span", {}, label(line))))));
+    }, swatch(line.style, isMarked), el("span", {}, label(line))))));
   }
 
   toggle(name, alone) {
@@ -150,7 +161,8 @@ export class Panels {
   zoom(low, high) {
     if (FROZEN) {
       Object.assign(state, { low: low === null ? "" : String(low), high: high === null ? "" : String(high) });
-      this.show();
+      this.controlKey = null;
+      this.onview();
       return;
     }
     const text = value => value === null ? "" : String(Number(value.toPrecision(6)));

@@ -29,7 +29,9 @@ export class Samples {
     const arms = Object.values(this.page.arms);
     if (!state.run && arms.length) state.run = arms[0].id;
     if (!state.run) return;
+    const asked = this.asked = (this.asked ?? 0) + 1;
     const answer = await ask("texts", { what: "steps", run: state.run });
+    if (asked !== this.asked) return; // another run was asked for meanwhile
     if (!this.node.isConnected && this.started) return;
     this.started = true;
     if (answer.error) {
@@ -139,11 +141,13 @@ export class Samples {
   showGroups(answer) {
     const shown = answer.groups.length < answer.found ? `, the first ${answer.groups.length} are listed` : "";
     this.count.textContent = `${answer.found} of ${answer.of} prompts of step ${answer.step}${shown}.`;
-    const text = group => Object.entries(group.verdicts).map(([name, n]) => `${n} ${name}`).join(", ");
+    const text = ({ verdicts }) => [...new Set([...VERDICTS, ...Object.keys(verdicts)])].filter(name => verdicts[name])
+      .map(name => `${verdicts[name]} ${name}`).join(", ");
+    const first = answer.groups.find(group => String(group.item) === state.item) ?? answer.groups[0];
+    if (first) state.item = String(first.item);
     this.list.replaceChildren(...answer.groups.map(group => this.entry(String(group.item),
       `item ${group.item}: ${text(group)}${group.reward === null ? "" : `, reward ${number(group.reward)}`}`, group.prompt,
       () => this.openGroup(group.item))));
-    const first = answer.groups.find(group => String(group.item) === state.item) ?? answer.groups[0];
     if (first) this.openGroup(first.item);
     else {
       this.opened = (this.opened ?? 0) + 1;
@@ -176,9 +180,10 @@ export class Samples {
 
   showItems(answer) {
     this.count.textContent = `${answer.of} items of the eval point at step ${answer.step}. An item is shown at the first eval point and at this one.`;
+    const [first] = answer.items.filter(([benchmark, item]) => `${benchmark} ${item}` === state.item).concat(answer.items);
+    if (first) state.item = `${first[0]} ${first[1]}`;
     this.list.replaceChildren(...answer.items.map(([benchmark, item, correct, n]) => this.entry(`${benchmark} ${item}`,
       `${benchmark}, item ${item}`, `${correct} of ${n} correct`, () => this.openItem(benchmark, item))));
-    const [first] = answer.items.filter(([benchmark, item]) => `${benchmark} ${item}` === state.item).concat(answer.items);
     if (first) this.openItem(first[0], first[1]);
   }
 

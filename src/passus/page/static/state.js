@@ -3,6 +3,12 @@
 const found = document.getElementById("frozen");
 export const FROZEN = found ? JSON.parse(found.textContent) : null;
 
+// The time by which the page tells ages: a frozen page keeps the time at which it was frozen.
+export function nowMs() {
+  const at = typeof FROZEN?.now === "number" ? FROZEN.now * 1000 : Date.parse(FROZEN?.now);
+  return Number.isNaN(at) ? Date.now() : at;
+}
+
 export const DEFAULTS = {
   tab: "curves", x: "step", y: "accuracy", logx: "", logy: "", smooth: "0", find: "", all: "", off: "", theme: "",
   a: "", b: "", benchmark: "", run: "", step: "", item: "", what: "samples", verdict: "", search: "", tokens: "", sort: "", low: "", high: "",
@@ -48,7 +54,11 @@ export async function ask(path, query = {}) {
   const to = address(path, query);
   if (FROZEN) return FROZEN.answers[to] ?? { error: "This is not in the frozen page." };
   try {
-    const answer = await (await fetch(to, { credentials: "same-origin" })).json();
+    const reply = await fetch(to, { credentials: "same-origin" });
+    if (!reply.headers.get("content-type")?.startsWith("application/json")) {
+      return { error: `The server answers with status ${reply.status}: ${(await reply.text()).slice(0, MAX)}` };
+    }
+    const answer = await reply.json();
     if (!answer.error && path !== "findings") {
       recent.delete(to);
       recent.set(to, true);

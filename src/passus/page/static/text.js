@@ -32,9 +32,16 @@ export function select(label, options, value, onchange) {
 export function number(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(2);
-  return String(Number(value.toPrecision(5)));
+  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return withMinus(value.toExponential(2));
+  return withMinus(String(Number(value.toPrecision(5))));
 }
+
+const withMinus = text => text.replaceAll("-", "\u2212");
+const fixed = (value, digits) => Number.isFinite(value) ? withMinus((Number(value.toFixed(digits)) || 0).toFixed(digits)) : "";
+
+// A share with three decimals, and points with one.
+export const share = value => fixed(value, 3);
+export const points = value => fixed(value, 1);
 
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "";
