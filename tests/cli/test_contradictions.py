@@ -1,4 +1,4 @@
-"""An accuracy that contradicts its items, in a run from before manifests, where nothing else tells: no command argues from it."""
+"""An accuracy that contradicts its items, in a run from before manifests, where nothing else tells it: it is refused."""
 
 import json
 import shutil
