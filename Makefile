@@ -90,7 +90,7 @@ setup-test: $(VENV)/ready-test
 # All but torch is installed from the locks, with the hashes of its files.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-$(VENV)/ready: requirements.lock pyproject.toml scripts/venv.sh
+$(VENV)/ready: Makefile requirements.lock pyproject.toml scripts/venv.sh
 	sh scripts/venv.sh $(VENV)
 	$(PIP) $(if $(filter cpu,$(TORCH)),--index-url https://download.pytorch.org/whl/cpu,) torch==2.13.0
 	$(PIP) --require-hashes --no-deps -r requirements.lock

@@ -30,10 +30,15 @@ PLACES = [
     "save:renamed",
     "write:status.json",
     "write:config.toml",
+    "write:meta.json",
+    "write:settings.json",
     "write:manifest.json",
     "write:checksums.jsonl",
     "append:metrics.jsonl",
     "append:evals.jsonl",
+    "append:totals.jsonl",
+    "append:readings.jsonl",
+    "append:events.jsonl",
 ]
 STEPS = 40
 TRAIN = EXPERIMENT.replace("steps = 8", f"steps = {STEPS}")

@@ -7,6 +7,8 @@ import pytest
 
 from helpers.command import passus_in_process
 from helpers.source_bytes import trackio_database, write_json, write_lines
+from passus.interop.importers import write_folder
+from passus.runs import hold
 from passus.runs.run_folder import RunFolder, find_runs
 
 
@@ -84,6 +86,58 @@ def test_importing_again_under_another_benchmark_leaves_none_of_the_old_name(tmp
     run = only_run(tmp_path)
     assert [(point.step, point.benchmark) for point in run.evals()] == [(0, "val"), (10, "gsm8k")]
     assert {row["benchmark"] for row in run.read_rows("items", 10)} == {"gsm8k"}
+
+
+def _imported_items(tmp_path, call):
+    verl_dump(tmp_path / "dump-s0", steps=(0, 10))
+    assert call("import", "dump-s0", "--out", "out").returncode == 0
+    return only_run(tmp_path)
+
+
+def test_importing_again_over_damage_is_refused(tmp_path, call):
+    """Else the damaged rows, which the source no longer has, would get new checksums."""
+    run = _imported_items(tmp_path, call)
+    intact = (run.path / "evals.jsonl").read_bytes()
+    (tmp_path / "dump-s0/0.jsonl").unlink()
+    for damaged, words in ((intact.replace(b"0.5", b"0.7", 1), "its content has changed"), (intact[:40], "it ends after")):
+        (run.path / "evals.jsonl").write_bytes(damaged)
+        before = {path.name: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+        done = call("import", "dump-s0", "--out", "out")
+        assert done.returncode == 1 and words in done.stderr and f"rm -r {run.path.relative_to(tmp_path)}" in done.stderr, done
+        assert {path.name: path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == before
+
+
+def test_a_lost_config_is_not_taken_for_a_new_folder(tmp_path, call):
+    run = _imported_items(tmp_path, call)
+    run.config_path.unlink()
+    done = call("import", "dump-s0", "--out", "out")
+    assert done.returncode == 2 and "has no config.toml" in done.stderr and "rm -r out/" in done.stderr, done
+
+
+def test_an_import_that_was_killed_leaves_no_run_and_is_set_aside(tmp_path, call, monkeypatch):
+    run = _imported_items(tmp_path, call)
+    verl_dump(tmp_path / "dump-s0", steps=(20,))
+
+    def killed(*arguments, **named):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(write_folder, "point_of_samples", killed)
+        assert call("import", "dump-s0", "--out", "out").returncode != 0
+    assert find_runs(tmp_path / "out") == []
+    done = call("import", "dump-s0", "--out", "out")
+    assert done.returncode == 0 and "an earlier import of it was not finished" in done.stdout, done
+    assert [point.step for point in run.evals()] == [0, 10, 20] and call("verify", "out").returncode == 0
+    (aside,) = (run.path / "set-aside").glob("*-unfinished-import")
+    assert (aside / "evals.jsonl").exists() and (aside / "items/step-000010.parquet").exists()
+
+
+def test_a_run_that_is_being_recorded_is_not_imported_over(tmp_path, call, monkeypatch):
+    run = _imported_items(tmp_path, call)
+    monkeypatch.setattr(hold, "SECONDS", 0.01)
+    with hold.held(run.path):
+        done = call("import", "dump-s0", "--out", "out")
+    assert done.returncode == 1 and "is being recorded" in done.stderr
 
 
 def test_a_folder_of_another_run_is_not_overwritten(tmp_path, call):

@@ -12,6 +12,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -101,17 +102,60 @@ def arm_of(kind: str) -> str:
     return {"reward model": "qwen3-26k"}.get(kind, "qwen3-0.2m")
 
 
-def damage(run: Path, other: Path, rng: random.Random) -> str:
-    """Damages a run folder; `other` is that of another run. Returns what was done and to which file."""
-    files = [
-        path
-        for path in sorted(run.rglob("*"))
-        if path.is_file() and path.name not in UNCHECKED and "set-aside" not in path.parts
-    ]
-    path = rng.choice([rng.choice(files), rng.choice([file for file in files if "checkpoints" not in file.parts])])
-    name = rng.choice(sorted(DAMAGES))
-    DAMAGES[name](path, run, other, rng)
-    return f"{name}: {path.relative_to(run)}"
+@dataclass(frozen=True)
+class Damaged:
+    """What was done to a run folder."""
+
+    what: str
+    before: dict[str, bytes]
+    changed: dict[str, bytes | None]
+    """Contents of the files that differ now; None for those that are gone."""
+
+
+def damage(run: Path, other: Path, rng: random.Random) -> Damaged:
+    """Damages a run folder until a byte differs; `other` is that of another run."""
+    before = contents(run)
+    while True:
+        files = [path for path in sorted(run.rglob("*")) if path.is_file() and _is_damaged(path)]
+        path = rng.choice([rng.choice(files), rng.choice([file for file in files if "checkpoints" not in file.parts])])
+        name = rng.choice(sorted(DAMAGES))
+        DAMAGES[name](path, run, other, rng)
+        after = contents(run)
+        if changed := {file: after.get(file) for file in before | after if after.get(file) != before.get(file)}:
+            return Damaged(f"{name}: {path.relative_to(run)}", before, changed)
+
+
+def _is_damaged(path: Path) -> bool:
+    return path.name not in UNCHECKED and "set-aside" not in path.parts
+
+
+def contents(run: Path) -> dict[str, bytes]:
+    """Returns every file of a run that can be damaged."""
+    files = [path for path in sorted(run.rglob("*")) if path.is_file() and _is_damaged(path)]
+    return {path.relative_to(run).as_posix(): path.read_bytes() for path in files}
+
+
+def may_be_unnoticed(done: Damaged, state: str) -> bool:
+    """Whether `verify` may call the folder whole: status.json is not covered, and a checkpoint may be deleted as a whole.
+
+    In a run that was killed, neither is what came after the last checksum, which every command ignores.
+    """
+    return all(_is_uncovered(done, name, state) for name in done.changed)
+
+
+def _is_uncovered(done: Damaged, name: str, state: str) -> bool:
+    now, folder = done.changed[name], name.rpartition("/")[0]
+    if folder.startswith("checkpoints/"):
+        return all(done.changed.get(file, file) is None for file in done.before if file.startswith(f"{folder}/"))
+    if name == "status.json" or state == "whole":
+        return name == "status.json"
+    before = done.before.get(name, b"")
+    if name == "checksums.jsonl":  # cut back to the manifest, it is that of an earlier kill
+        sealed = json.loads(done.before["manifest.json"])["files"][name]["bytes"]
+        return now is not None and len(now) >= sealed and before.startswith(now)
+    rows = [json.loads(line) for line in done.before["checksums.jsonl"].splitlines()]
+    covered = max((row["bytes"] for row in rows if row["file"] == name), default=0)
+    return covered == 0 if now is None else now[:covered] == before[:covered] and name not in ("manifest.json", "config.toml")
 
 
 def _flip(path: Path, run: Path, other: Path, rng: random.Random) -> None:
@@ -211,11 +255,28 @@ def _copy_half(path: Path, run: Path, other: Path, rng: random.Random) -> None:
     _truncate(files[there], run, other, rng)
 
 
+def _take_checkpoint(path: Path, run: Path, other: Path, rng: random.Random) -> None:
+    """Replaces a whole checkpoint by one of another run: each of its files is as passus wrote it."""
+    own, others = (sorted((folder / "checkpoints").glob("step-*")) for folder in (run, other))
+    if own and others:
+        target = rng.choice(own)
+        shutil.rmtree(target)
+        shutil.copytree(next((folder for folder in others if folder.name == target.name), others[-1]), target)
+
+
+def _lose_config_beside_another(path: Path, run: Path, other: Path, rng: random.Random) -> None:
+    """Leaves two runs in a folder, of which one has lost config.toml, and is no run any more."""
+    if not (run.parent / "beside").exists():
+        shutil.copytree(other, run.parent / "beside")
+    (run / "config.toml").unlink(missing_ok=True)
+
+
 DAMAGES: dict[str, Callable[[Path, Path, Path, random.Random], None]] = {
     "flipped bit": _flip, "changed digit": _change_digit, "truncated": _truncate, "lines cut off": _truncate_lines,
     "deleted": _delete, "folder deleted": _delete_folder, "emptied": _empty_folder, "doubled line": _double_line,
     "swapped lines": _swap_lines, "lost line": _lose_line, "of another run": _take_from_another_run,
     "added from another run": _add_from_another_run, "half copied": _copy_half,
+    "checkpoint of another run": _take_checkpoint, "config lost beside another run": _lose_config_beside_another,
 }  # fmt: skip
 COMMANDS: dict[str, tuple[str, ...]] = {
     "ls": ("runs",), "show": ("runs/arm", "--step", "2"), "show items": ("runs/arm", "--step", "0"),
@@ -225,6 +286,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "export-curves": ("runs", "--to", "csv", "--out", "out/curves.csv"),
 }  # fmt: skip
 """Commands that read a run, by a name that begins with the command."""
+LISTS = ("ls",)
+"""Commands that go on where a run cannot be read, and say so."""
+MOST_SET_ASIDE = 4
+"""Damages of one folder that are set aside one after the other."""
 
 
 def say(folder: Path, name: str) -> tuple[int, str, str]:
@@ -259,13 +324,25 @@ def try_reading(kind: str, state: str, seed: int) -> dict[str, str]:
         folder = Path(temporary)
         laid_out(kind, state, folder)
         other = recorded(rng.choice([name for name in KINDS if name != kind]))
-        what = damage(folder / "runs/arm", _run_in(other, rng), rng)
+        done = damage(folder / "runs/arm", _run_in(other, rng), rng)
         for name, intact in intact_words(kind, state).items():
-            outcomes[name] = _judge(what, name, intact, say(folder, name))
-        done = passus_in_process("verify", "runs", cwd=folder)
-        _check_message(what, "verify", done.returncode, done.stderr)
-        outcomes["verify"] = "refused" if done.returncode else "same"
-    return outcomes | {"damage": what}
+            outcomes[name] = _judge(done.what, name, intact, say(folder, name))
+        outcomes["verify"] = _judge_verify(done, state, folder)
+    return outcomes | {"damage": done.what}
+
+
+def _judge_verify(done: Damaged, state: str, folder: Path) -> str:
+    said = passus_in_process("verify", "runs", cwd=folder)
+    _check_message(done.what, "verify", said.returncode, said.stderr)
+    if said.returncode == 4:
+        return "refused"
+    is_lost = "config.toml" in done.changed and done.changed["config.toml"] is None and "no runs under" in said.stderr
+    if is_lost:  # of the only run, so that there is none
+        return "refused"
+    assert said.returncode == 0 and may_be_unnoticed(done, state), (
+        f"{done.what}: verify ended with {said.returncode}\n{said.stdout}{said.stderr}\nchanged: {', '.join(done.changed)}"
+    )
+    return "same"
 
 
 def _run_in(folder: Path, rng: random.Random) -> Path:
@@ -278,7 +355,7 @@ def _judge(what: str, name: str, intact: tuple[int, str, str], now: tuple[int, s
     if (code, text) == intact[:2]:
         return "same"
     _check_message(what, name, code, errors)
-    if code or _tells(text):
+    if code or (name in LISTS and _tells(intact[1], text)):
         return "refused"
     raise AssertionError(f"{what}: {name} is silent\n{_first_difference(intact[1], text)}")
 
@@ -288,9 +365,9 @@ def _check_message(what: str, name: str, code: int, errors: str) -> None:
     assert code in (0, 3, 4) or errors.strip(), f"{what}: {name} gave no reason"
 
 
-def _tells(text: str) -> bool:
-    """Whether a list of runs says that it could not read one."""
-    return any(word in text for word in ("unreadable", "unknown", "no runs under"))
+def _tells(intact: str, text: str) -> bool:
+    """Whether a list of runs says that it could not read one, or not its state, and said nothing like it of the intact one."""
+    return any(text.count(word) > intact.count(word) for word in ("unreadable", "unknown", "no runs under"))
 
 
 def _first_difference(intact: str, text: str) -> str:
@@ -301,8 +378,8 @@ def _first_difference(intact: str, text: str) -> str:
 def try_resuming(kind: str, state: str, seed: int) -> str:
     """Damages a run and resumes it. Returns `recovered` or `refused`; raises where the record then differs from the intact one.
 
-    Where it was refused, the command of the message sets the damage aside, and the run must then be recovered. As this takes
-    another run, it is done for every fourth seed.
+    Where it was refused, the command of the message sets the damage aside, and the run must then be recovered, unless the
+    message says that it has to start again. As this takes another run, it is done for every fourth seed.
     """
     rng = random.Random(f"damage/{kind}/{state}/{seed}")
     source = recorded(kind)
@@ -311,26 +388,33 @@ def try_resuming(kind: str, state: str, seed: int) -> str:
         shutil.copytree(source / state, folder / "out")
         run = folder / "out" / arm_of(kind)
         other = recorded(rng.choice([name for name in KINDS if name != kind]))
-        what = damage(run, _run_in(other, rng), rng)
-        code = _resume(kind, folder, what)
-        if code == 0:
-            _check_equal(kind, run, what)
-            return "recovered"
-        if seed % 4:
-            return "refused"
-        done = passus_in_process("verify", f"out/{arm_of(kind)}", "--set-aside", cwd=folder)
-        _check_message(what, "verify --set-aside", done.returncode, done.stderr)
-        if done.returncode == 0 and _resume(kind, folder, what) == 0:
-            _check_equal(kind, run, what)
-            return "recovered after set-aside"
-    return "refused"
+        what = damage(run, _run_in(other, rng), rng).what
+        for attempt in range(MOST_SET_ASIDE):
+            code, errors = _resume(kind, folder, what)
+            if code == 0:
+                _check_equal(kind, run, what)
+                return "recovered after set-aside" if attempt else "recovered"
+            if seed % 4 or _starts_again(run, folder, errors):
+                return "refused"
+            done = passus_in_process("verify", f"out/{arm_of(kind)}", "--set-aside", cwd=folder)
+            _check_message(what, "verify --set-aside", done.returncode, done.stderr)
+            if done.returncode:
+                assert _starts_again(run, folder, done.stderr), f"{what}: set-aside ended with\n{done.stdout}{done.stderr}"
+                return "refused"
+    raise AssertionError(f"{what}: cannot be resumed after it was set aside {MOST_SET_ASIDE} times\n{errors}")
 
 
-def _resume(kind: str, folder: Path, what: str) -> int:
+def _starts_again(run: Path, folder: Path, errors: str) -> bool:
+    """Whether a message says to move the whole run away."""
+    name = run.relative_to(folder)
+    return re.search(rf"mv \S*{re.escape(str(name))} \S+-damaged", errors) is not None
+
+
+def _resume(kind: str, folder: Path, what: str) -> tuple[int, str]:
     (folder / "small.toml").write_text(KINDS[kind])
     done = passus_in_process("run", "small.toml", "--arm", arm_of(kind), "--out", "out", cwd=folder)
     _check_message(what, "run", done.returncode, done.stderr)
-    return done.returncode
+    return done.returncode, done.stderr
 
 
 @cache

@@ -314,19 +314,9 @@ def _look(folder: Path, source: str, rng: random.Random) -> str:
     more = []
     if command == "plot":
         kinds = (
-            "curves",
-            "curves",
-            "grid",
-            "heatmap",
-            "solved",
-            "readers",
-            "rm-at-k",
-            "profile",
-            "reward-hacking",
-            "signals",
-            "difference",
-            "path",
-        )
+            "curves", "curves", "grid", "heatmap", "solved", "readers", "rm-at-k", "profile", "reward-hacking", "signals",
+            "difference", "path",
+        )  # fmt: skip
         more = ["--kind", rng.choice(kinds), "--x", rng.choice(("step", "tokens", "time", "progress"))]
         more += ["--y", rng.choice(("accuracy", "accuracy", "length", "train/reward"))]
     outcome = run_command(folder, command, source, "--out", f"out/{name}", *more, out=out)

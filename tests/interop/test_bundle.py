@@ -1,17 +1,22 @@
 """Bundles of runs: what they hold, that they are verified anywhere, and that nothing damaged or hostile is unpacked."""
 
 import json
+import math
+import random
 import shutil
 import zipfile
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from helpers.command import passus_in_process
 from helpers.synthetic_runs import make_run
 from passus.errors import PassusError
 from passus.interop import bundle
+from passus.runs import hold
 from passus.runs.record_check import find_damage
 from passus.runs.run_folder import RunFolder, find_runs
+from passus.runs.saved_checkpoint import CHECKPOINT_MANIFEST, digest, file_fingerprint
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +77,56 @@ def test_samples_are_left_out_and_the_manifest_says_so(small_run, tmp_path):
         assert find_damage(path) == [] and not (path / "checkpoints").exists()
         assert RunFolder(path).metrics() == RunFolder(small_run.path).metrics()
     assert not folder.exists()
-    assert passus_in_process("verify", "run.zip", "--deep", cwd=tmp_path).returncode == 0
+    done = passus_in_process("verify", "run.zip", "--deep", cwd=tmp_path)
+    assert done.returncode == 0 and "without samples" in done.stdout and "weights" not in done.stdout
+    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
+        archive.extractall(tmp_path / "unzipped")
+    done = passus_in_process("verify", "unzipped/runs", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    bundle.write_bundle(tmp_path / "run", tmp_path / "light.zip")
+    assert "without weights: none were read" in passus_in_process("verify", "light.zip", "--deep", cwd=tmp_path).stdout
+
+
+def test_weights_of_a_bundle_are_read(small_run, tmp_path):
+    shutil.copytree(small_run.path, tmp_path / "run")
+    path = tmp_path / "run/checkpoints/step-000008/model.safetensors"
+    weights = load_file(path)
+    next(iter(weights.values()))[0] = math.nan
+    save_file(weights, path)
+    manifest = json.loads((path.parent / CHECKPOINT_MANIFEST).read_text())
+    body = {"progress": manifest["progress"], "files": manifest["files"] | {path.name: file_fingerprint(path)}}
+    (path.parent / CHECKPOINT_MANIFEST).write_text(json.dumps(body | {"sha256": digest(body)}))
+    bundle.write_bundle(tmp_path / "run", tmp_path / "run.zip", weights=True)
+    assert passus_in_process("verify", "run.zip", cwd=tmp_path).returncode == 0
+    done = passus_in_process("verify", "run.zip", "--deep", cwd=tmp_path)
+    assert done.returncode == 4 and "is not finite" in done.stdout
+
+
+def test_runs_from_before_manifests_and_runs_that_were_adopted(small_run, tmp_path):
+    """Their samples are left out too, and only the manifest of the bundle can say so."""
+    for name in ("before", "adopted"):
+        shutil.copytree(small_run.path, tmp_path / "runs" / name)
+        RunFolder(tmp_path / "runs" / name).forget_checksums()
+    RunFolder(tmp_path / "runs/adopted").begin_record()
+    bundle.write_bundle(tmp_path / "runs", tmp_path / "runs.zip")
+    done = passus_in_process("verify", "runs.zip", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.count("were recorded before manifests") == 2, done.stdout
+    with bundle.opened([tmp_path / "runs.zip"]) as (folder,):
+        (folder / "before/items/step-000003.parquet").unlink()
+        assert passus_in_process("verify", str(folder), cwd=tmp_path).returncode == 4
+
+
+def test_a_run_that_is_being_recorded_is_not_bundled(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(hold, "SECONDS", 0.01)
+    shutil.copytree(made / "runs/a", tmp_path / "a")
+    with hold.held(tmp_path / "a", alone=True), pytest.raises(PassusError, match="is being recorded"):
+        bundle.write_bundle(tmp_path / "a", tmp_path / "a.zip")
+
+
+def test_errors_name_the_bundle(made):
+    with pytest.raises(PassusError, match=r"paper\.zip/x is odd") as caught, bundle.opened([made / "paper.zip"]) as (folder,):
+        raise PassusError(f"{folder}/x is odd")
+    assert "passus-bundle-" not in str(caught.value)
 
 
 def rewritten(source, target, change):
@@ -103,17 +157,50 @@ def test_damage_is_found(made, tmp_path, change):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.zip"]
 
 
-@pytest.mark.parametrize("name", ["/etc/x", "runs/../../x", "runs/a/\x1b[31m", "x", "runs\\a", "runs//a", "runs/" + "a" * 300])
-def test_names_that_an_index_may_not_have(made, tmp_path, name):
+def with_members(source, target, files):
+    """Copies a bundle whose index names more files."""
+
     def change(members):
         index = json.loads(members["bundle.json"])
-        index["files"][name] = {"bytes": 1, "sha256": ""}
+        index["files"] |= files
         body = {key: value for key, value in index.items() if key != "sha256"}
         members["bundle.json"] = json.dumps(body | {"sha256": bundle._digest(body)}).encode()
 
-    rewritten(made / "paper.zip", tmp_path / "x.zip", change)
+    rewritten(source, target, change)
+
+
+NAMES = ["/etc/x", "runs/../../x", "runs/a/\x1b[31m", "x", "runs\\a", "runs//a", "runs/" + "a" * 300]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_an_index_may_not_have(made, tmp_path, name):
+    with_members(made / "paper.zip", tmp_path / "x.zip", {name: {"bytes": 1, "sha256": ""}})
     with pytest.raises(PassusError, match="the name of a member"):
         bundle.unpack(tmp_path / "x.zip", tmp_path / "out")
+
+
+def entry(size):
+    return {"bytes": size, "sha256": ""}
+
+
+MEMBERS = {
+    "negative": ({"runs/x": entry(-1)}, "is negative"),
+    "negative beside a large one": ({"runs/x": entry(1 << 60), "runs/y": entry(-(1 << 60))}, "is negative"),
+    "many": ({f"runs/{n}": entry(1 << 22) for n in range(3000)}, "bytes together"),
+    "more weights than file": ({"runs/a/checkpoints/s/m.safetensors": entry(1 << 30)}, "bytes of weights"),
+    "a folder of another": ({"runs/a/metrics.jsonl/x": entry(1)}, "is a member, and a folder of"),
+    "a text": ({"runs/x": entry("1")}, "no size"), "a truth value": ({"runs/x": entry(True)}, "no size"),
+    "no number": ({"runs/x": entry(None)}, "no size"), "a real number": ({"runs/x": entry(1e300)}, "no size"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "words"), MEMBERS.values(), ids=MEMBERS)
+def test_sizes_and_folders_that_an_index_may_not_have(made, tmp_path, files, words):
+    with_members(made / "paper.zip", tmp_path / "x.zip", files)
+    for command in ("verify", "analyse"):
+        done = passus_in_process(command, "x.zip", cwd=tmp_path)
+        assert done.returncode == 1 and words in done.stderr and "Traceback" not in done.stderr, done
+        assert "passus-bundle-" not in done.stderr
 
 
 def test_a_bomb_is_not_unpacked(made, tmp_path, monkeypatch):
@@ -122,7 +209,11 @@ def test_a_bomb_is_not_unpacked(made, tmp_path, monkeypatch):
         archive.writestr("runs/a/metrics.jsonl", b"\0" * (1 << 24))
         body = {"format": 1, "runs": {}, "files": {"runs/a/metrics.jsonl": {"bytes": 1 << 24, "sha256": "x"}}}
         archive.writestr("bundle.json", json.dumps(body | {"sha256": bundle._digest(body)}))
-    (damage,) = bundle.find_bundle_damage(tmp_path / "x.zip")
+    with pytest.raises(PassusError, match="bytes together"):
+        bundle.find_bundle_damage(tmp_path / "x.zip")
+    with zipfile.ZipFile(tmp_path / "x.zip", "a") as archive:
+        archive.writestr("runs/a/other", random.Random(0).randbytes(1 << 18))
+    (damage,) = [found for found in bundle.find_bundle_damage(tmp_path / "x.zip") if found.file.endswith("metrics.jsonl")]
     assert "compressed, and should have" in damage.problem
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from helpers.command import passus
 from helpers.small_run import EXPERIMENT, assert_same, write_experiment
-from passus.config.hub_revision import adopt_commit, split_revision
+from passus.config.hub_revision import adopt_commit, named_with_commit, split_revision
+from passus.models.hub_commit import with_commit
 from passus.models.locate import locate_model
 from passus.runs.run_folder import RunFolder
 from passus.tasks import benchmarks, dataset
@@ -23,11 +24,13 @@ def test_names_with_revisions(tmp_path, monkeypatch):
     for name in ("owner/name", "runs/families@120", "../runs/x@main", "runs/a/b@main", "x.jsonl"):
         assert split_revision(name) == (name, None)
     assert locate_model("owner/name@main") == "owner/name@main"
-    assert (
-        adopt_commit("owner/name", f"owner/name@{FIRST}")
-        == f"owner/name@{FIRST}"
-        == adopt_commit("owner/name@main", f"owner/name@{FIRST}")
-    )
+    recorded = named_with_commit("owner/name@v1", FIRST)
+    assert recorded == f"owner/name@v1:{FIRST}" and split_revision(recorded) == ("owner/name", FIRST)
+    assert adopt_commit("owner/name@v1", recorded) == recorded == adopt_commit(f"owner/name@{FIRST}", recorded)
+    for other in ("owner/name@v2", "owner/name", f"owner/name@{SECOND}", "other/name@v1"):
+        assert adopt_commit(other, recorded) == other
+    assert adopt_commit("owner/name", f"owner/name@{FIRST}") == f"owner/name@{FIRST}"
+    assert adopt_commit("owner/name@main", f"owner/name@{FIRST}") == "owner/name@main"
     assert adopt_commit(f"owner/name@{SECOND}", f"owner/name@{FIRST}") == f"owner/name@{SECOND}"
     assert adopt_commit("other/name", f"owner/name@{FIRST}") == "other/name"
 
@@ -41,6 +44,18 @@ def hub(tmp_path):
     (model / "refs").mkdir()
     (model / "refs/main").write_text(FIRST)
     return model
+
+
+def test_the_commit_is_recorded_with_the_revision_that_was_asked(hub, monkeypatch):
+    (hub / "refs/v2").write_text(SECOND)
+
+    def local_folder(name, located):
+        return hub / "snapshots" / (hub / "refs" / (split_revision(located)[1] or "main")).read_text()
+
+    monkeypatch.setattr("passus.models.hub_commit.local_folder", local_folder)
+    assert with_commit("model.base", "owner/tiny@v2") == f"owner/tiny@v2:{SECOND}"
+    assert with_commit("model.base", "owner/tiny") == f"owner/tiny@{FIRST}"
+    assert with_commit("model.base", f"owner/tiny@v2:{FIRST}") == f"owner/tiny@v2:{FIRST}"
 
 
 def test_a_run_records_the_commit_and_resumes_with_it(hub, tmp_path):

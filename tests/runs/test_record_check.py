@@ -1,12 +1,14 @@
 """The manifest and the checksums of a run folder: what was changed, lost or added after it was written is found."""
 
+import errno
 import json
 import shutil
 import zlib
 
 import pytest
 
-from helpers.run_folders import blank_rows, eval_point, folder
+from helpers.run_folders import MODEL, blank_rows, eval_point, folder
+from helpers.small_run import small_config
 from passus.errors import PassusError
 from passus.runs.checksums import CHECKSUMS, read_checksums
 from passus.runs.continuity import check_record, find_gaps
@@ -244,3 +246,92 @@ def test_a_folder_without_manifest_and_meta_is_not_taken_for_an_old_one(run, met
         (run.path / "meta.json").write_text(meta)
     with pytest.raises(DamagedRecordError, match=r"meta\.json"):
         RunFolder(run.path).metrics()
+
+
+class Killed(BaseException):
+    """Stands for kill -9 at a place of a write: nothing after it runs."""
+
+
+@pytest.fixture
+def kill(monkeypatch):
+    """Returns a function that makes an action end at the first time of a place, as `PASSUS_FAULT` does."""
+
+    def killed(place, action):
+        def fault(reached):
+            if reached == place:
+                raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr("passus.atomic_io.fault", fault)
+            patch.setattr("passus.runs.checksum_writer.fault", fault)
+            with pytest.raises(Killed):
+                action()
+
+    return killed
+
+
+@pytest.mark.parametrize("name", ["meta.json", "config.toml"])
+@pytest.mark.parametrize("kills", [1, 2, 3, 4])
+def test_kills_between_a_checksum_and_its_content_leave_a_record_that_is_read_and_goes_on(run, kill, name, kills):
+    for _ in range(kills):
+        resumed = RunFolder(run.path)
+        resumed.set_aside_after(4, 2)
+        kill(f"write:{name}", lambda resumed=resumed: resumed.start(small_config(), MODEL, 4))
+        assert find_damage(run.path) == [] and RunFolder(run.path).meta() and RunFolder(run.path).config()
+    resumed = RunFolder(run.path)
+    resumed.set_aside_after(4, 2)
+    resumed.start(small_config(), MODEL, 4)
+    resumed.seal(4, is_final=True)
+    assert find_damage(run.path) == []
+
+
+@pytest.mark.parametrize("place", ["write:settings.json", "write:meta.json", "write:manifest.json", "append:metrics.jsonl",
+                                   "append:events.jsonl", "write:step-000007.parquet"])  # fmt: skip
+def test_a_kill_after_an_ended_record_was_opened_again(run, kill, place):
+    run.write_single("settings.json", "{}\n")
+    run.seal(6, is_final=True)
+    assert read_manifest(run.path).is_final
+
+    def go_on():
+        again = RunFolder(run.path)
+        again.write_single("settings.json", '{"a": 1}\n')
+        again.write_single("meta.json", json.dumps(again.meta() | {"more": 1}))
+        again.append_metrics({"step": 7})
+        again.append_event({"step": 7, "event": "warn", "best": 1})
+        again.write_rows("samples", 7, blank_rows("samples", 1))
+
+    for _ in range(2):
+        kill(place, go_on)
+        assert find_damage(run.path) == [] and RunFolder(run.path).meta()
+        assert [row["step"] for row in RunFolder(run.path).metrics()][:6] == [1, 2, 3, 4, 5, 6]
+        again = RunFolder(run.path)
+        again.set_aside_after(6, 2)
+        again.seal(6, is_final=True)
+    go_on()
+    RunFolder(run.path).seal(7, is_final=True)
+    assert find_damage(run.path) == [] and RunFolder(run.path).settings() == {"a": 1}
+
+
+def test_a_content_that_could_not_be_written_is_not_sealed(run, monkeypatch):
+    """The process goes on after a full disk, and ends the record."""
+
+    def full(place):
+        if place == "write:meta.json":
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("passus.atomic_io.fault", full)
+        with pytest.raises(OSError, match="No space"):
+            run.write_single("meta.json", "{}")
+    run.seal(6, is_final=True)
+    assert find_damage(run.path) == [] and run.meta()
+
+
+def test_a_content_from_before_the_last_manifest_is_refused(run):
+    before = (run.path / "meta.json").read_bytes()
+    for more in (1, 2):
+        run.write_single("meta.json", json.dumps(run.meta() | {"more": more}))
+        run.seal(6)
+    (run.path / "meta.json").write_bytes(before)
+    with pytest.raises(DamagedRecordError, match=r"meta\.json: its content has changed"):
+        RunFolder(run.path).meta()

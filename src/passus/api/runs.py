@@ -175,7 +175,10 @@ class Runs(Sequence[Run]):
         """Returns why each run does not learn as it should, by the name of the run."""
         from passus.diagnosis.diagnose import diagnose
         from passus.diagnosis.trace import read_trace
+        from passus.runs.item_agreement import check_unverified
 
+        for run in self._runs:
+            check_unverified(RunFolder(run.path))
         return {run.name: diagnose(read_trace(RunFolder(run.path))) for run in self._runs}
 
     def plot(

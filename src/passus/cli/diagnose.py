@@ -23,6 +23,7 @@ def diagnose(*sources: Path, json_: Json = False) -> int:
     from passus.diagnosis.trace import read_trace
     from passus.errors import UsageError
     from passus.reports.terminal import print_diagnosis
+    from passus.runs.item_agreement import check_unverified
     from passus.runs.run_folder import RunFolder, find_runs
 
     if not sources:
@@ -31,6 +32,7 @@ def diagnose(*sources: Path, json_: Json = False) -> int:
     if not runs:
         raise UsageError(f"no runs in {', '.join(map(str, sources))}", expected="folders that `passus run` or `import` wrote")
     for run in runs:
+        check_unverified(RunFolder(run))
         diagnosis = diagnose_trace(read_trace(RunFolder(run)))
         if json_:
             print(json_line({"run": str(run)} | diagnosis.to_json(), allow_nan=False))

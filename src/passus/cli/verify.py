@@ -48,7 +48,7 @@ def verify(
             raise UsageError("--set-aside with a bundle", expected="a run folder")
         _print(str(source), Verification(damage), json_)
         return DAMAGED
-    with opened([source]) as (folder,):
+    with opened([source], weights=deep) as (folder,):
         runs = [RunFolder(path) for path in find_runs(folder)]
         if not runs:
             raise UsageError(
@@ -61,17 +61,21 @@ def verify(
 
 def _verify(run: "RunFolder", name: str, deep: bool, set_aside: bool, json_: bool) -> bool:
     """Verifies one run and prints what was found. Returns whether the record is whole, or its damage was set aside."""
+    from contextlib import nullcontext
+
     from passus.formatting import printable
+    from passus.runs.hold import held
     from passus.runs.repair import set_damage_aside
     from passus.runs.verify_run import verify_run
 
-    found = verify_run(run)
-    if deep and not found.damage:
-        _verify_deeply(run, found)
-    _print(name, found, json_)
-    if found.damage and set_aside:
-        print(printable(f"  {set_damage_aside(run, found.damage)}"))
-        return True
+    with held(run.path) if set_aside else nullcontext():
+        found = verify_run(run)
+        if deep and not found.damage:
+            _verify_deeply(run, found)
+        _print(name, found, json_)
+        if found.damage and set_aside:
+            print(printable(f"  {set_damage_aside(run, found.damage)}"))
+            return True
     return not found.damage
 
 
@@ -92,6 +96,8 @@ def _verify_deeply(run: "RunFolder", found: "Verification") -> None:
     from passus.errors import check_train_packages
 
     check_train_packages()
+    from passus.runs.manifest import read_manifest
+    from passus.runs.run_folder import saved_checkpoints
     from passus.training import recompute
 
     found.damage += recompute.find_wrong_evals(run)
@@ -99,3 +105,8 @@ def _verify_deeply(run: "RunFolder", found: "Verification") -> None:
     found.damage += recompute.find_bad_weights(run)
     if why := recompute.not_recomputed(run.config()):
         found.notes.append(f"rewards were not recomputed, because they depend on {why}")
+    manifest = read_manifest(run.path)
+    if manifest is not None and manifest.left_out:
+        found.notes.append(f"it came in a bundle, without {', '.join(manifest.left_out)}: rewards were not recomputed")
+        if not saved_checkpoints(run.checkpoints):
+            found.notes.append("it came in a bundle without weights: none were read")

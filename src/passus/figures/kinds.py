@@ -37,6 +37,7 @@ from passus.figures.styles import ACCURACY, parameters_by_line, reader_style
 from passus.figures.totals import macro_means, suite_total
 from passus.metric_names import Y_AXES, check_y
 from passus.runs.curve import Curve
+from passus.runs.item_agreement import check_unverified
 from passus.runs.read_curves import (
     RM_AT_K,
     find_reference,
@@ -130,6 +131,9 @@ def curves(
     are_reward_models = of_runs.y == RM_AT_K and not files
     if runs:
         x, y = x or ("progress" if are_reward_models else "step"), y or "accuracy"
+        if y in Y_AXES:
+            for run in runs:
+                check_unverified(run)
         series += series_of_runs(of_runs.series if y in Y_AXES else metric_curves(runs, y), x, y)
         axes |= {(x, y)}
     if not series:

@@ -14,8 +14,9 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
@@ -25,17 +26,22 @@ from passus.atomic_io import write_atomic
 from passus.errors import PassusError, UsageError
 from passus.interop.importers.zip_members import ZipMembers
 from passus.runs.checksum_writer import BLOCK
+from passus.runs.checksums import CHECKSUMS
 from passus.runs.damage import CHANGED, MISSING, Damage
-from passus.runs.manifest import LINE_FILES, MANIFEST, SINGLE_FILES
+from passus.runs.hold import held
+from passus.runs.manifest import IN_META, LINE_FILES, MANIFEST, SINGLE_FILES, read_manifest
 from passus.runs.run_folder import RunFolder, find_runs, saved_checkpoints
+from passus.runs.saved_checkpoint import CHECKPOINT_MANIFEST, digest
 from passus.runs.verify_run import verify_run
 
 INDEX, FORMAT = "bundle.json", 1
 FIGURES = (".svg", ".png", ".pdf")
 LEFT_OUT = ("samples",)
 """Folders of rows that are not in a bundle."""
+MOMENTS = "optimizer.safetensors"
+"""File of a checkpoint that is not in a bundle."""
 MAX_BYTES, MAX_MEMBERS = 1 << 33, 100_000
-"""Bytes that are unpacked, and members."""
+"""Bytes of all members but weights, and members."""
 MAX_RATIO, FREE_SIZE = 2000, 1 << 22
 """Largest ratio of compression of a member that is larger than some megabytes."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -67,19 +73,42 @@ def write_bundle(folder: Path, out: Path, *, weights: bool = False) -> int:
 
 def _stage_run(path: Path, target: Path, weights: bool) -> None:
     """Copies what a bundle holds of a run, with a manifest of what is there."""
-    found = verify_run(RunFolder(path))
-    if found.damage:
-        raise PassusError(f"{path}: {found.damage[0]}", expected="an intact record", write=f"passus verify {path}")
-    rows = [file for kind in ("items", "readings", "candidates") for file in sorted((path / kind).glob("*.parquet"))]
-    names = (*SINGLE_FILES, *LINE_FILES, "status.json", MANIFEST, "checksums.jsonl")
-    files = [path / name for name in names if (path / name).exists()] + rows
-    if weights and (checkpoints := list(saved_checkpoints(path / "checkpoints").values())):
-        files += sorted(file for file in checkpoints[-1].rglob("*") if file.is_file() and file.name != "optimizer.safetensors")
-    for file in files:
-        copy = target / file.relative_to(path)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
-    RunFolder(target).leave_out(LEFT_OUT)
+    with held(path, create=False):
+        found = verify_run(RunFolder(path))
+        if found.damage:
+            raise PassusError(f"{path}: {found.damage[0]}", expected="an intact record", write=f"passus verify {path}")
+        rows = [file for kind in ("items", "readings", "candidates") for file in sorted((path / kind).glob("*.parquet"))]
+        names = (*SINGLE_FILES, *LINE_FILES, "status.json", MANIFEST, CHECKSUMS)
+        files = [path / name for name in names if (path / name).exists()] + rows
+        saved = list(saved_checkpoints(path / "checkpoints").values())[-1:] if weights else []
+        files += [file for folder in saved for file in sorted(folder.rglob("*")) if file.is_file() and file.name != MOMENTS]
+        for file in files:
+            copy = target / file.relative_to(path)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
+    for folder in saved:
+        _leave_moments_out(target / folder.relative_to(path) / CHECKPOINT_MANIFEST)
+    _leave_rows_out(target)
+
+
+def _leave_moments_out(path: Path) -> None:
+    """Writes passus.json of a staged checkpoint anew, so that it names what is there."""
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    files = {name: entry for name, entry in manifest["files"].items() if name.rpartition("/")[2] != MOMENTS}
+    body = {"progress": manifest["progress"], "files": files}
+    path.write_text(json.dumps(body | {"sha256": digest(body)}, indent=2) + "\n", encoding="utf-8")
+
+
+def _leave_rows_out(target: Path) -> None:
+    """Makes the record of a staged run whole without its samples. A run from before manifests gets one, as unverified."""
+    staged = RunFolder(target)
+    if not (target / MANIFEST).exists():
+        staged.write_single("meta.json", json.dumps(staged.meta() | {IN_META: True}, indent=2) + "\n")
+        staged.begin_record()
+    staged.leave_out(LEFT_OUT)
+    manifest = read_manifest(target)
+    assert manifest is not None
+    replace(manifest, left_out=LEFT_OUT).write(target)
 
 
 def _about(run: RunFolder) -> dict[str, Any]:
@@ -135,16 +164,46 @@ def read_index(path: Path) -> dict[str, Any]:
         with ZipMembers(path) as members:
             index: dict[str, Any] = bounded_json.parse_json(members.read(INDEX).decode())
         body = {key: value for key, value in index.items() if key != "sha256"}
-        files = {str(name): (int(entry["bytes"]), str(entry["sha256"])) for name, entry in index["files"].items()}
-        if index["format"] != FORMAT or not all(map(_is_safe, files)):
-            raise ValueError("its format or the name of a member is not one that passus writes")
-        if len(files) > MAX_MEMBERS or not isinstance(index["runs"], dict):
-            raise ValueError(f"it has {len(files):,} members")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if index["format"] != FORMAT or not isinstance(index["runs"], dict):
+            raise ValueError("its format is not one that passus writes")
+        if any(type(entry["bytes"]) is not int or not isinstance(entry["sha256"], str) for entry in index["files"].values()):
+            raise ValueError("a member has no size or no SHA-256")
+        sizes = {name: entry["bytes"] for name, entry in index["files"].items()}
+        _check_names(sizes)
+        _check_sizes(sizes, path.stat().st_size)
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise PassusError(f"{path}: {INDEX} cannot be read: {str(error)[:200]}", expected="a bundle of passus bundle") from None
     if index["sha256"] != _digest(body):
         raise PassusError(f"{path}: {INDEX}: {CHANGED}", expected="the bundle as passus wrote it")
     return index
+
+
+def _check_names(names: Iterable[str]) -> None:
+    """Raises ValueError for names that passus does not write."""
+    known = set(names)
+    if len(known) > MAX_MEMBERS:
+        raise ValueError(f"it has {len(known):,} members")
+    for name in known:
+        if not _is_safe(name):
+            raise ValueError("the name of a member is not one that passus writes")
+        if folder := next((str(above) for above in PurePosixPath(name).parents if str(above) in known), None):
+            raise ValueError(f"{folder} is a member, and a folder of {name}")
+
+
+def _check_sizes(sizes: Mapping[str, int], size: int) -> None:
+    """Raises ValueError for members that would be too large together. Weights are not compressed, and may be larger."""
+    if min(sizes.values(), default=0) < 0:
+        raise ValueError("the size of a member is negative")
+    weights = sum(of for name, of in sizes.items() if _is_weights(name) and name.endswith(".safetensors"))
+    rest = sum(sizes.values()) - weights
+    if weights > size:
+        raise ValueError(f"it has {weights:,} bytes of weights, and the file {size:,} bytes in all")
+    if rest > MAX_BYTES or rest > max(FREE_SIZE, MAX_RATIO * size):
+        raise ValueError(f"its members have {rest:,} bytes together, and the file {size:,}")
+
+
+def _is_weights(name: str) -> bool:
+    return "/checkpoints/" in name
 
 
 def _is_safe(name: str) -> bool:
@@ -158,13 +217,14 @@ def find_bundle_damage(path: Path) -> list[Damage]:
     index = read_index(path)
     found = []
     with _open_zip(path) as archive:
-        names = archive.namelist()
-        extra = [name for name in names if name not in index["files"] and name != INDEX]
+        listed = archive.namelist()
+        names = set(listed)
+        extra = [name for name in listed if name not in index["files"] and name != INDEX]
         found += [Damage(name, None, f"{INDEX} does not name it") for name in extra[:10]]
         for name, entry in index["files"].items():
             problem = _member_problem(archive, name, entry) if name in names else MISSING
             found += [Damage(name, None, problem)] if problem else []
-        if len(set(names)) < len(names):
+        if len(names) < len(listed):
             found.append(Damage(INDEX, None, "a member is there twice"))
     return found
 
@@ -200,26 +260,33 @@ def _read(member: Any, left: int) -> bytes:
 
 
 @contextmanager
-def opened(sources: Sequence[Path]) -> Iterator[list[Path]]:
-    """Yields the sources with bundles unpacked to temporary folders. Their members are checked; weights are not unpacked."""
+def opened(sources: Sequence[Path], *, weights: bool = False) -> Iterator[list[Path]]:
+    """Yields the sources with bundles unpacked to temporary folders. Their members are checked.
+
+    Errors name the bundle in place of the temporary folder.
+    """
     with ExitStack() as stack:
-        paths = []
+        paths, unpacked = [], {}
         for source in sources:
             if is_bundle(source):
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="passus-bundle-"))) / source.stem
-                unpack(source, folder)
+                unpack(source, folder, weights=weights)
+                unpacked[str(folder)] = str(source)
                 paths.append(folder)
             else:
                 paths.append(source)
-        yield paths
+        try:
+            yield paths
+        except PassusError as error:
+            for folder_name, name in unpacked.items():
+                error.args = (str(error).replace(folder_name, name),)
+            raise
 
 
-def unpack(path: Path, folder: Path) -> None:
-    """Unpacks the runs of a bundle, without weights. Refuses a member that is not as it was written."""
+def unpack(path: Path, folder: Path, *, weights: bool = False) -> None:
+    """Unpacks the runs of a bundle. Refuses a member that is not as it was written."""
     index = read_index(path)
-    names = [name for name in index["files"] if name.startswith("runs/") and "/checkpoints/" not in name]
-    if sum(index["files"][name]["bytes"] for name in names) > MAX_BYTES:
-        raise PassusError(f"{path} holds more than {MAX_BYTES:,} bytes", expected="a smaller bundle")
+    names = [name for name in index["files"] if name.startswith("runs/") and (weights or not _is_weights(name))]
     folder.mkdir(parents=True)
     with _open_zip(path) as archive:
         for name in names:

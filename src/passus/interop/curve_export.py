@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from passus.atomic_io import write_atomic
 from passus.errors import UsageError
 from passus.formatting import spreadsheet_cell
+from passus.runs.item_agreement import check_unverified
 from passus.runs.origin import origin_of
 from passus.runs.run_folder import RunFolder, eval_numbers, finite_numbers
 from passus.runs.sinks.event_file import EventFile
@@ -64,6 +65,7 @@ def _numbers(run: RunFolder, name: str) -> Iterator[ExportedNumber]:
 
 def _rows(run: RunFolder) -> Iterator[tuple[int, dict[str, float]]]:
     """Yields the finite numbers of every row of metrics and of eval points."""
+    check_unverified(run)
     for row in run.metrics():
         yield row["step"], finite_numbers(row)
     yield from eval_numbers(run.evals())

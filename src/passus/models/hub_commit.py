@@ -3,7 +3,7 @@
 import os.path
 from pathlib import Path
 
-from passus.config.hub_revision import is_commit, split_revision
+from passus.config.hub_revision import is_commit, named_with_commit, split_revision
 from passus.models.locate import locate_model
 from passus.models.model_files import local_folder
 
@@ -14,4 +14,4 @@ def with_commit(field: str, base: str) -> str:
     if not located or os.path.isdir(located) or is_commit(split_revision(located)[1]):
         return base
     commit = Path(local_folder(f"{field} = {base!r}", located)).name  # the cache has one folder per commit
-    return f"{split_revision(base)[0]}@{commit}" if is_commit(commit) else base
+    return named_with_commit(base, commit) if is_commit(commit) else base

@@ -4,7 +4,7 @@ import hashlib
 import os
 import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from passus import bounded_json
@@ -59,6 +59,10 @@ class ChecksumWriter:
         self._unverified_before = 0
         self._is_on: bool | None = None
         """None until the first write, which looks whether the folder has a manifest."""
+        self._is_final, self._step = False, 0
+        """What the manifest says."""
+        self._replaced: set[str] = set()
+        """Whole files that were written again since the last manifest."""
 
     @property
     def is_on(self) -> bool:
@@ -91,6 +95,28 @@ class ChecksumWriter:
         self._last, self._own = {name: of[-1] for name, of in by_file(checksums).items()}, hash_file(path)
         self._sha256 = {name: (entry.bytes, entry.sha256) for name, entry in manifest.files.items()}
         self._unverified_before = manifest.unverified_before
+        self._is_final, self._step = manifest.is_final, manifest.step
+        sealed = manifest.files[CHECKSUMS].rows or 0 if CHECKSUMS in manifest.files else 0
+        self._replaced = {checksum.file for checksum in checksums if checksum.line > sealed} - set(LINE_FILES)
+        self._withdraw_unwritten({name: of for name, of in by_file(checksums).items() if name in self._replaced})
+
+    def _withdraw_unwritten(self, recorded: Mapping[str, Sequence[Checksum]]) -> None:
+        """Records the content of files again whose newest checksum is of a content that never replaced theirs.
+
+        A kill, or a full disk, may have come between the checksum and the content.
+        """
+        for name, of in recorded.items():
+            if len(of) > 1 and (self.folder / name).exists():
+                done = hash_file(self.folder / name)
+                there = [checksum for checksum in of if (checksum.bytes, checksum.crc32) == (done.bytes, done.crc32)]
+                if there and there[-1] is not of[-1]:
+                    self._sha256[name] = (done.bytes, done.sha256.hexdigest())
+                    self._write(there[-1])
+
+    def reopen(self) -> None:
+        """Says that the record goes on after it was ended. Called before anything is written into the folder."""
+        if self.is_on and self._is_final:
+            self.seal(self._step)
 
     def _adopt(self, is_own: bool) -> None:
         """Writes checksums of all files, then the manifest, which makes them count."""
@@ -135,6 +161,9 @@ class ChecksumWriter:
     def wrote(self, name: str, content: FileHash, rows: int | None = None) -> None:
         """Records a file that is written as a whole: before it replaces another of its name, else after it appeared."""
         if self.is_on:
+            self.reopen()
+            if name in self._last:
+                self._replaced.add(name)
             self._sha256[name] = (content.bytes, content.sha256.hexdigest())
             self._write(Checksum(name, step_of(name), rows, content.bytes, content.crc32))
 
@@ -150,6 +179,7 @@ class ChecksumWriter:
         """Forgets all checksums but those that are kept, before the files themselves are cut. `seal` ends the cut."""
         self._last = {name: of[-1] for name, of in by_file(kept).items()}
         self._growing.clear()
+        self._is_final = False
         self._unverified_before = min(self._unverified_before, step + 1)
         self._manifest(step, is_final=False, is_cut=True).write(self.folder)
         self._rewrite(kept)
@@ -157,7 +187,12 @@ class ChecksumWriter:
     def seal(self, step: int, *, is_final: bool = False) -> None:
         """Renews the manifest."""
         if self.is_on:
+            if self._replaced:
+                of = by_file(read_checksums(self.folder / CHECKSUMS)[0])
+                self._withdraw_unwritten({name: of[name] for name in self._replaced if name in of})
             self._manifest(step, is_final=is_final).write(self.folder)
+            self._replaced.clear()
+            self._is_final, self._step = is_final, step
 
     def _manifest(self, step: int, *, is_final: bool, is_cut: bool = False) -> Manifest:
         with self._mutex:

@@ -8,7 +8,7 @@ of a file of lines are a chain, because each continues the one before. manifest.
 
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from passus import bounded_json
@@ -30,6 +30,8 @@ class Checksum:
     """None for files without rows."""
     bytes: int
     crc32: int
+    line: int = field(default=0, compare=False)
+    """Its line in checksums.jsonl, from 1; 0 where it was not read from there."""
 
     def to_row(self) -> dict[str, object]:
         return {"file": self.file, "step": self.step, "rows": self.rows, "bytes": self.bytes, "crc32": f"{self.crc32:08x}"}
@@ -60,7 +62,7 @@ def read_checksums(path: Path) -> tuple[list[Checksum], int]:
             break
         try:
             row = bounded_json.parse_json(line)
-            checksum = Checksum(row["file"], row["step"], row["rows"], row["bytes"], int(row["crc32"], 16))
+            checksum = Checksum(row["file"], row["step"], row["rows"], row["bytes"], int(row["crc32"], 16), number)
             written, chain = checksum_lines([checksum], chain)
             is_intact = written.encode() == line and isinstance(checksum.file, str)
         except (ValueError, KeyError, TypeError):

@@ -34,6 +34,8 @@ def find_gaps(run: RunFolder, last: int | None = None) -> Iterator[Damage]:
     kinds = {"items": dict.fromkeys(row["step"] for row in evals)}
     if run.config().kind != "reward_model":
         kinds["samples"] = dict.fromkeys(steps)
+    for kind in record.manifest.left_out if record is not None else ():
+        kinds.pop(kind, None)
     for kind, of in kinds.items():
         missing = [step for step in of if not row_file(run.path, kind, step).exists()]
         yield from (Damage(f"{kind}/step-{step:06d}.parquet", step, MISSING) for step in missing)

@@ -8,6 +8,7 @@ from passus.runs.curve import Curve
 from passus.runs.damage import Damage, DamagedRecordError
 from passus.runs.eval_point import EvalPoint
 from passus.runs.item_outcomes import ItemReader
+from passus.runs.record_check import recorded
 from passus.runs.run_folder import RunFolder
 
 TOLERANCE = 1e-6
@@ -23,6 +24,14 @@ def check_agreement(run: RunFolder, curve: Curve) -> None:
     for step, mean in zip(curve.items.steps_T, means_T.tolist(), strict=True):
         if abs(points[step] - mean) > TOLERANCE:
             raise DamagedRecordError(run.path, _contradiction("evals.jsonl", step, curve.benchmark, points[step], mean))
+
+
+def check_unverified(run: RunFolder) -> None:
+    """Refuses a run with rows from before manifests, of which only its items can tell whether its accuracy is as it was written."""
+    record = recorded(run.path)
+    if record is None or record.manifest.unverified_before:
+        for damage in find_contradictions(run):
+            raise DamagedRecordError(run.path, damage)
 
 
 def find_contradictions(run: RunFolder) -> Iterator[Damage]:

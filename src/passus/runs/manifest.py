@@ -43,6 +43,8 @@ class Manifest:
     unverified_before: int
     """Rows of earlier steps were recorded by a version without manifests; 0 where there are none."""
     files: Mapping[str, FileEntry]
+    left_out: tuple[str, ...] = ()
+    """Folders of rows that this copy of a record lacks, because it came in a bundle."""
 
     @property
     def is_being_cut(self) -> bool:
@@ -65,7 +67,8 @@ def read_manifest(folder: Path) -> Manifest | None:
         digest = body.pop("sha256")
         is_intact = digest == _digest(body)
         files = {str(name): FileEntry(**entry) for name, entry in body.pop("files").items()}
-        manifest = Manifest(**body, files=files)
+        left_out = tuple(map(str, body.pop("left_out", ())))
+        manifest = Manifest(**body, files=files, left_out=left_out)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedRecordError(folder, Damage(MANIFEST, None, f"it cannot be read ({str(error)[:100]})")) from None
     if not is_intact:

@@ -6,7 +6,7 @@ line. A folder from before manifests has nothing to check against, and `unverifi
 
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -79,10 +79,19 @@ class Recorded:
             self.check_unrecorded(name)
             return
         content = hash_file(path)
-        # A kill may have come between the checksum of a new content and the content itself.
-        valid = of[-1:] if self.manifest.is_final else of[-2:]
-        if not any((content.bytes, content.crc32) == (checksum.bytes, checksum.crc32) for checksum in valid):
+        if not any((content.bytes, content.crc32) == (checksum.bytes, checksum.crc32) for checksum in self._valid(of)):
             raise self._damaged(name, of[-1].step, CHANGED)
+
+    def _valid(self, of: Sequence[Checksum]) -> Sequence[Checksum]:
+        """Returns the checksums that a whole file may have: that of the manifest, and all later ones.
+
+        A kill may have come between the checksum of a new content and the content itself, also more than once.
+        """
+        if self.manifest.is_final:
+            return of[-1:]
+        entry = self.manifest.files.get(CHECKSUMS)
+        sealed = sum(checksum.line <= (entry.rows or 0) for checksum in of) if entry else 0
+        return of[max(0, sealed - 1) :]
 
     def check_unrecorded(self, name: str) -> None:
         """Refuses a file without a checksum, unless a kill may have left it so."""

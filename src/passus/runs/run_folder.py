@@ -141,9 +141,9 @@ class RunFolder:
     def leave_out(self, kinds: Sequence[str]) -> None:
         """Makes the record of a copy that lacks some folders of rows whole without them."""
         if (self.path / MANIFEST).exists():
-            kept = read_checksums(self.path / CHECKSUMS)[0]
             step = self.last_metrics_step()
             self._checksums.begin()
+            kept = read_checksums(self.path / CHECKSUMS)[0]
             self._checksums.cut([checksum for checksum in kept if checksum.file.partition("/")[0] not in kinds], step)
             self._checksums.seal(step, is_final=True)
 
@@ -157,6 +157,7 @@ class RunFolder:
 
     def write_single(self, name: str, text: str) -> None:
         """Writes a file of the record that is replaced as a whole."""
+        self._checksums.reopen()
         path, content = self.path / name, FileHash()
         content.update(text.encode())
         is_new = not path.exists()
@@ -216,6 +217,8 @@ class RunFolder:
         return read_lines(self.path / name, size)
 
     def _append(self, name: str, rows: Sequence[Row]) -> None:
+        if rows:
+            self._checksums.reopen()
         start, data = append_lines(self.path / name, rows)
         if rows:
             self._checksums.appended(name, start, data, rows[-1]["step"])
@@ -296,6 +299,7 @@ class RunFolder:
         def note(content: Path) -> None:
             self._checksums.wrote(f"{kind}/{path.name}", hash_file(content), max(map(len, columns.values())))
 
+        self._checksums.reopen()
         is_new = not path.exists()
         write_row_file(path, columns, (lambda written: None) if is_new else note)
         if is_new:

@@ -13,8 +13,8 @@ import tomli_w
 
 from passus.atomic_io import to_json, write_atomic
 from passus.config.experiment import slug
-from passus.errors import UsageError
 from passus.grading.verdict import ANY
+from passus.interop.importers.before_import import check_before_import
 from passus.interop.importers.benchmark_names import benchmark_of, is_private
 from passus.interop.importers.eval_rows import ItemTable, item_columns, item_number, point_of_samples
 from passus.interop.importers.import_options import ImportOptions
@@ -24,6 +24,7 @@ from passus.interop.importers.regrade import regraded
 from passus.interop.importers.source_run import SampleReader, SampleRow
 from passus.runs import provenance
 from passus.runs.eval_point import SOURCE, EvalPoint
+from passus.runs.hold import held
 from passus.runs.manifest import IN_META
 from passus.runs.questions import QUESTIONS, ItemQuestion, question_lines, read_questions
 from passus.runs.row_files import ROWS, write_row_file
@@ -37,13 +38,20 @@ MOST_LISTED = 1000
 
 def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, options: ImportOptions) -> None:
     """Writes one run. What an earlier import of the same source wrote is kept where the source no longer has it."""
-    _check_same_source(folder, run)
     folder.mkdir(parents=True, exist_ok=True)
+    with held(folder, alone=True):
+        _write_held(run, folder, seed, seed_known, options)
+
+
+def _write_held(run: ImportedRun, folder: Path, seed: int, seed_known: bool, options: ImportOptions) -> None:
+    is_own = check_before_import(folder, run, _identity(run))
     target = RunFolder(folder)
     points = _merged_points(target, run)
     metrics = _merged_metrics(target, run.metrics)
     questions = dict(read_questions(folder))
+    target.config_path.unlink(missing_ok=True)  # from here to the end it is no run: after a kill, nobody reads half of it
     target.forget_checksums()
+    _write(folder / "meta.json", json.dumps(_meta(run) | {IN_META: False}, indent=2) + "\n")
     for step, readers in sorted(run.source.samples.items()):
         points += _write_samples(run, folder, step, readers, options, questions)
     run.remarks += [remark for remark in run.source.all_remarks() if remark not in run.remarks]
@@ -57,7 +65,7 @@ def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, optio
     _write(folder / SETTINGS, json.dumps(run.settings, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     _write(folder / "meta.json", json.dumps(_meta(run) | {IN_META: True}, indent=2) + "\n")
     _write(folder / "status.json", json.dumps({"state": "imported"}) + "\n")
-    target.begin_record(is_own=True)
+    target.begin_record(is_own=is_own)
     target.write_single("config.toml", tomli_w.dumps(_config(run, seed, seed_known)))  # last: it makes the folder a run
     target.seal(run.steps, is_final=True)
 
@@ -65,17 +73,6 @@ def write_run(run: ImportedRun, folder: Path, seed: int, seed_known: bool, optio
 def _write(path: Path, text: str) -> None:
     """Writes a whole file. It need not be durable, because an import can be repeated."""
     write_atomic(path, lambda target: target.write_text(text, encoding="utf-8"), durable=False)
-
-
-def _check_same_source(folder: Path, run: ImportedRun) -> None:
-    """Refuses to write over a run that was not imported from this source."""
-    target = RunFolder(folder)
-    if not target.exists():
-        return
-    recorded = target.meta()["model"].get("imported_from") if target.is_imported else None
-    if recorded != _identity(run):
-        holds = f"a run imported from {recorded}" if recorded else "a run of passus"
-        raise UsageError(f"{folder} holds {holds}", expected=f"a folder for {_identity(run)}", write="another --out")
 
 
 def _identity(run: ImportedRun) -> str:
