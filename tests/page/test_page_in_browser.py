@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -561,9 +562,7 @@ def test_hostile_texts_are_text(tmp_path, open_page):
     run = start_run(tmp_path / "runs" / "<img src=x onerror=alert(1)>", label=HOSTILE)
     add_eval_point(run, 0)
     add_eval_point(run, 10)
-    row = json.loads((run.path / "evals.jsonl").read_text().splitlines()[0])
-    with open(run.path / "evals.jsonl", "a") as file:
-        file.write(json.dumps(row | {"benchmark": HOSTILE}) + "\n")
+    run.append_evals([replace(run.evals()[0], benchmark=HOSTILE)])
     for step in (1, 2):
         run.append_metrics({"step": step, "train/reward": 1.0 * step, "time/elapsed": 1.0 * step, f"memory{HOSTILE}": 1.0})
     add_samples(run, 1, HOSTILE, prompt=HOSTILE)
