@@ -1,4 +1,4 @@
-"""What others may try against the page, each of them tried (docs/reliability.md)."""
+"""Attacks on the page, each of them tried (docs/reliability.md)."""
 
 import asyncio
 import gzip
