@@ -26,8 +26,9 @@ class ServedPage:
         connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
         try:
             connection.putrequest(
-                method, path + (f"?{urlencode(query)}" if query else ""), skip_host=bool(headers and "Host" in headers)
-            )
+                method, path + (f"?{urlencode(query)}" if query else ""), skip_host="Host" in (headers or {}),
+                skip_accept_encoding="Accept-Encoding" in (headers or {}),
+            )  # fmt: skip
             for name, value in (headers or {}).items():
                 connection.putheader(name, value)
             connection.endheaders()

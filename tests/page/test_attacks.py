@@ -1,6 +1,8 @@
-"""What others may try against the page, each of them tried (docs/reliability.md)."""
+"""Attacks on the page, each of them tried (docs/reliability.md)."""
 
 import asyncio
+import gzip
+import hmac
 import json
 import os
 import signal
@@ -16,6 +18,7 @@ import pytest
 from helpers.page_runs import add_eval_point, add_samples, finished_run, start_run
 from helpers.page_server import ServedPage, page_server
 from passus.page import connections, server
+from passus.page.assets import chart_script, chart_script_gzip
 from passus.page.samples import MAX_TEXT
 from passus.page.security import COOKIE, Guard, allowed_hosts, is_loopback
 from passus.page.serve import make_server
@@ -75,7 +78,7 @@ def test_a_name_that_was_pointed_at_this_machine_is_refused(page, host):
         assert status == 421 and b"abacus" not in body
 
 
-def test_two_hosts_are_none(page):
+def test_two_hosts_are_refused(page):
     with socket.create_connection((page.host, page.port)) as client:
         client.sendall(f"GET /figure HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nHost: evil.example\r\n\r\n".encode())
         assert client.recv(100).split()[1] in (b"400", b"421")
@@ -97,7 +100,11 @@ def test_pages_of_other_origins_are_refused(page, headers):
 
 
 def test_a_link_from_elsewhere_and_the_own_origin_are_served(page):
-    assert page.get("/", {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})[0] == 200
+    for site in ("cross-site", "same-site"):
+        link = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
+        assert page.get("/", link)[0] == 200
+        for path in ("/freeze", "/figure", "/events", "/compare", "/static/page.js"):
+            assert page.get(path, link)[0] == 403
     assert page.get("/figure", {"Origin": f"http://127.0.0.1:{page.port}", "Sec-Fetch-Site": "same-origin"})[0] == 200
 
 
@@ -240,7 +247,9 @@ def test_streams_are_limited_and_end_with_their_page(folder, monkeypatch):
         streams = [page.events() for _ in range(3)]
         for stream in streams:
             next(stream)
-        assert page.get("/events")[0] == 503
+        refused = page.events()
+        kind, data = next(refused)
+        assert kind == "figure" and "3 pages are open" in data["error"] and next(refused, None) is None
         for stream in streams:
             stream.close()
         until(lambda: page.get("/static/icon.svg")[0] == 200 and len(page.uvicorn.server_state.connections) <= 1, "streams end")
@@ -294,6 +303,36 @@ def test_the_server_ends_cleanly_with_open_pages(folder):
         stream.close()
 
 
+def test_a_view_that_is_refused_is_an_event_and_asked_for_again(page):
+    """A status of 400 would end an EventSource for good."""
+    for query in ({"kind": "x"}, {"find": "a" * 300}, {"low": "nan"}, {"smooth": "2"}):
+        status, headers, body = page.get("/events", **query)
+        assert status == 200 and headers["content-type"].startswith("text/event-stream")
+        retry, kind, data = body.decode().strip().split("\n")
+        assert (retry, kind) == ("retry: 5000", "event: figure")
+        error = json.loads(data.removeprefix("data: "))
+        assert "expected" in error["error"] and error["figure"] == {"error": error["error"]}
+
+
+def test_an_error_that_nobody_expected_is_json(folder, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(server, "line_figure", fail)
+    with page_in_thread(folder) as page:
+        status, headers, body = page.get("/figure")
+        assert status == 500 and headers["content-type"] == "application/json" and "RuntimeError" in json.loads(body)["error"]
+        assert page.get("/findings")[0] == 200
+
+
+def test_the_charting_script_is_compressed_once(page):
+    chart_script_gzip.cache_clear()
+    status, headers, body = page.get("/chart.js", {"Accept-Encoding": "gzip, br"})
+    assert status == 200 and headers["content-encoding"] == "gzip" and gzip.decompress(body) == chart_script()
+    assert page.get("/chart.js")[2] == chart_script()
+    assert chart_script_gzip() is chart_script_gzip()
+
+
 async def answer_of(guard: Guard, path: str = "/figure", query: str = "", **headers: str) -> tuple[int, dict[str, str]]:
     sent: list[dict] = []
 
@@ -316,18 +355,22 @@ async def inner(scope, receive, send):
 
 
 def test_an_open_address_asks_for_the_token():
-    guard, host = Guard(inner, allowed_hosts("192.0.2.1", 8470), "right-token"), "192.0.2.1:8470"
+    guard, host = Guard(inner, allowed_hosts("192.0.2.1", 8470), "right-token", 8470), "192.0.2.1:8470"
+    value = hmac.new(b"right-token", f"{COOKIE}-8470".encode(), "sha256").hexdigest()
 
     async def statuses():
         right = [
             await answer_of(guard, host=host, authorization="Bearer right-token"),
-            await answer_of(guard, host=host, cookie=f"a=b; {COOKIE}=right-token"),
+            await answer_of(guard, host=host, cookie=f"a=b; {COOKIE}-8471=x; {COOKIE}-8470={value}"),
         ]
         wrong = [
             await answer_of(guard, host=host),
             await answer_of(guard, host=host, authorization="Bearer right-tokem"),
             await answer_of(guard, host=host, authorization="Basic right-token"),
-            await answer_of(guard, host=host, cookie=f"{COOKIE}="),
+            await answer_of(guard, host=host, cookie=f"{COOKIE}-8470="),
+            await answer_of(guard, host=host, cookie=f"{COOKIE}-8470=right-token"),
+            await answer_of(guard, host=host, cookie=f"{COOKIE}-8471={value}"),
+            await answer_of(guard, host=host, authorization=f"Bearer {value}"),
             await answer_of(guard, host=host, cookie="\x00;=;" * 50),
             await answer_of(guard, "/", "token=right-toke", host=host),
         ]  # fmt: skip
@@ -337,6 +380,7 @@ def test_an_open_address_asks_for_the_token():
     right, wrong, first, rebound = asyncio.run(statuses())
     assert {status for status, _ in right} == {200} and {status for status, _ in wrong} == {401} and rebound[0] == 421
     assert first[0] == 303 and first[1]["location"] == "/?x=1"
+    assert first[1]["set-cookie"].startswith(f"{COOKIE}-8470={value};") and "right-token" not in first[1]["set-cookie"]
     assert "HttpOnly" in first[1]["set-cookie"] and "SameSite=Strict" in first[1]["set-cookie"]
 
 

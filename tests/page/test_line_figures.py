@@ -112,7 +112,7 @@ def test_zooming_sends_what_was_left_out(tmp_path):
 
 
 def apply(spec: dict | None, message: str) -> dict:
-    """What the page does with a message."""
+    """Applies a message as the page does."""
     change = json.loads(message)
     if "figure" in change:
         return change["figure"]

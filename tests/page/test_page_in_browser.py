@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -260,6 +261,36 @@ def test_marks_follow_the_runs_the_filter_and_the_axis(tmp_path, open_page):
         page.keyboard.press("Enter")
         playwright.expect(page.locator(".legend li")).to_have_count(1)
         expect_marks([])
+
+
+def test_marks_that_are_not_drawn_are_counted(tmp_path, open_page):
+    run = finished_run(tmp_path / "runs" / "one")
+    for step in range(1, 66):
+        run.append_event({"event": "warn", "best": 10, "drop": 0.1, "statistic": 3.0, "step": step})
+    with page_server(tmp_path / "runs") as server:
+        page = open_page(server.address)
+        charts(page, 2)
+        playwright.expect(page.locator(".panel").first).to_contain_text("The first 60 of 65 alarms and resumes are drawn.")
+        assert [len(places) for places in drawn_marks(page)] == [60, 60]
+
+
+def test_an_answer_that_is_no_json_is_said_as_such(served, open_page):
+    page = open_page(served.address)
+    charts(page, 2)
+    page.route("**/texts?*", lambda route: route.fulfill(status=200, content_type="text/html", body="<b>sign in</b>"))
+    page.keyboard.press("4")
+    playwright.expect(page.locator("main")).to_contain_text("The server answers with status 200: <b>sign in</b>")
+
+
+def test_smoothing_by_keys_goes_up_and_down_by_the_same_step(served, open_page):
+    page = open_page(f"{served.address}#tab=signals")
+    charts(page, 3)
+    seen = []
+    for key in ("s", "s", "s", "S", "S", "S", "S"):
+        page.keyboard.press(key)
+        seen.append(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('smooth') ?? '0'"))
+    assert seen == ["5", "9", "13", "9", "5", "0", "0"]
+    playwright.expect(page.locator("#smooth")).to_have_value("0")
 
 
 def test_a_value_between_two_gaps_is_seen(tmp_path, open_page):
@@ -561,9 +592,7 @@ def test_hostile_texts_are_text(tmp_path, open_page):
     run = start_run(tmp_path / "runs" / "<img src=x onerror=alert(1)>", label=HOSTILE)
     add_eval_point(run, 0)
     add_eval_point(run, 10)
-    row = json.loads((run.path / "evals.jsonl").read_text().splitlines()[0])
-    with open(run.path / "evals.jsonl", "a") as file:
-        file.write(json.dumps(row | {"benchmark": HOSTILE}) + "\n")
+    run.append_evals([replace(run.evals()[0], benchmark=HOSTILE)])
     for step in (1, 2):
         run.append_metrics({"step": step, "train/reward": 1.0 * step, "time/elapsed": 1.0 * step, f"memory{HOSTILE}": 1.0})
     add_samples(run, 1, HOSTILE, prompt=HOSTILE)

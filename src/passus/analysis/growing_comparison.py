@@ -34,7 +34,7 @@ class GrowingComparison:
     so_far: list[Interval]
     """The mean of A minus B up to each eval point."""
     p: float
-    """Of the mean so far, corrected for all planned looks."""
+    """The interval of the mean so far, corrected for all planned looks."""
     price: float
     """How many times as wide the last interval is as that of a single look."""
 

@@ -19,7 +19,7 @@ MAX_VIEWS = 80
 """Views that are kept. The one that was not asked for the longest goes first."""
 
 _versions = itertools.count(1)
-"""Of all feeds, so that a page never takes a version of one figure for one of another."""
+"""Shared by all feeds, so that a page never takes a version of one figure for one of another."""
 
 
 class FigureFeed:

@@ -116,5 +116,8 @@ class Jobs:
         return answer | {"stamp": stamp}
 
     async def close(self) -> None:
+        for task in self._compared.values():
+            task.cancel()
+        await asyncio.gather(*self._compared.values(), return_exceptions=True)
         for worker in self._workers.values():
             await worker.close()

@@ -39,7 +39,7 @@ READ_FILES = ("config.toml", "meta.json", "settings.json", "status.json", "metri
 
 @dataclass(frozen=True)
 class ArmState:
-    """What status.json says, corrected for processes that are gone."""
+    """The content of status.json, corrected for processes that are gone."""
 
     state: str = "unknown"
     heartbeat: str | None = None

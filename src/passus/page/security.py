@@ -163,7 +163,7 @@ def _equal(given: str, expected: str) -> bool:
 
 
 def _headers(scope: Message) -> dict[str, str]:
-    """Returns the headers by name. Of a Host that is sent twice, none is taken."""
+    """Returns the headers by name. A Host that is sent twice is refused."""
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()

@@ -182,8 +182,8 @@ def make_app(page: Page) -> Starlette:
         yield
         for task in tasks:
             task.cancel()
-        await page.close()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await page.close()
 
     async def index(_: Request) -> Response:
         return _file("index.html")

@@ -1,4 +1,4 @@
-"""What a page shows: the query of its address, checked."""
+"""The view of a page: the query of its address, checked."""
 
 import math
 from collections.abc import Mapping
