@@ -36,7 +36,7 @@ class Recorded:
         """
         path, of = self.folder / name, self.checksums.get(name, [])
         if not path.exists():
-            if of:
+            if of and (last is None or (of[0].step or 0) <= last):
                 raise self._damaged(name, of[0].step, MISSING)
             return 0
         with bounded_json.open_plain(path) as file:

@@ -51,6 +51,8 @@ class RunFolder:
         self._pending_write: Future[None] | None = None
         self._checksums = ChecksumWriter(path)
         self._known_id = ""
+        self.is_started = False
+        """Whether this process has begun to record."""
         self.sinks: list[QueuedSink] = []
         """Other tools that get a copy of the numbers."""
 
@@ -130,9 +132,11 @@ class RunFolder:
         else:
             meta = provenance.first_meta(launch, model)
         self.write_single("meta.json", json.dumps(meta | {IN_META: True}, indent=2) + "\n")
+        self._known_id = str(meta.get("id", ""))
         self._checksums.begin()
         self.write_single("config.toml", resolve.to_toml(config))  # last: a folder with a config.toml is a run
         self.seal(resumed_from or 0)
+        self.is_started = True
 
     def begin_record(self, *, is_own: bool = False) -> None:
         """Gives the folder a manifest, if it has none. `is_own` says that this process has written all of its files."""
@@ -186,17 +190,17 @@ class RunFolder:
             return {}
         status = {key: value for key, value in status.items() if _is_plain(value)} if isinstance(status, dict) else {}
         crc32, run = status.pop("crc32", None), status.get("run")
-        if (crc32 is not None and crc32 != _crc32(status)) or (run and self._id() and run != self._id()):
+        if (crc32 is not None and crc32 != _crc32(status)) or (run and self.run_id() and run != self.run_id()):
             return {"state": "unreadable", "error": f"{self.path / 'status.json'} is not as passus wrote it for this run"}
         status.pop("run", None)
         return status
 
     def write_status(self, **status: Any) -> None:
         """Writes status.json, with the id of the run and a checksum."""
-        status |= {"run": self._id()} if self._id() else {}
+        status |= {"run": self.run_id()} if self.run_id() else {}
         write_text(self.path / "status.json", json.dumps(status | {"crc32": _crc32(status)}, indent=2) + "\n")
 
-    def _id(self) -> str:
+    def run_id(self) -> str:
         """Returns the id of the run; empty before its first launch, and where meta.json cannot be read."""
         if not self._known_id and (self.path / "meta.json").exists():
             with suppress(PassusError, OSError):
