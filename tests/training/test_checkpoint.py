@@ -125,7 +125,7 @@ def two_runs(tmp_path):
         (tmp_path / name).mkdir()
         runs.append(record_folder(tmp_path / name))
         optimizer = optimizer_after(tiny_policy(), [])
-        checkpoint.save(runs[-1].checkpoints, tiny_policy(), optimizer, Progress(step=6), keep=0, run_id=runs[-1].run_id())
+        checkpoint.save(runs[-1].checkpoints, tiny_policy(), optimizer, Progress(step=6), keep=0, run_id=runs[-1].recorded_id())
     return runs
 
 

@@ -190,17 +190,17 @@ class RunFolder:
             return {}
         status = {key: value for key, value in status.items() if _is_plain(value)} if isinstance(status, dict) else {}
         crc32, run = status.pop("crc32", None), status.get("run")
-        if (crc32 is not None and crc32 != _crc32(status)) or (run and self.run_id() and run != self.run_id()):
+        if (crc32 is not None and crc32 != _crc32(status)) or (run and self.recorded_id() and run != self.recorded_id()):
             return {"state": "unreadable", "error": f"{self.path / 'status.json'} is not as passus wrote it for this run"}
         status.pop("run", None)
         return status
 
     def write_status(self, **status: Any) -> None:
         """Writes status.json, with the id of the run and a checksum."""
-        status |= {"run": self.run_id()} if self.run_id() else {}
+        status |= {"run": self.recorded_id()} if self.recorded_id() else {}
         write_text(self.path / "status.json", json.dumps(status | {"crc32": _crc32(status)}, indent=2) + "\n")
 
-    def run_id(self) -> str:
+    def recorded_id(self) -> str:
         """Returns the id of the run; empty before its first launch, and where meta.json cannot be read."""
         if not self._known_id and (self.path / "meta.json").exists():
             with suppress(PassusError, OSError):

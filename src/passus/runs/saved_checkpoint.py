@@ -59,7 +59,7 @@ def _check_origin(folder: Path, step: object, run: object) -> None:
     if not isinstance(step, int) or folder.name != f"step-{step:06d}":
         raise DamagedCheckpointError(folder, CHECKPOINT_MANIFEST, f"is of step {step}")
     path = folder.parent.parent
-    expected = RunFolder(path).run_id()
+    expected = RunFolder(path).recorded_id()
     if run is not None and expected and run != expected:
         raise DamagedCheckpointError(folder, CHECKPOINT_MANIFEST, f"is of another run than this one, {expected}")
     manifest = read_manifest(path)
