@@ -23,9 +23,10 @@ from passus.errors import PassusError, UsageError
 from passus.runs import provenance, row_checks, set_aside
 from passus.runs.checksum_writer import ChecksumWriter, FileHash, hash_file
 from passus.runs.checksums import CHECKSUMS, read_checksums
+from passus.runs.damage import MISSING, Damage, DamagedRecordError
 from passus.runs.eval_point import EvalPoint, ReaderPoint, has_several_temperatures
 from passus.runs.manifest import IN_META, MANIFEST
-from passus.runs.record_check import check_row_file, check_row_files, check_single_file, checked_size
+from passus.runs.record_check import check_row_files, check_single_file, checked_size, is_row_file_recorded
 from passus.runs.row_files import ROWS, read_row_file, row_file, write_row_file
 from passus.runs.sinks.queue import QueuedSink
 
@@ -35,6 +36,8 @@ LINES = (*set_aside.STEP_LINES, *set_aside.EVAL_LINES)
 
 MAX_TREE_LEVELS, MAX_FOLDERS = 8, 20_000
 """Levels of folders, and folders, that are searched for runs."""
+FIRST_BYTES = 1 << 16
+"""Bytes of the manifest and the checksums that are searched for the name of the config, which is among the first."""
 NO_RUNS = ("checkpoints", "items", "samples", "readings", "set-aside", "candidates")
 """Folders inside a run."""
 
@@ -69,6 +72,8 @@ class RunFolder:
 
     def config(self) -> Config:
         if not self.config_path.exists():
+            if has_lost_config(self.path):
+                raise DamagedRecordError(self.path, Damage(self.config_path.name, None, MISSING))
             raise UsageError(f"{self.path} is not a run: it has no config.toml", expected="a folder that `passus run` wrote")
         check_single_file(self.config_path)
         try:
@@ -324,9 +329,8 @@ class RunFolder:
     def read_rows(self, kind: str, step: int) -> list[Row]:
         self.settle()
         path = row_file(self.path, kind, step)
-        check_row_file(path)
-        if not path.exists():
-            steps = [p.stem.removeprefix("step-").lstrip("0") or "0" for p in sorted(path.parent.glob("step-*.parquet"))]
+        if not is_row_file_recorded(path):
+            steps = [p.stem.removeprefix("step-").lstrip("0") or "0" for p in self.row_paths(kind)]
             raise UsageError(f"{self.path} has no {kind} of step {step}", expected=f"one of: {', '.join(steps) or 'none yet'}")
         return read_row_file(path)
 
@@ -389,13 +393,16 @@ def _writer() -> ThreadPoolExecutor:
 
 
 def find_runs(path: Path, known_by: str = "config.toml") -> list[Path]:
-    """Returns the run folders at a path or below it, in order. The folders of a run are not searched."""
+    """Returns the run folders at a path or below it, in order. The folders of a run are not searched.
+
+    A run that has lost its config.toml is one of them, so that it is refused where it is read, and not passed over.
+    """
     runs: list[Path] = []
     level, seen = [path], 0
     for _ in range(MAX_TREE_LEVELS):
         below: list[Path] = []
         for folder in level:
-            if (folder / known_by).exists():
+            if (folder / known_by).exists() or has_lost_config(folder):
                 runs.append(folder)
             else:
                 below += [child for child in folder.glob("*/") if child.name not in NO_RUNS and not child.is_symlink()]
@@ -404,6 +411,20 @@ def find_runs(path: Path, known_by: str = "config.toml") -> list[Path]:
                 raise UsageError(f"{path} has more than {MAX_FOLDERS:,} folders", expected="a folder of runs")
         level = below
     return sorted(runs)
+
+
+def has_lost_config(folder: Path) -> bool:
+    """Whether a folder without a config.toml is the record of a run that had one."""
+    if (folder / "config.toml").exists():
+        return False
+    if (folder / "metrics.jsonl").exists() and (folder / "checkpoints").is_dir():
+        return True
+    for path in (folder / MANIFEST, folder / CHECKSUMS):  # a run that is about to begin has them, and not yet its config
+        if path.is_file():
+            with bounded_json.open_plain(path) as file:
+                if b'"config.toml"' in file.read(FIRST_BYTES):
+                    return True
+    return False
 
 
 def saved_checkpoints(checkpoints: Path) -> dict[int, Path]:
