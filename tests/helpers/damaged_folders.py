@@ -336,9 +336,6 @@ def _judge_verify(done: Damaged, state: str, folder: Path) -> str:
     _check_message(done.what, "verify", said.returncode, said.stderr)
     if said.returncode == 4:
         return "refused"
-    is_lost = "config.toml" in done.changed and done.changed["config.toml"] is None and "no runs under" in said.stderr
-    if is_lost:  # of the only run, so that there is none
-        return "refused"
     assert said.returncode == 0 and may_be_unnoticed(done, state), (
         f"{done.what}: verify ended with {said.returncode}\n{said.stdout}{said.stderr}\nchanged: {', '.join(done.changed)}"
     )

@@ -53,9 +53,10 @@ def test_what_counts_as_told():
 
 
 def test_what_verify_need_not_notice():
+    sealed = b'{"files": {"checksums.jsonl": {"bytes": 9}}}'
     before = {
         "status.json": b"{}", "metrics.jsonl": b"1\n2\n3\n", "checkpoints/step-2/a": b"a", "checkpoints/step-2/b": b"b",
-        "checksums.jsonl": b'{"file": "metrics.jsonl", "bytes": 4}\n', "manifest.json": b'{"files": {"checksums.jsonl": {"bytes": 9}}}',
+        "checksums.jsonl": b'{"file": "metrics.jsonl", "bytes": 4}\n', "manifest.json": sealed,
     }  # fmt: skip
 
     def may(state, **changed):

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.run_folders import MODEL, blank_rows, eval_point, folder
 from helpers.small_run import small_config
-from passus.errors import PassusError
+from passus.errors import PassusError, UsageError
 from passus.runs.checksums import CHECKSUMS, read_checksums
 from passus.runs.continuity import check_record, find_gaps
 from passus.runs.damage import DamagedRecordError
@@ -130,9 +130,25 @@ def test_rows_without_checksums_do_not_count_while_a_run_is_open(tmp_path):
     path.write_bytes(whole + b'{"step": 7}\n{"step": 8}\n')
     with pytest.raises(DamagedRecordError, match="step 7: it has rows that this run did not record"):
         run.metrics()
-    path.write_bytes(whole + whole.splitlines(keepends=True)[-1])
-    with pytest.raises(DamagedRecordError, match="step 6"):
-        run.metrics()
+    for row in (whole.splitlines(keepends=True)[-1], b'{"step": 3, "train/reward": 0.5}\n'):
+        path.write_bytes(whole + row)
+        assert [row["step"] for row in run.metrics()] == [1, 2, 3, 4, 5, 6] and find_damage(run.path) == []
+    run.seal(6, is_final=True)
+    with pytest.raises(DamagedRecordError, match="step 3: it has rows that this run did not record"):
+        RunFolder(run.path).metrics()
+
+
+@pytest.mark.parametrize("step", [2, 9])
+def test_a_row_file_without_a_checksum_does_not_count_while_a_run_is_open(tmp_path, step):
+    """Reads and `verify` agree."""
+    run = folder(tmp_path)
+    shutil.copy(run.path / "items/step-000003.parquet", run.path / f"items/step-{step:06d}.parquet")
+    assert find_damage(run.path) == [] and len(run.row_paths("items")) == 3
+    with pytest.raises(UsageError, match=f"has no items of step {step}\n.*one of: 0, 3, 6$"):
+        run.read_rows("items", step)
+    run.seal(6, is_final=True)
+    with pytest.raises(DamagedRecordError, match=f"step {step}: this run did not record the file"):
+        RunFolder(run.path).read_rows("items", step)
 
 
 def test_checksums_that_a_kill_tore_are_continued(tmp_path):

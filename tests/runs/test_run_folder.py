@@ -9,8 +9,10 @@ from passus.cli.ls import list_runs
 from passus.errors import PassusError
 from passus.figures import kinds
 from passus.metric_names import METRICS
+from passus.runs.damage import DamagedRecordError
 from passus.runs.lock import state_of
-from passus.runs.run_folder import RunFolder
+from passus.runs.read_curves import run_curves
+from passus.runs.run_folder import RunFolder, find_runs
 
 
 def test_a_torn_last_line_is_dropped(tmp_path):
@@ -75,3 +77,30 @@ def test_rows_that_are_still_being_written_can_be_read(tmp_path):
     with pytest.raises(KeyError):
         run.settle()
     run.sync()
+
+
+@pytest.mark.parametrize("left", [("manifest.json",), ("checksums.jsonl",), ("metrics.jsonl", "checkpoints")])
+def test_a_run_that_lost_its_config_is_found_and_refused(tmp_path, left):
+    run = folder(tmp_path)
+    run.seal(6)
+    run.checkpoints.mkdir()
+    run.config_path.unlink()
+    for name in {"manifest.json", "checksums.jsonl"} - set(left):
+        (run.path / name).unlink()
+    if "checkpoints" not in left:
+        run.checkpoints.rmdir()
+    assert find_runs(tmp_path) == [run.path]
+    with pytest.raises(DamagedRecordError):
+        RunFolder(run.path).config()
+    (row,) = list_runs(tmp_path)
+    assert row["state"] == "unreadable"
+    with pytest.raises(DamagedRecordError):
+        run_curves([RunFolder(path) for path in find_runs(tmp_path)])
+
+
+def test_a_run_that_is_about_to_begin_has_not_lost_its_config(tmp_path):
+    (tmp_path / "arm").mkdir()
+    run = RunFolder(tmp_path / "arm")
+    run.write_single("meta.json", '{"model": {}, "launches": []}\n')
+    run.begin_record()
+    assert find_runs(tmp_path) == []

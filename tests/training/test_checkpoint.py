@@ -1,13 +1,16 @@
 """Checkpoints: exact restore, Hugging Face layout, damage that is found, and files that are kept."""
 
 import os
+import shutil
 
 import pytest
 import torch
 
+from helpers.run_folders import folder as record_folder
 from helpers.tiny_policy import TRAIN, optimizer_after, tiny_policy
 from passus.errors import PassusError
 from passus.models import loader
+from passus.runs.verify_run import verify_run
 from passus.training import checkpoint
 from passus.training.checkpoint import Progress
 from passus.training.optimizer import Optimizer
@@ -99,3 +102,52 @@ def test_unfinished_checkpoints_of_a_killed_run_are_removed(tmp_path):
     (tmp_path / ".step-000002.old").mkdir()
     checkpoint.clean(tmp_path)
     assert not list(tmp_path.iterdir()) and checkpoint.latest(tmp_path) is None
+
+
+def test_a_file_that_the_manifest_does_not_name_is_refused(tmp_path):
+    folder = checkpoint.save(tmp_path, tiny_policy(), optimizer_after(tiny_policy(), []), Progress(step=1), keep=0)
+    (folder / "added_tokens.json").write_text('{"<extra>": 5}')
+    with pytest.raises(PassusError, match=r"damaged: added_tokens\.json is no file of this checkpoint"):
+        checkpoint.read(folder)
+
+
+def test_a_checkpoint_under_the_name_of_another_step_is_refused(tmp_path):
+    folder = checkpoint.save(tmp_path, tiny_policy(), optimizer_after(tiny_policy(), []), Progress(step=1), keep=0)
+    with pytest.raises(PassusError, match=r"damaged: passus\.json is of step 1"):
+        checkpoint.read(folder.rename(tmp_path / "step-000002"))
+
+
+@pytest.fixture
+def two_runs(tmp_path):
+    """Two runs with a record and a checkpoint of step 6 each, equal but for their ids."""
+    runs = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        runs.append(record_folder(tmp_path / name))
+        optimizer = optimizer_after(tiny_policy(), [])
+        checkpoint.save(runs[-1].checkpoints, tiny_policy(), optimizer, Progress(step=6), keep=0, run_id=runs[-1].recorded_id())
+    return runs
+
+
+def test_a_checkpoint_of_another_run_is_refused(two_runs):
+    mine, other = two_runs
+    assert checkpoint.read(mine.checkpoints / "step-000006").step == 6 and not verify_run(mine).damage
+    shutil.rmtree(mine.checkpoints)
+    shutil.copytree(other.checkpoints, mine.checkpoints)
+    with pytest.raises(PassusError, match=r"damaged: passus\.json is of another run"):
+        checkpoint.read(mine.checkpoints / "step-000006")
+    (damage,) = verify_run(mine).damage
+    assert damage.file == "checkpoints/step-000006/passus.json" and "is of another run" in damage.problem
+
+
+def test_a_checkpoint_that_does_not_name_its_run_is_one_from_before_manifests(two_runs):
+    run, _ = two_runs
+    saved = run.checkpoints / "step-000006"
+    shutil.rmtree(saved)
+    checkpoint.save(run.checkpoints, tiny_policy(), optimizer_after(tiny_policy(), []), Progress(step=6), keep=0)
+    with pytest.raises(PassusError, match=r"damaged: passus\.json does not name its run"):
+        checkpoint.read(saved)
+    run.forget_checksums()
+    assert checkpoint.read(saved).step == 6
+    run.begin_record()  # as its first resume does; the steps so far are unverified
+    assert checkpoint.read(saved).step == 6

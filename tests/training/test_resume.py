@@ -281,3 +281,18 @@ def test_a_failing_arm_fails_the_command_and_the_others_finish(tmp_path):
     assert done.returncode != 0 and "no reward today" in done.stderr
     states = passus_in_process("ls", "out", cwd=tmp_path).stdout
     assert "finished" in states and "failed" in states
+
+
+def test_the_record_before_the_first_checkpoint_is_checked(small_run, tmp_path):
+    """It is refused where the resume would go on from it, and recovered by the command of the message."""
+    run = tmp_path / "out/qwen3"
+    shutil.copytree(small_run.path, run)
+    shutil.rmtree(run / "checkpoints")
+    path = run / "evals.jsonl"
+    path.write_text(path.read_text().replace('"step": 0', '"step":  0', 1))
+    arguments = ("run", write_experiment(tmp_path), "--arm", "qwen3", "--out", "out")
+    done = passus_in_process(*arguments, cwd=tmp_path)
+    assert done.returncode == 1 and "evals.jsonl, step 0: its content has changed" in done.stderr
+    assert passus_in_process("verify", "out", "--set-aside", cwd=tmp_path).returncode == 0
+    assert passus_in_process(*arguments, cwd=tmp_path).returncode == 0
+    assert_same(run, small_run.path)

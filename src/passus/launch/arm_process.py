@@ -94,11 +94,17 @@ def train_arm(arm: Arm, folder: RunFolder, stop: "StopRequest", print_line: Call
     check_sinks(config.log.to)
     run_id = hashlib.blake2b(str(folder.path.resolve()).encode(), digest_size=8).hexdigest()
     folder.sinks = open_sinks(config.log.to, folder.path, run_id, resolve.flatten(config), say)
+    is_whole = False
     try:
         _train_kind(arm, config, folder, stop, say)
+        is_whole = True
+    except Stop:
+        is_whole = True
+        raise
     finally:
-        with suppress(OSError):  # of a full disk, which must not hide why the run ended
-            folder.seal(is_final=True)
+        if folder.is_started:  # else the record is that of an earlier process, and not ended
+            with suppress(OSError, PassusError, ValueError, MemoryError):  # which must not hide why the run ended
+                folder.seal(is_final=is_whole)
         for sink in folder.sinks:
             sink.close()
 

@@ -36,7 +36,7 @@ class Recorded:
         """
         path, of = self.folder / name, self.checksums.get(name, [])
         if not path.exists():
-            if of:
+            if of and (last is None or (of[0].step or 0) <= last):
                 raise self._damaged(name, of[0].step, MISSING)
             return 0
         with bounded_json.open_plain(path) as file:
@@ -51,19 +51,17 @@ class Recorded:
                     raise self._damaged(name, checksum.step, CHANGED)
                 end = checksum.bytes
             if last is None and not self.manifest.is_being_cut:
-                self._check_rest(name, file.read(BLOCK + 1), of[-1] if of else None)
+                self._check_rest(name, file.read(BLOCK + 1))
         return end
 
-    def _check_rest(self, name: str, rest: bytes, last: Checksum | None) -> None:
-        """Refuses rows without checksums, unless they are those of one more step, whose checksum a kill prevented."""
+    def _check_rest(self, name: str, rest: bytes) -> None:
+        """Refuses rows without checksums, unless they are those of one step, whose checksum a kill prevented."""
         lines = rest.split(b"\n")[:-1]
         if not lines and not (rest and self.manifest.is_final):
             return
         steps = {_step_of_row(line) for line in lines}
         step = min((step for step in steps if step is not None), default=None)
-        is_next = last is None or last.step is None or (step is not None and step >= last.step)
-        is_doubled = last is not None and last.step == step and name == "metrics.jsonl"
-        if self.manifest.is_final or len(steps) > 1 or None in steps or not is_next or is_doubled:
+        if self.manifest.is_final or len(steps) > 1 or None in steps:
             raise self._damaged(name, step, "it has rows that this run did not record")
 
     def check_file(self, name: str) -> None:
@@ -94,13 +92,9 @@ class Recorded:
         return of[max(0, sealed - 1) :]
 
     def check_unrecorded(self, name: str) -> None:
-        """Refuses a file without a checksum, unless a kill may have left it so."""
-        kind, step = name.partition("/")[0], step_of(name)
-        steps = [of[-1].step for file, of in self.checksums.items() if file.startswith(f"{kind}/")]
-        last = max((known for known in steps if known is not None), default=-1)
-        is_next = step is None or step > last
-        if not self.manifest.is_being_cut and (self.manifest.is_final or not is_next):
-            raise self._damaged(name, step, FOREIGN)
+        """Refuses a file without a checksum in a record that has ended. Else a kill may have left it so."""
+        if self.manifest.is_final:
+            raise self._damaged(name, step_of(name), FOREIGN)
 
     def _damaged(self, name: str, step: int | None, problem: str) -> DamagedRecordError:
         return DamagedRecordError(self.folder, Damage(name, step, problem))
@@ -187,6 +181,20 @@ def check_row_file(path: Path) -> None:
     folder = path.parent.parent
     if path.parent.name in ROW_FOLDERS:
         checked(folder, lambda record: record.check_file(f"{path.parent.name}/{path.name}"))
+
+
+def is_row_file_recorded(path: Path) -> bool:
+    """Checks a Parquet file of a run folder. Returns False where there is none, or a kill left it without a checksum."""
+    name = f"{path.parent.name}/{path.name}"
+
+    def check(record: Recorded) -> bool:
+        if path.exists() and name not in record.checksums:
+            record.check_unrecorded(name)
+            return False
+        record.check_file(name)
+        return True
+
+    return path.exists() if (is_recorded := checked(path.parent.parent, check)) is None else is_recorded and path.exists()
 
 
 def check_row_files(folder: Path, kind: str) -> set[str] | None:

@@ -23,9 +23,10 @@ from passus.errors import PassusError, UsageError
 from passus.runs import provenance, row_checks, set_aside
 from passus.runs.checksum_writer import ChecksumWriter, FileHash, hash_file
 from passus.runs.checksums import CHECKSUMS, read_checksums
+from passus.runs.damage import MISSING, Damage, DamagedRecordError
 from passus.runs.eval_point import EvalPoint, ReaderPoint, has_several_temperatures
 from passus.runs.manifest import IN_META, MANIFEST
-from passus.runs.record_check import check_row_file, check_row_files, check_single_file, checked_size
+from passus.runs.record_check import check_row_files, check_single_file, checked_size, is_row_file_recorded
 from passus.runs.row_files import ROWS, read_row_file, row_file, write_row_file
 from passus.runs.sinks.queue import QueuedSink
 
@@ -35,6 +36,8 @@ LINES = (*set_aside.STEP_LINES, *set_aside.EVAL_LINES)
 
 MAX_TREE_LEVELS, MAX_FOLDERS = 8, 20_000
 """Levels of folders, and folders, that are searched for runs."""
+FIRST_BYTES = 1 << 16
+"""Bytes of the manifest and the checksums that are searched for the name of the config, which is among the first."""
 NO_RUNS = ("checkpoints", "items", "samples", "readings", "set-aside", "candidates")
 """Folders inside a run."""
 
@@ -51,6 +54,8 @@ class RunFolder:
         self._pending_write: Future[None] | None = None
         self._checksums = ChecksumWriter(path)
         self._known_id = ""
+        self.is_started = False
+        """Whether this process has begun to record."""
         self.sinks: list[QueuedSink] = []
         """Other tools that get a copy of the numbers."""
 
@@ -67,6 +72,8 @@ class RunFolder:
 
     def config(self) -> Config:
         if not self.config_path.exists():
+            if has_lost_config(self.path):
+                raise DamagedRecordError(self.path, Damage(self.config_path.name, None, MISSING))
             raise UsageError(f"{self.path} is not a run: it has no config.toml", expected="a folder that `passus run` wrote")
         check_single_file(self.config_path)
         try:
@@ -130,9 +137,11 @@ class RunFolder:
         else:
             meta = provenance.first_meta(launch, model)
         self.write_single("meta.json", json.dumps(meta | {IN_META: True}, indent=2) + "\n")
+        self._known_id = str(meta.get("id", ""))
         self._checksums.begin()
         self.write_single("config.toml", resolve.to_toml(config))  # last: a folder with a config.toml is a run
         self.seal(resumed_from or 0)
+        self.is_started = True
 
     def begin_record(self, *, is_own: bool = False) -> None:
         """Gives the folder a manifest, if it has none. `is_own` says that this process has written all of its files."""
@@ -186,17 +195,17 @@ class RunFolder:
             return {}
         status = {key: value for key, value in status.items() if _is_plain(value)} if isinstance(status, dict) else {}
         crc32, run = status.pop("crc32", None), status.get("run")
-        if (crc32 is not None and crc32 != _crc32(status)) or (run and self._id() and run != self._id()):
+        if (crc32 is not None and crc32 != _crc32(status)) or (run and self.recorded_id() and run != self.recorded_id()):
             return {"state": "unreadable", "error": f"{self.path / 'status.json'} is not as passus wrote it for this run"}
         status.pop("run", None)
         return status
 
     def write_status(self, **status: Any) -> None:
         """Writes status.json, with the id of the run and a checksum."""
-        status |= {"run": self._id()} if self._id() else {}
+        status |= {"run": self.recorded_id()} if self.recorded_id() else {}
         write_text(self.path / "status.json", json.dumps(status | {"crc32": _crc32(status)}, indent=2) + "\n")
 
-    def _id(self) -> str:
+    def recorded_id(self) -> str:
         """Returns the id of the run; empty before its first launch, and where meta.json cannot be read."""
         if not self._known_id and (self.path / "meta.json").exists():
             with suppress(PassusError, OSError):
@@ -320,9 +329,8 @@ class RunFolder:
     def read_rows(self, kind: str, step: int) -> list[Row]:
         self.settle()
         path = row_file(self.path, kind, step)
-        check_row_file(path)
-        if not path.exists():
-            steps = [p.stem.removeprefix("step-").lstrip("0") or "0" for p in sorted(path.parent.glob("step-*.parquet"))]
+        if not is_row_file_recorded(path):
+            steps = [p.stem.removeprefix("step-").lstrip("0") or "0" for p in self.row_paths(kind)]
             raise UsageError(f"{self.path} has no {kind} of step {step}", expected=f"one of: {', '.join(steps) or 'none yet'}")
         return read_row_file(path)
 
@@ -385,13 +393,16 @@ def _writer() -> ThreadPoolExecutor:
 
 
 def find_runs(path: Path, known_by: str = "config.toml") -> list[Path]:
-    """Returns the run folders at a path or below it, in order. The folders of a run are not searched."""
+    """Returns the run folders at a path or below it, in order. The folders of a run are not searched.
+
+    A run that has lost its config.toml is one of them, so that it is refused where it is read, and not passed over.
+    """
     runs: list[Path] = []
     level, seen = [path], 0
     for _ in range(MAX_TREE_LEVELS):
         below: list[Path] = []
         for folder in level:
-            if (folder / known_by).exists():
+            if (folder / known_by).exists() or has_lost_config(folder):
                 runs.append(folder)
             else:
                 below += [child for child in folder.glob("*/") if child.name not in NO_RUNS and not child.is_symlink()]
@@ -400,6 +411,20 @@ def find_runs(path: Path, known_by: str = "config.toml") -> list[Path]:
                 raise UsageError(f"{path} has more than {MAX_FOLDERS:,} folders", expected="a folder of runs")
         level = below
     return sorted(runs)
+
+
+def has_lost_config(folder: Path) -> bool:
+    """Whether a folder without a config.toml is the record of a run that had one."""
+    if (folder / "config.toml").exists():
+        return False
+    if (folder / "metrics.jsonl").exists() and (folder / "checkpoints").is_dir():
+        return True
+    for path in (folder / MANIFEST, folder / CHECKSUMS):  # a run that is about to begin has them, and not yet its config
+        if path.is_file():
+            with bounded_json.open_plain(path) as file:
+                if b'"config.toml"' in file.read(FIRST_BYTES):
+                    return True
+    return False
 
 
 def saved_checkpoints(checkpoints: Path) -> dict[int, Path]:

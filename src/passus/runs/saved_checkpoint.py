@@ -7,10 +7,13 @@ from typing import Any
 
 from passus import bounded_json
 from passus.errors import PassusError, UsageError
-from passus.runs.run_folder import saved_checkpoints
+from passus.runs.manifest import read_manifest
+from passus.runs.run_folder import RunFolder, saved_checkpoints
 
 CHECKPOINT_MANIFEST = "passus.json"
 """Progress of the run, and size and SHA-256 of every file of the checkpoint."""
+RUN = "run"
+"""Key of the progress: the id of the run, as meta.json has it."""
 
 
 class DamagedCheckpointError(PassusError):
@@ -29,7 +32,7 @@ class DamagedCheckpointError(PassusError):
 
 
 def checked_progress(folder: Path) -> dict[str, Any]:
-    """Verifies every byte of a checkpoint and returns the progress that it records."""
+    """Verifies every byte of a checkpoint, and that it is one of its run. Returns the progress that it records."""
     try:
         manifest = json.loads(bounded_json.read_text(folder / CHECKPOINT_MANIFEST))
         body = {key: manifest[key] for key in ("progress", "files")}
@@ -43,8 +46,25 @@ def checked_progress(folder: Path) -> dict[str, Any]:
             raise DamagedCheckpointError(folder, name, "is missing")
         if file_fingerprint(folder / name) != expected:
             raise DamagedCheckpointError(folder, name, "has changed since it was written (its SHA-256 differs)")
-    progress: dict[str, Any] = body["progress"]
+    for path in sorted(folder.iterdir()):
+        if path.name not in body["files"] and path.name != CHECKPOINT_MANIFEST:
+            raise DamagedCheckpointError(folder, path.name, "is no file of this checkpoint: passus.json does not name it")
+    progress: dict[str, Any] = dict(body["progress"])
+    _check_origin(folder, progress.get("step"), progress.pop(RUN, None))
     return progress
+
+
+def _check_origin(folder: Path, step: object, run: object) -> None:
+    """Refuses a checkpoint of another step or of another run. Those from before manifests do not name their run."""
+    if not isinstance(step, int) or folder.name != f"step-{step:06d}":
+        raise DamagedCheckpointError(folder, CHECKPOINT_MANIFEST, f"is of step {step}")
+    path = folder.parent.parent
+    expected = RunFolder(path).recorded_id()
+    if run is not None and expected and run != expected:
+        raise DamagedCheckpointError(folder, CHECKPOINT_MANIFEST, f"is of another run than this one, {expected}")
+    manifest = read_manifest(path)
+    if run is None and expected and manifest is not None and step >= manifest.unverified_before:
+        raise DamagedCheckpointError(folder, CHECKPOINT_MANIFEST, "does not name its run")
 
 
 def file_fingerprint(path: Path) -> dict[str, int | str]:

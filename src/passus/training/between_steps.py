@@ -20,7 +20,7 @@ from passus.training.verify import reader_of
 def take_eval_point(run: PolicyRun, say: Callable[[str], None]) -> None:
     """Evaluates the suite at the current step, unless that is recorded already."""
     step, config = run.progress.step, run.config
-    if any(point.step == step for point in run.folder.evals()):
+    if any(point.step == step for point in run.folder.last_evals()):
         return
     run.policy.refresh_sampling_model()
     points, rows = evaluate(run.policy, run.sampler, config.eval, config.eval_tokens, config.seed, step, run.suite, run.judge)

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -17,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from passus.atomic_io import fault, fsync, no_space_errno, write_text
 from passus.models.policy import Policy
 from passus.runs.run_folder import saved_checkpoints
-from passus.runs.saved_checkpoint import CHECKPOINT_MANIFEST, checked_progress, digest, file_fingerprint
+from passus.runs.saved_checkpoint import CHECKPOINT_MANIFEST, RUN, checked_progress, digest, file_fingerprint
 from passus.training.optimizer import Optimizer
 
 OPTIMIZER = "optimizer.safetensors"
@@ -49,15 +50,19 @@ class Progress:
 
 
 def save(
-    checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Progress, keep: int, keep_steps: Sequence[int] = ()
-) -> Path:
-    """Saves a checkpoint and removes old ones: all but the `keep` newest and those of `keep_steps`; 0 keeps all."""
+    checkpoints: Path, policy: Policy, optimizer: Optimizer, progress: Progress, keep: int, keep_steps: Sequence[int] = (),
+    run_id: str = "",
+) -> Path:  # fmt: skip
+    """Saves a checkpoint and removes old ones: all but the `keep` newest and those of `keep_steps`; 0 keeps all.
+
+    `run_id` is the id in the run's meta.json, which the checkpoint must have when it is resumed.
+    """
     target = checkpoints / f"step-{progress.step:06d}"
     temporary = checkpoints / f".{target.name}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
-        _write_files(temporary, policy, optimizer, progress)
+        _write_files(temporary, policy, optimizer, asdict(progress) | ({RUN: run_id} if run_id else {}))
         os.replace(temporary, target)
         fsync(checkpoints)
     except (OSError, SafetensorError) as error:
@@ -70,7 +75,7 @@ def save(
     return target
 
 
-def _write_files(folder: Path, policy: Policy, optimizer: Optimizer, progress: Progress) -> None:
+def _write_files(folder: Path, policy: Policy, optimizer: Optimizer, progress: dict[str, Any]) -> None:
     if policy.adapter:
         policy.adapter.save(folder)
     else:
@@ -82,7 +87,7 @@ def _write_files(folder: Path, policy: Policy, optimizer: Optimizer, progress: P
     files = {path.name: file_fingerprint(path) for path in sorted(folder.iterdir())}
     for name in files:
         fsync(folder / name)
-    body = {"progress": asdict(progress), "files": files}
+    body = {"progress": progress, "files": files}
     write_text(folder / CHECKPOINT_MANIFEST, json.dumps(body | {"sha256": digest(body)}, indent=2) + "\n")
     fault("save:manifest")
 
@@ -100,7 +105,7 @@ def clean(checkpoints: Path) -> None:
 
 
 def read(folder: Path) -> Progress:
-    """Verifies every byte of a checkpoint and returns its progress."""
+    """Verifies every byte of a checkpoint, and that it is one of its run, and returns its progress."""
     return Progress(**checked_progress(folder))
 
 

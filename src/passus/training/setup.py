@@ -40,7 +40,7 @@ def prepare(config: Config, folder: RunFolder, check_stop: Callable[[], None]) -
     checkpoint.clean(folder.checkpoints)
     saved = checkpoint.latest(folder.checkpoints)
     progress = checkpoint.read(saved) if saved else Progress()
-    if saved and folder.exists():
+    if folder.exists():  # without a checkpoint, the eval point of step 0 is all that counts
         check_record(folder, progress.step)
     dataset.pin_commits(recorded_data(folder).get("commits") or {})
     check_old_logprobs(config)

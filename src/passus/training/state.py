@@ -111,7 +111,9 @@ class TrainingState:
         self.folder.seal(self.progress.step)
         self.progress.elapsed = time.monotonic() - self.started
         kept = self.config.run.keep_checkpoints
-        checkpoint.save(self.folder.checkpoints, self.policy, self.optimizer, self.progress, kept, keep)
+        checkpoint.save(
+            self.folder.checkpoints, self.policy, self.optimizer, self.progress, kept, keep, self.folder.recorded_id()
+        )
 
 
 @dataclass(kw_only=True)

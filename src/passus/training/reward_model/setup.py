@@ -52,7 +52,7 @@ def prepare(
     checkpoint.clean(folder.checkpoints)
     saved = checkpoint.latest(folder.checkpoints)
     progress = checkpoint.read(saved) if saved else Progress()
-    if saved and folder.exists():
+    if folder.exists():  # without a checkpoint, the eval point of step 0 is all that counts
         check_record(folder, progress.step)
     rows = candidate_sets.gather_candidates(config, folder.path.parent, generators)
     problem_set = candidate_sets.select_problems(rows.train, config.train.samples, config.seed)

@@ -105,7 +105,7 @@ def accumulate(run: RewardModelRun, problems: Sequence[EncodedProblem]) -> Rewar
 def take_eval_point(run: RewardModelRun, say: Callable[[str], None]) -> None:
     """Computes rm@k on the pool of every benchmark, unless that is recorded already."""
     step, config = run.progress.step, run.config
-    if any(point.step == step for point in run.folder.evals()):
+    if any(point.step == step for point in run.folder.last_evals()):
         return
     points = []
     columns: dict[str, list] = {name: [] for name in OWN_ITEMS}
