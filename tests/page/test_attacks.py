@@ -232,7 +232,7 @@ def test_a_thousand_connections_leave_room(folder, monkeypatch):
             client.connect((page.host, page.port))
             clients.append(client)
             most = max(most, len(page.uvicorn.server_state.connections))
-        assert 1 < most <= 50
+        assert most <= 50
         until(lambda: len(page.uvicorn.server_state.connections) <= 2, "silent ones are closed")
         assert page.get("/static/icon.svg")[0] == 200 and next(stream)[0] == "arms"
         for client in clients:
