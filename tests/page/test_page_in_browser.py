@@ -516,6 +516,7 @@ def test_a_frozen_page_opens_from_disk_without_a_network(served, open_page, tmp_
     sentence = page.locator(".compared p").first.text_content()
     page.keyboard.press("4")
     playwright.expect(page.locator(".samples .card")).to_have_count(4)
+    playwright.expect(page.locator("#answer")).not_to_be_empty(timeout=60_000)  # findings are computed by now
     with page.expect_download() as saved:
         page.locator("#freeze").click()
     path = tmp_path / "frozen.html"
