@@ -81,9 +81,13 @@ def read_text(path: Path, most: int = MAX_FILE) -> str:
     return data.decode("utf-8")
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yields the number and the bytes of every line, with its line feed. Raises UsageError for a line that is too long."""
+def read_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
+    """Yields the number and the bytes of every line from a place on, with its line feed.
+
+    Raises UsageError for a line that is too long.
+    """
     with open_plain(path) as file:
+        file.seek(start)
         number = 0
         while line := file.readline(MAX_LINE + 1):
             number += 1

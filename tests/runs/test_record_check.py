@@ -9,7 +9,9 @@ import pytest
 
 from helpers.run_folders import MODEL, blank_rows, eval_point, folder
 from helpers.small_run import small_config
+from passus import bounded_json
 from passus.errors import PassusError, UsageError
+from passus.runs import record_check
 from passus.runs.checksums import CHECKSUMS, read_checksums
 from passus.runs.continuity import check_record, find_gaps
 from passus.runs.damage import DamagedRecordError
@@ -351,3 +353,29 @@ def test_a_content_from_before_the_last_manifest_is_refused(run):
     (run.path / "meta.json").write_bytes(before)
     with pytest.raises(DamagedRecordError, match=r"meta\.json: its content has changed"):
         RunFolder(run.path).meta()
+
+
+def test_only_new_checksums_are_read_while_a_run_grows(tmp_path, monkeypatch):
+    run = folder(tmp_path)
+    parsed = []
+    original = bounded_json.parse_json
+    monkeypatch.setattr("passus.runs.checksums.bounded_json.parse_json", lambda line: parsed.append(line) or original(line))
+    for step in range(7, 27):
+        run.append_metrics({"step": step})
+        record_check.recorded(run.path)
+    lines = (run.path / CHECKSUMS).read_bytes().splitlines(keepends=True)
+    assert [sum(each == line for each in parsed) for line in lines] == [1] * len(lines)
+    assert record_check.recorded(run.path).checksums["metrics.jsonl"][-1].line == len(lines)
+    assert sum(path.name == run.path.name and path.parent == tmp_path for path in record_check._known) == 1
+
+
+@pytest.mark.parametrize("line", [0, 5, -1])
+def test_a_checksum_that_changes_after_it_was_read_is_found(tmp_path, line):
+    run = folder(tmp_path)
+    assert find_damage(run.path) == []
+    run.append_metrics({"step": 7})
+    lines = (run.path / CHECKSUMS).read_bytes().splitlines(keepends=True)
+    lines[line] = lines[line].replace(b'"bytes": ', b'"bytes": 1')
+    (run.path / CHECKSUMS).write_bytes(b"".join(lines))
+    (damage,) = find_damage(run.path)
+    assert damage.file == CHECKSUMS and "has changed" in damage.problem

@@ -50,16 +50,39 @@ def checksum_lines(checksums: Iterable[Checksum], chain: int) -> tuple[str, int]
     return "".join(lines), chain
 
 
+@dataclass(frozen=True)
+class ReadChecksums:
+    """The checksums of a folder as far as they have been read."""
+
+    checksums: tuple[Checksum, ...] = ()
+    chain: int = 0
+    bytes: int = 0
+    """Where the next line begins."""
+    crc32: int = 0
+    """That of all bytes so far, so that the same lines need not be read twice."""
+
+
 def read_checksums(path: Path) -> tuple[list[Checksum], int]:
     """Returns all checksums and their chain; a last line that a kill cut short is left out.
 
     Raises DamagedRecordError at the first line that is not one that passus wrote after the lines before it.
     """
-    checksums: list[Checksum] = []
-    chain = 0
-    for number, line in bounded_json.read_lines(path) if path.exists() else ():
+    read = read_on(path, ReadChecksums())
+    return list(read.checksums), read.chain
+
+
+def read_on(path: Path, read: ReadChecksums) -> ReadChecksums:
+    """Reads what was appended after the lines that have been read, or all lines where those are not there any more."""
+    if not path.exists():
+        return ReadChecksums()
+    with bounded_json.open_plain(path) as file:
+        if zlib.crc32(file.read(read.bytes)) != read.crc32:
+            read = ReadChecksums()
+    checksums, chain, end, crc32 = list(read.checksums), read.chain, read.bytes, read.crc32
+    for number, line in bounded_json.read_lines(path, read.bytes):
         if not line.endswith(b"\n"):
             break
+        number += len(read.checksums)
         try:
             row = bounded_json.parse_json(line)
             checksum = Checksum(row["file"], row["step"], row["rows"], row["bytes"], int(row["crc32"], 16), number)
@@ -71,7 +94,8 @@ def read_checksums(path: Path) -> tuple[list[Checksum], int]:
             step = next((checksum.step for checksum in reversed(checksums) if checksum.step is not None), None)
             raise DamagedRecordError(path.parent, Damage(CHECKSUMS, step, f"line {number} has changed since it was written"))
         checksums.append(checksum)
-    return checksums, chain
+        end, crc32 = end + len(line), zlib.crc32(line, crc32)
+    return ReadChecksums(tuple(checksums), chain, end, crc32)
 
 
 def by_file(checksums: Iterable[Checksum]) -> dict[str, list[Checksum]]:

@@ -5,16 +5,16 @@ line. A folder from before manifests has nothing to check against, and `unverifi
 """
 
 import os
+import threading
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from passus import bounded_json
 from passus.runs.checksum_writer import BLOCK, hash_file
-from passus.runs.checksums import CHECKSUMS, Checksum, by_file, read_checksums
+from passus.runs.checksums import CHECKSUMS, Checksum, ReadChecksums, by_file, read_on
 from passus.runs.damage import CHANGED, FOREIGN, MISSING, Damage, DamagedRecordError
 from passus.runs.manifest import IN_META, LINE_FILES, MANIFEST, ROW_FOLDERS, Manifest, read_manifest, recorded_files, step_of
 
@@ -122,25 +122,49 @@ def recorded(folder: Path) -> Recorded | None:
     return _recorded(folder, _signature(folder))
 
 
-@lru_cache(maxsize=256)
+MAX_KNOWN = 256
+"""Folders whose checksums are kept in memory."""
+_known: dict[Path, tuple[tuple[object, ...], Recorded | None, ReadChecksums]] = {}
+"""What was read last from each folder, and its signature then."""
+_mutex = threading.Lock()
+
+
 def _recorded(folder: Path, signature: tuple[object, ...]) -> Recorded | None:
+    known, record, read = _known.get(folder, ((), None, ReadChecksums()))
+    if known == signature:
+        return record
+    manifest = _checked_manifest(folder)
+    read = ReadChecksums() if manifest is None else _read_sealed(folder, manifest, read)
+    record = None if manifest is None else Recorded(folder, manifest, by_file(read.checksums))
+    with _mutex:
+        _known.pop(folder, None)
+        while len(_known) >= MAX_KNOWN:
+            del _known[next(iter(_known))]
+        _known[folder] = signature, record, read
+    return record
+
+
+def _checked_manifest(folder: Path) -> Manifest | None:
     manifest = read_manifest(folder)
     if manifest is None:
         if (folder / "config.toml").exists() and not (folder / "meta.json").exists():
             raise DamagedRecordError(folder, Damage("meta.json", None, MISSING))
         if _meta_promises_manifest(folder):
             raise DamagedRecordError(folder, Damage(MANIFEST, None, MISSING))
-        return None
-    if (entry := manifest.files.get(CHECKSUMS)) is not None:
-        if not (folder / CHECKSUMS).exists():
-            raise DamagedRecordError(folder, Damage(CHECKSUMS, None, MISSING))
-        checksums, _ = read_checksums(folder / CHECKSUMS)
+    return manifest
+
+
+def _read_sealed(folder: Path, manifest: Manifest, read: ReadChecksums) -> ReadChecksums:
+    """Reads the checksums of a folder, as far as they were not read before, and compares them with the manifest."""
+    entry = manifest.files.get(CHECKSUMS)
+    if entry is not None and not (folder / CHECKSUMS).exists():
+        raise DamagedRecordError(folder, Damage(CHECKSUMS, None, MISSING))
+    read = read_on(folder / CHECKSUMS, read)
+    if entry is not None:
         content = hash_file(folder / CHECKSUMS, entry.bytes)
         if (content.bytes, content.sha256.hexdigest()) != (entry.bytes, entry.sha256):
             raise DamagedRecordError(folder, Damage(CHECKSUMS, None, CHANGED))
-    else:
-        checksums, _ = read_checksums(folder / CHECKSUMS)
-    return Recorded(folder, manifest, by_file(checksums))
+    return read
 
 
 def _signature(folder: Path) -> tuple[object, ...]:
