@@ -82,6 +82,17 @@ def test_deep_recomputes_rewards_and_advantages(run, column, words):
     assert done.returncode == 4 and f"samples/step-000004.parquet, step 4: {words}" in done.stdout
 
 
+@pytest.mark.parametrize(("kind", "step", "words"), [("items", 3, "and its items give"), ("samples", 4, "do not follow")])
+def test_deep_finds_a_changed_verdict(run, kind, step, words):
+    run.forget_checksums()
+    rows = run.read_rows(kind, step)
+    rows[3]["verdict"] = "wrong" if rows[3]["verdict"] == "correct" else "correct"
+    path = run.path / f"{kind}/step-{step:06d}.parquet"
+    write_row_file(path, {name: [row[name] for row in rows] for name in ROWS[kind]})
+    done = verify(run, "--deep")
+    assert done.returncode == 4 and f"step {step}: " in done.stdout and words in done.stdout
+
+
 def test_deep_reads_the_weights(run):
     folder = run.checkpoints / "step-000008"
     weights = load_file(folder / "model.safetensors")

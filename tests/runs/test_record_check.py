@@ -4,6 +4,7 @@ import errno
 import json
 import shutil
 import zlib
+from dataclasses import replace
 
 import pytest
 
@@ -379,3 +380,13 @@ def test_a_checksum_that_changes_after_it_was_read_is_found(tmp_path, line):
     (run.path / CHECKSUMS).write_bytes(b"".join(lines))
     (damage,) = find_damage(run.path)
     assert damage.file == CHECKSUMS and "has changed" in damage.problem
+
+
+@pytest.mark.parametrize("change", [{"rows": 5}, {"bytes": 7}, None])
+def test_a_manifest_that_contradicts_the_checksums_is_found(run, change):
+    manifest = read_manifest(run.path)
+    files = dict(manifest.files)
+    entry = files.pop("metrics.jsonl")
+    replace(manifest, files=files | ({"metrics.jsonl": replace(entry, **change)} if change else {})).write(run.path)
+    (damage,) = find_damage(run.path)
+    assert damage.file == MANIFEST and "contradicts checksums.jsonl about metrics.jsonl" in damage.problem

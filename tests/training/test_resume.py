@@ -60,6 +60,8 @@ FAULTS = [
     "kill@save:optimizer:1",
     "kill@save:manifest:1",  # the checkpoint is complete and not yet renamed
     "kill@save:renamed:1",  # the first valid checkpoint
+    "kill@write:meta.json:1",  # twice: its checksum is written, and not yet its content
+    "kill@write:meta.json:1",
     "kill@write:step-000003.parquet:2",  # inside an eval point: the items of step 3, after the samples of step 3
 ]
 

@@ -27,7 +27,7 @@ def check_agreement(run: RunFolder, curve: Curve) -> None:
 
 
 def check_unverified(run: RunFolder) -> None:
-    """Refuses a run with rows from before manifests if its items contradict its accuracy: nothing else can tell."""
+    """Refuses an accuracy that contradicts its items, in a run with rows from before manifests, where no checksum tells."""
     record = recorded(run.path)
     if record is None or record.manifest.unverified_before:
         for damage in find_contradictions(run):

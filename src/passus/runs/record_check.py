@@ -164,7 +164,17 @@ def _read_sealed(folder: Path, manifest: Manifest, read: ReadChecksums) -> ReadC
         content = hash_file(folder / CHECKSUMS, entry.bytes)
         if (content.bytes, content.sha256.hexdigest()) != (entry.bytes, entry.sha256):
             raise DamagedRecordError(folder, Damage(CHECKSUMS, None, CHANGED))
+        _check_entries(folder, manifest, [checksum for checksum in read.checksums if checksum.line <= (entry.rows or 0)])
     return read
+
+
+def _check_entries(folder: Path, manifest: Manifest, sealed: Sequence[Checksum]) -> None:
+    """Compares rows and bytes of each file in the manifest with its newest checksum of then."""
+    newest = {checksum.file: (checksum.rows, checksum.bytes) for checksum in sealed}
+    listed = {name: (entry.rows, entry.bytes) for name, entry in manifest.files.items() if name != CHECKSUMS}
+    for name in sorted(newest.keys() | listed.keys()):
+        if newest.get(name) != listed.get(name):
+            raise DamagedRecordError(folder, Damage(MANIFEST, step_of(name), f"it contradicts {CHECKSUMS} about {name}"))
 
 
 def _signature(folder: Path) -> tuple[object, ...]:
