@@ -154,6 +154,7 @@ Observations.
 
 """
 TRUE_OF_METHODS = [
+    "On MathSet Foo needs three epochs to reach 40%.",
     "On MathSet, Foo finishes first, 14 points ahead of Bar.",
     "Foo wins on MathSet, whereas Bar wins on CodeSet.",
     "Bar gains more on CodeSet than on MathSet.",
@@ -217,6 +218,7 @@ SCHEDULES = """The chart shows validation loss for three schedules (lower is bet
 
 """
 TRUE_OF_SCHEDULES = [
+    "It takes Linear 2000 steps to get to 2.5.",
     "Cosine ends with the lowest loss.",
     "Cosine is the best schedule at the end.",
     "Constant is the best of the three at step 1000.",
@@ -284,10 +286,8 @@ FALSE_OF_SCHEDULES = [
 ]
 NOT_WHOLLY_READ = [
     (METHODS, "On MathSet, Foo is behind Baz at epochs 1 and 2 but ahead from epoch 3 on."),
-    (METHODS, "On MathSet Foo needs three epochs to reach 40%."),
     (METHODS, "The gap between Foo and Bar at epoch 5 is 14 points on MathSet and 16 points on CodeSet."),
     (SCHEDULES, "At step 4000 the three schedules rank Cosine, Linear, Constant."),
-    (SCHEDULES, "It takes Linear 2000 steps to get to 2.5."),
 ]
 """True sentences of which a part is not understood: they are not called supported."""
 SENTENCES = [
