@@ -58,17 +58,17 @@ def items(run, step, correct_QK):
     columns |= {"item": [q for q, _, _ in rows], "sample": [k for _, k, _ in rows]}
     columns["verdict"] = ["correct" if right else "wrong" for _, _, right in rows]
     run.write_rows("items", step, columns | blank)
-    _set_accuracy(run, step, sum(right for _, _, right in rows) / len(rows))
+    _agree(run, step, {"acc": sum(right for _, _, right in rows) / len(rows), "q": len(correct_QK), "k": len(correct_QK[0])})
 
 
-def _set_accuracy(run, step, accuracy):
+def _agree(run, step, numbers):
     """Makes the eval point of a step agree with its items."""
     run.forget_checksums()
     path = run.path / "evals.jsonl"
     points = [json.loads(line) for line in path.read_text().splitlines()]
     for point in points:
         if (point["step"], point["benchmark"]) == (step, "abacus/add2"):
-            point["acc"] = accuracy
+            point |= numbers
     path.write_text("".join(json.dumps(point) + "\n" for point in points))
 
 
