@@ -286,7 +286,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "export-curves": ("runs", "--to", "csv", "--out", "out/curves.csv"),
 }  # fmt: skip
 """Commands that read a run, by a name that begins with the command."""
-LISTS = ("ls",)
+LISTS = ("ls", "report")
 """Commands that go on where a run cannot be read, and say so."""
 MOST_SET_ASIDE = 4
 """Damages of one folder that are set aside one after the other."""
