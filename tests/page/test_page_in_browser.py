@@ -135,6 +135,7 @@ def test_a_run_that_trains_is_seen(tmp_path, open_page):
         page.keyboard.press("5")
         playwright.expect(page.locator("#runs tbody")).to_contain_text("8 of 8")
         assert page.evaluate("window.loadedOnce")
+        page.close()  # before the server ends, which a page that is still open reports as an error
 
 
 def test_filter_legend_axes_and_smoothing(served, open_page):
