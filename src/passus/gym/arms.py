@@ -1,6 +1,6 @@
 """The collection as an experiment file: one [[arm]] per run, which `passus run` trains, resumes and shows like any other."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import tomli_w
 
@@ -22,11 +22,13 @@ def gym_experiment(
     faulty_seeds: Sequence[int] = FAULTY_SEEDS,
     healthy_seeds: Sequence[int] = HEALTHY_SEEDS,
     faults: Sequence[str] | None = None,
+    without: Container[str] = (),
 ) -> str:
-    """Returns the experiment file of the collection, or of a part of it."""
+    """Returns the experiment file of the collection, or of a part of it. Arms with the names `without` are left out."""
     chosen = [fault for fault in FAULTS if faults is None or fault.cause in faults]
     faulty = [_arm(fault.cause, faulty_settings(fault, healthy_settings(seed))) for seed in faulty_seeds for fault in chosen]
-    arms = _mixed(faulty, [_arm(HEALTHY, healthy_settings(seed)) for seed in healthy_seeds])
+    mixed = _mixed(faulty, [_arm(HEALTHY, healthy_settings(seed)) for seed in healthy_seeds])
+    arms = [arm for arm in mixed if arm["name"] not in without]
     # An experiment needs a base model in [model], although every arm names its own.
     return tomli_w.dumps({"name": "gym", "model": {"base": "nano/qwen3"}} | COMMON | {"arm": arms})
 

@@ -20,8 +20,12 @@ FIRST_STEP = "fault.from_step"
 
 def reduce_run(run: Path) -> tuple[str, Trace]:
     """Reads the trace of a run. The name of the folder tells its fault and its seed; the fault's first step is a setting."""
-    trace = read_trace(RunFolder(run))
-    return run.name, replace(trace, settings={**trace.settings, FIRST_STEP: RunFolder(run).config().fault.from_step})
+    return run.name, with_first_step(read_trace(RunFolder(run)), RunFolder(run).config().fault.from_step)
+
+
+def with_first_step(trace: Trace, first_step: int) -> Trace:
+    """Adds the first step with the fault to the settings of a run. Diagnosis does not read it."""
+    return replace(trace, settings={**trace.settings, FIRST_STEP: first_step})
 
 
 def write_collection(traces: Iterable[tuple[str, Trace]], path: Path) -> None:

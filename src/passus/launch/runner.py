@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from passus.config import resolve
 from passus.config.experiment import Arm, Experiment
 from passus.console import print_line
 from passus.errors import check_train_packages
-from passus.launch import arm_process, preflight
+from passus.launch import arm_process, gpu_sharing, preflight
 from passus.launch.dry_run import power_summary
 from passus.launch.progress import ProgressDisplay
 from passus.launch.worker import Worker, arm_shape
@@ -62,12 +62,20 @@ class Runner:
             print_line(f"warning: {remark}")
         if len(self.experiment.arms) > 1:
             print_line(f"power: {power_summary(self.experiment)}")
-        self.workers = self._make_workers(min(self.jobs, len(waiting)))
         self.stopped_by: int | None = None
+        gpus = self._gpu_of_each_worker(waiting)
+        with gpu_sharing.shared_gpus(gpus) as environment:
+            self.workers = self._make_workers(gpus, environment)
+            codes = self._run_workers(waiting)
+        return self._exit_code(codes)
+
+    def _run_workers(self, waiting: list[Arm]) -> dict[str, int]:
+        """Has the workers run the arms. Returns the exit code of each arm."""
         handlers = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             codes = self._run_arms(waiting)
             self._print_data_remarks(waiting)
+            return codes
         finally:
             for worker in self.workers:
                 if worker.arm is not None:  # only if the runner itself failed: lets its arms save
@@ -75,12 +83,14 @@ class Runner:
                 worker.close()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
-        return self._exit_code(codes)
 
-    def _make_workers(self, count: int) -> list[Worker]:
+    def _gpu_of_each_worker(self, waiting: Sequence[Arm]) -> list[str | None]:
+        gpus = [] if all(arm.config.run.device == "cpu" for arm in waiting) else _gpus()
+        return [gpus[n % len(gpus)] if gpus else None for n in range(min(self.jobs, len(waiting)))]
+
+    def _make_workers(self, gpus: Sequence[str | None], environment: Mapping[str, str]) -> list[Worker]:
         threads = os.environ.get(arm_process.THREADS) or str(resolve.default_threads(self.jobs))
-        gpus = _gpus()
-        return [Worker(self.out, self._all_overrides(), threads, gpus[n % len(gpus)] if gpus else None) for n in range(count)]
+        return [Worker(self.out, self._all_overrides(), threads, gpu, environment) for gpu in gpus]
 
     def _all_overrides(self) -> list[str]:
         return [*self.overrides, tomli_w.dumps({"name": self.experiment.name}).strip()]

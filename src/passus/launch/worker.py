@@ -21,6 +21,8 @@ class Worker:
     overrides: Sequence[str]
     threads: str
     gpu: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Further variables of its process."""
     arm: Arm | None = None
     """The arm that it is running."""
     last_shape: object = None
@@ -52,7 +54,7 @@ class Worker:
             )  # fmt: skip
 
     def _environment(self) -> Mapping[str, str]:
-        own = {arm_process.PARENT: str(os.getpid()), arm_process.THREADS: self.threads}
+        own = {arm_process.PARENT: str(os.getpid()), arm_process.THREADS: self.threads, **self.environment}
         return own if self.gpu is None else own | {"CUDA_VISIBLE_DEVICES": self.gpu}
 
     @property

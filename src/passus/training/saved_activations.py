@@ -18,6 +18,8 @@ from passus.models.lora import lora_config
 
 PROBE_TOKENS = 256
 """Tokens of the traced sequence."""
+_known: dict[tuple[str, torch.dtype, str], float] = {}
+"""Results by shape, precision and adapter. A trace takes a second, and a worker runs many arms of one shape."""
 
 
 def saved_per_token(shape: Any, dtype: torch.dtype, lora_table: ModelTable | None = None) -> float:
@@ -25,10 +27,13 @@ def saved_per_token(shape: Any, dtype: torch.dtype, lora_table: ModelTable | Non
 
     `lora_table` adds adapters. They keep float32 copies of their inputs, while frozen weights keep nothing.
     """
-    is_compiled = dtype != torch.float32 and shape.model_type in FAMILIES
-    count_saved = _saved_by_compiler if is_compiled else _saved_by_autograd
-    one, two = (count_saved(loader.with_layer_count(shape, n), dtype, lora_table) for n in (1, 2))
-    return (two - one) / PROBE_TOKENS
+    key = shape.to_json_string(use_diff=False), dtype, "" if lora_table is None else lora_table.model_dump_json()
+    if key not in _known:
+        is_compiled = dtype != torch.float32 and shape.model_type in FAMILIES
+        count_saved = _saved_by_compiler if is_compiled else _saved_by_autograd
+        one, two = (count_saved(loader.with_layer_count(shape, n), dtype, lora_table) for n in (1, 2))
+        _known[key] = (two - one) / PROBE_TOKENS
+    return _known[key]
 
 
 def build_model(shape: Any, dtype: torch.dtype, lora_table: ModelTable | None) -> Any:
