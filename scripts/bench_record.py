@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from passus.runs import run_folder
-from passus.runs.checksum_writer import hash_file
+from passus.runs.file_hash import hash_file
 from passus.runs.provenance import versions
 from passus.runs.run_folder import RunFolder, find_runs
 from passus.runs.verify_run import verify_run

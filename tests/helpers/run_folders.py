@@ -28,3 +28,13 @@ def folder(tmp_path, rows=6):
     for step in range(1, rows + 1):
         run.write_rows("samples", step, blank_rows("samples", 1))
     return run
+
+
+def ended_folder(tmp_path):
+    """Steps 1 to 6 with eval points at 0, 3 and 6, sealed at step 4, and ended."""
+    run = folder(tmp_path, rows=4)
+    run.seal(4)
+    for step in (5, 6):
+        run.append_metrics({"step": step, "train/reward": step / 10})
+    run.seal(6, is_final=True)
+    return run

@@ -1,18 +1,17 @@
 """The manifest and the checksums of a run folder: what was changed, lost or added after it was written is found."""
 
-import errno
+import hashlib
 import json
+import re
 import shutil
 import zlib
 from dataclasses import replace
 
 import pytest
 
-from helpers.run_folders import MODEL, blank_rows, eval_point, folder
-from helpers.small_run import small_config
-from passus import bounded_json
+from helpers.older_records import write_format_1
+from helpers.run_folders import blank_rows, ended_folder, eval_point, folder
 from passus.errors import PassusError, UsageError
-from passus.runs import record_check
 from passus.runs.checksums import CHECKSUMS, read_checksums
 from passus.runs.continuity import check_record, find_gaps
 from passus.runs.damage import DamagedRecordError
@@ -23,13 +22,7 @@ from passus.runs.run_folder import RunFolder
 
 @pytest.fixture
 def run(tmp_path):
-    """Steps 1 to 6 with eval points at 0, 3 and 6, sealed at step 4, and ended."""
-    run = folder(tmp_path, rows=4)
-    run.seal(4)
-    for step in (5, 6):
-        run.append_metrics({"step": step, "train/reward": step / 10})
-    run.seal(6, is_final=True)
-    return run
+    return ended_folder(tmp_path)
 
 
 def edit(path, old, new):
@@ -56,6 +49,36 @@ def test_every_changed_bit_of_a_line_is_found_with_its_step(run):
         assert damage.step == content[:place].count(b"\n") + 1 and damage.file == "metrics.jsonl"
         with pytest.raises(DamagedRecordError, match=r"metrics\.jsonl, step .*\n.*\n.*passus verify .* --set-aside"):
             run.metrics()
+
+
+def with_the_same_crc(content):
+    """Returns other bytes of the same length, of which all but the last 12 are the same, with the same CRC-32.
+
+    CRC-32 is linear: of 33 bits, some can be flipped together without changing it.
+    """
+    made = {}
+    for place in range(33):
+        flipped, crc = 1 << place, zlib.crc32(content[:-12] + (int.from_bytes(content[-12:]) ^ 1 << place).to_bytes(12))
+        difference = crc ^ zlib.crc32(content)
+        while difference and (known := made.get(difference.bit_length())):
+            difference, flipped = difference ^ known[0], flipped ^ known[1]
+        if not difference:
+            return content[:-12] + (int.from_bytes(content[-12:]) ^ flipped).to_bytes(12)
+        made[difference.bit_length()] = difference, flipped
+    raise AssertionError
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+@pytest.mark.parametrize("name", ["metrics.jsonl", "items/step-000003.parquet", "meta.json", "samples/step-000001.parquet"])
+def test_deep_compares_the_sha256_of_every_file(run, name, is_older):
+    if is_older:
+        write_format_1(run.path)
+    assert find_damage(run.path, deep=True) == []
+    content = (run.path / name).read_bytes()
+    (run.path / name).write_bytes(with_the_same_crc(content))
+    assert (run.path / name).read_bytes() != content and find_damage(run.path) == []
+    (damage,) = find_damage(run.path, deep=True)
+    assert damage.file == name and damage.problem == "its SHA-256 is not the recorded one"
 
 
 LINES = {
@@ -154,15 +177,6 @@ def test_a_row_file_without_a_checksum_does_not_count_while_a_run_is_open(tmp_pa
         RunFolder(run.path).read_rows("items", step)
 
 
-def test_checksums_that_a_kill_tore_are_continued(tmp_path):
-    run = folder(tmp_path)
-    path = run.path / CHECKSUMS
-    path.write_bytes(path.read_bytes() + b'{"file": "metr')
-    assert find_damage(run.path) == []
-    RunFolder(run.path).append_metrics({"step": 7})
-    assert find_damage(run.path) == [] and run.metrics()[-1] == {"step": 7}
-
-
 def test_another_process_goes_on_with_the_chain(run):
     other = RunFolder(run.path)
     other.append_metrics({"step": 7, "x": 1.0})
@@ -183,31 +197,6 @@ def test_a_folder_from_before_manifests_is_read_and_gets_one_when_it_goes_on(run
     edit(run.path / "metrics.jsonl", b'"step": 4', b'"step": 5')
     (damage,) = find_damage(run.path)
     assert damage.step == 4
-
-
-def test_a_kill_while_a_record_is_cut_leaves_a_record_that_can_be_cut_again(run, monkeypatch):
-    """After each of the writes of a cut, the record is readable, and a second cut ends it."""
-    from passus.runs import set_aside
-
-    original = set_aside._cut_lines
-    for stop in range(4):
-        copy = run.path.parent / f"copy-{stop}"
-        shutil.copytree(run.path, copy)
-        count = iter(range(100))
-
-        def cut_lines(*arguments, stop=stop, count=count):
-            if next(count) == stop:
-                raise KeyboardInterrupt
-            original(*arguments)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(set_aside, "_cut_lines", cut_lines)
-            with pytest.raises(KeyboardInterrupt):
-                RunFolder(copy).set_aside_after(3, 2)
-        assert find_damage(copy) == [] and [row["step"] for row in RunFolder(copy).metrics()] == [1, 2, 3]
-        RunFolder(copy).set_aside_after(3, 2)
-        assert find_damage(copy) == [] and len((copy / "metrics.jsonl").read_bytes().splitlines()) == 3
-        assert not (copy / "items/step-000006.parquet").exists()
 
 
 def test_damage_after_the_checkpoint_does_not_prevent_a_resume(run):
@@ -246,15 +235,38 @@ def test_lost_rows_of_a_folder_from_before_manifests(run):
         check_record(run, 4)
 
 
-def test_a_manifest_names_all_files_with_their_hashes(run):
-    import hashlib
-
-    files = json.loads((run.path / MANIFEST).read_text())["files"]
+def test_a_manifest_and_its_checksums_name_all_files_with_their_hashes(run):
+    manifest = json.loads((run.path / MANIFEST).read_text())
     on_disk = {path.relative_to(run.path).as_posix() for path in run.path.rglob("*") if path.is_file()}
-    assert files.keys() == on_disk - {MANIFEST}
-    for name, entry in files.items():
+    whole = {checksum.file: checksum for checksum in read_checksums(run.path / CHECKSUMS)[0] if checksum.sha256}
+    assert manifest["files"].keys() | whole.keys() == on_disk - {MANIFEST}
+    assert manifest["files"].keys() == {name for name in on_disk if "/" not in name} - {MANIFEST}
+    for name in on_disk - {MANIFEST}:
         content = (run.path / name).read_bytes()
-        assert entry["bytes"] == len(content) and entry["sha256"] == hashlib.sha256(content).hexdigest()
+        for size, sha256 in [(e["bytes"], e["sha256"]) for e in [manifest["files"].get(name)] if e] + [
+            (e.bytes, e.sha256) for e in [whole.get(name)] if e
+        ]:
+            assert size == len(content) and sha256 == hashlib.sha256(content).hexdigest()
+
+
+def test_a_manifest_has_one_entry_per_folder_with_files_rows_bytes_and_a_rolling_hash(run):
+    run.write_rows("items", 6, blank_rows("items", 5))  # once more, with other rows
+    run.seal(6, is_final=True)
+    folders = json.loads((run.path / MANIFEST).read_text())["folders"]
+    for kind, rows in (("items", 2 + 2 + 5), ("samples", 4)):
+        paths = sorted((run.path / kind).iterdir())
+        lines = [line for line in (run.path / CHECKSUMS).read_text().splitlines() if f'"{kind}/' in line]
+        rolling = hashlib.sha256("".join(re.sub(', "chain": .*', "}", line) for line in lines).encode())
+        size = sum(path.stat().st_size for path in paths)
+        assert folders[kind] == {"files": len(paths), "rows": rows, "bytes": size, "sha256": rolling.hexdigest()}
+
+
+def test_the_size_of_a_manifest_does_not_depend_on_the_number_of_files(run):
+    before = (run.path / MANIFEST).stat().st_size
+    for step in range(7, 60):
+        run.write_rows("samples", step, blank_rows("samples", 1))
+    run.seal(59, is_final=True)
+    assert (run.path / MANIFEST).stat().st_size < before + 20 and find_damage(run.path) == []
 
 
 @pytest.mark.parametrize("meta", [None, '{"model": {"lab'])
@@ -267,85 +279,6 @@ def test_a_folder_without_manifest_and_meta_is_not_taken_for_an_old_one(run, met
         RunFolder(run.path).metrics()
 
 
-class Killed(BaseException):
-    """Stands for kill -9 at a place of a write: nothing after it runs."""
-
-
-@pytest.fixture
-def kill(monkeypatch):
-    """Returns a function that makes an action end at the first time of a place, as `PASSUS_FAULT` does."""
-
-    def killed(place, action):
-        def fault(reached):
-            if reached == place:
-                raise Killed
-
-        with monkeypatch.context() as patch:
-            patch.setattr("passus.atomic_io.fault", fault)
-            patch.setattr("passus.runs.checksum_writer.fault", fault)
-            with pytest.raises(Killed):
-                action()
-
-    return killed
-
-
-@pytest.mark.parametrize("name", ["meta.json", "config.toml"])
-@pytest.mark.parametrize("kills", [1, 2, 3, 4])
-def test_kills_between_a_checksum_and_its_content_leave_a_record_that_is_read_and_goes_on(run, kill, name, kills):
-    for _ in range(kills):
-        resumed = RunFolder(run.path)
-        resumed.set_aside_after(4, 2)
-        kill(f"write:{name}", lambda resumed=resumed: resumed.start(small_config(), MODEL, 4))
-        assert find_damage(run.path) == [] and RunFolder(run.path).meta() and RunFolder(run.path).config()
-    resumed = RunFolder(run.path)
-    resumed.set_aside_after(4, 2)
-    resumed.start(small_config(), MODEL, 4)
-    resumed.seal(4, is_final=True)
-    assert find_damage(run.path) == []
-
-
-@pytest.mark.parametrize("place", ["write:settings.json", "write:meta.json", "write:manifest.json", "append:metrics.jsonl",
-                                   "append:events.jsonl", "write:step-000007.parquet"])  # fmt: skip
-def test_a_kill_after_an_ended_record_was_opened_again(run, kill, place):
-    run.write_single("settings.json", "{}\n")
-    run.seal(6, is_final=True)
-    assert read_manifest(run.path).is_final
-
-    def go_on():
-        again = RunFolder(run.path)
-        again.write_single("settings.json", '{"a": 1}\n')
-        again.write_single("meta.json", json.dumps(again.meta() | {"more": 1}))
-        again.append_metrics({"step": 7})
-        again.append_event({"step": 7, "event": "warn", "best": 1})
-        again.write_rows("samples", 7, blank_rows("samples", 1))
-
-    for _ in range(2):
-        kill(place, go_on)
-        assert find_damage(run.path) == [] and RunFolder(run.path).meta()
-        assert [row["step"] for row in RunFolder(run.path).metrics()][:6] == [1, 2, 3, 4, 5, 6]
-        again = RunFolder(run.path)
-        again.set_aside_after(6, 2)
-        again.seal(6, is_final=True)
-    go_on()
-    RunFolder(run.path).seal(7, is_final=True)
-    assert find_damage(run.path) == [] and RunFolder(run.path).settings() == {"a": 1}
-
-
-def test_a_content_that_could_not_be_written_is_not_sealed(run, monkeypatch):
-    """The process goes on after a full disk, and ends the record."""
-
-    def full(place):
-        if place == "write:meta.json":
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("passus.atomic_io.fault", full)
-        with pytest.raises(OSError, match="No space"):
-            run.write_single("meta.json", "{}")
-    run.seal(6, is_final=True)
-    assert find_damage(run.path) == [] and run.meta()
-
-
 def test_a_content_from_before_the_last_manifest_is_refused(run):
     before = (run.path / "meta.json").read_bytes()
     for more in (1, 2):
@@ -354,20 +287,6 @@ def test_a_content_from_before_the_last_manifest_is_refused(run):
     (run.path / "meta.json").write_bytes(before)
     with pytest.raises(DamagedRecordError, match=r"meta\.json: its content has changed"):
         RunFolder(run.path).meta()
-
-
-def test_only_new_checksums_are_read_while_a_run_grows(tmp_path, monkeypatch):
-    run = folder(tmp_path)
-    parsed = []
-    original = bounded_json.parse_json
-    monkeypatch.setattr("passus.runs.checksums.bounded_json.parse_json", lambda line: parsed.append(line) or original(line))
-    for step in range(7, 27):
-        run.append_metrics({"step": step})
-        record_check.recorded(run.path)
-    lines = (run.path / CHECKSUMS).read_bytes().splitlines(keepends=True)
-    assert [sum(each == line for each in parsed) for line in lines] == [1] * len(lines)
-    assert record_check.recorded(run.path).checksums["metrics.jsonl"][-1].line == len(lines)
-    assert sum(path.name == run.path.name and path.parent == tmp_path for path in record_check._known) == 1
 
 
 @pytest.mark.parametrize("line", [0, 5, -1])

@@ -26,6 +26,8 @@ from passus.grading.verdict import Verdict
 from passus.metric_names import METRICS
 from passus.models import reward_head
 from passus.models.loader import load
+from passus.runs.checksums import CHECKSUMS, read_checksums
+from passus.runs.record_check import find_damage
 from passus.runs.run_folder import RunFolder
 from passus.training.reward_model import train
 from passus.training.reward_model.setup import EncodedProblem, RewardModelRun
@@ -243,6 +245,35 @@ def test_a_stopped_generator_resumes_with_the_missing_files(experiment, tmp_path
     stamp = kept.stat().st_mtime_ns
     candidate_generation.generate_candidates(run.config(), run, lambda: None, lambda text: None)
     assert candidate_files.read_candidates(missing) == was and kept.stat().st_mtime_ns == stamp
+
+
+@pytest.mark.parametrize("place", ["write:eval-1.parquet", "record:eval-1.parquet"])
+def test_a_generator_is_killed_while_it_writes_a_file(experiment, tmp_path, monkeypatch, place):
+    """A file that appeared without its checksum is generated again, and until then the run is not complete."""
+    shutil.copytree(experiment / "from-qwen3", tmp_path / "from-qwen3")
+    run = RunFolder(tmp_path / "from-qwen3")
+    path, config = run.path / "candidates" / "eval-1.parquet", run.config()
+    was = candidate_files.read_candidates(path)
+    lost = [checksum for checksum in read_checksums(run.path / CHECKSUMS)[0] if checksum.file != "candidates/eval-1.parquet"]
+    path.unlink()
+    run.begin_record()
+    run._checksums.cut(lost, 0)
+    run._checksums.seal(0)
+
+    def fault(reached):
+        if reached == place:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("passus.atomic_io.fault", fault)
+        patch.setattr("passus.runs.checksum_writer.fault", fault)
+        with pytest.raises(KeyboardInterrupt):
+            candidate_generation.generate_candidates(config, RunFolder(run.path), lambda: None, lambda text: None)
+    assert path.exists() == (place == "record:eval-1.parquet") and find_damage(run.path) == []
+    assert not candidate_generation.has_all_candidates(run.path, config)
+    candidate_generation.generate_candidates(config, RunFolder(run.path), lambda: None, lambda text: None)
+    assert candidate_generation.has_all_candidates(run.path, config) and candidate_files.read_candidates(path) == was
+    assert find_damage(run.path) == []
 
 
 def test_training_problems_that_are_eval_items_are_excluded(experiment, tmp_path):

@@ -28,7 +28,8 @@ def verify(
     source
         A run folder, a folder of them, or a bundle.
     deep
-        Also recompute eval points from items, rewards and advantages from samples, and read all weights. Needs torch.
+        Also compare the SHA-256 of every file, recompute eval points from items, rewards and advantages from samples, and read
+        all weights. Needs torch.
     set_aside
         Move the damage, and all that was recorded after it, to set-aside/, so that the command of the run records it again.
     json_
@@ -69,7 +70,7 @@ def _verify(run: "RunFolder", name: str, deep: bool, set_aside: bool, json_: boo
     from passus.runs.verify_run import verify_run
 
     with held(run.path) if set_aside else nullcontext():
-        found = verify_run(run)
+        found = verify_run(run, deep=deep)
         if deep and not found.damage:
             _verify_deeply(run, found)
         _print(name, found, json_)

@@ -22,6 +22,7 @@ from passus.errors import UsageError
 from passus.evaluation.candidate_files import COLUMNS, EVAL, TRAIN, candidate_file, recorded_question, write_candidates
 from passus.evaluation.suite import LoadedSuite, check_prompt_lengths, load_suite
 from passus.grading.verdict import Verdict
+from passus.runs.record_check import is_row_file_recorded
 from passus.runs.run_folder import RunFolder
 from passus.tasks.item import Item
 from passus.tasks.lookup import is_private, training_items
@@ -43,7 +44,13 @@ class GenerationSplit:
 
 def has_all_candidates(run: Path, config: Config) -> bool:
     """Returns whether a generator has written all of its files."""
-    return all(candidate_file(run, split, t).exists() for split in (TRAIN, EVAL) for t in config.candidates.temperatures)
+    paths = (candidate_file(run, split, t) for split in (TRAIN, EVAL) for t in config.candidates.temperatures)
+    return all(_is_written(path) for path in paths)
+
+
+def _is_written(path: Path) -> bool:
+    """Whether a file is there with its checksum: a generator may have been killed before it recorded the file."""
+    return path.exists() and is_row_file_recorded(path)
 
 
 def generate_candidates(config: Config, folder: RunFolder, check_stop: Callable[[], None], say: Callable[[str], None]) -> None:
@@ -63,13 +70,13 @@ def generate_candidates(config: Config, folder: RunFolder, check_stop: Callable[
     for split in generation_splits(config, suite):
         for temperature in config.candidates.temperatures:
             path = candidate_file(folder.path, split.name, temperature)
-            if path.exists():
+            if _is_written(path):
                 continue
             stream = f"candidates/{split.name}/{model.base}/{temperature:g}"
             params = SamplingParams(split.samples, split.max_tokens, config.seed, stream, temperature=temperature)
             rows = candidate_rows(policy, sampler, split.items, params, model.base)
-            note = partial(folder.record_candidates, path, rows=len(rows))
-            write_candidates(path, {name: [row[name] for row in rows] for name in COLUMNS}, note)
+            columns = {name: [row[name] for row in rows] for name in COLUMNS}
+            folder.write_whole(path, len(rows), partial(write_candidates, path, columns))
             accuracy = sum(row["verdict"] == Verdict.CORRECT for row in rows) / len(rows)
             problems = f"{len(split.items)} problems, {len(rows)} candidates"
             say(f"{split.name}, temperature {temperature:g}: {problems}, accuracy {accuracy:.3f}")

@@ -25,9 +25,9 @@ from passus import bounded_json
 from passus.atomic_io import write_atomic
 from passus.errors import PassusError, UsageError
 from passus.interop.importers.zip_members import ZipMembers
-from passus.runs.checksum_writer import BLOCK
 from passus.runs.checksums import CHECKSUMS
 from passus.runs.damage import CHANGED, MISSING, Damage
+from passus.runs.file_hash import BLOCK
 from passus.runs.hold import held
 from passus.runs.manifest import IN_META, LINE_FILES, MANIFEST, SINGLE_FILES, read_manifest
 from passus.runs.run_folder import RunFolder, find_runs, saved_checkpoints

@@ -8,6 +8,8 @@ from passus.errors import PassusError
 CHANGED = "its content has changed since it was written"
 MISSING = "the file is missing"
 FOREIGN = "this run did not record the file"
+OTHER_HASH = "its SHA-256 is not the recorded one"
+ENDS_EARLY = "it ends before the last line that the manifest covers"
 NEEDED = ("config.toml", "meta.json")
 """Files without which a run cannot be resumed."""
 

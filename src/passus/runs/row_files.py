@@ -133,3 +133,15 @@ def check_table_size(metadata: Any) -> None:
             f"it has {metadata.num_rows:,} rows, {metadata.num_columns:,} columns and {size:,} bytes, "
             f"and at most {MAX_ROWS:,}, {MAX_COLUMNS:,} and {MAX_BYTES:,} are read"
         )
+
+
+def count_rows(path: Path) -> int | None:
+    """Returns the rows that a Parquet file says it has; None where it cannot be read."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        rows: int = pyarrow.parquet.read_metadata(path).num_rows
+    except (pyarrow.ArrowException, OSError, ValueError):
+        return None
+    return rows

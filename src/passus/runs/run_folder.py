@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from passus import bounded_json
-from passus.atomic_io import append_lines, fsync, last_line, last_step, read_lines, write_text
+from passus.atomic_io import append_lines, fsync, last_line, last_step, read_lines, write_atomic, write_text
 from passus.config import resolve
 from passus.config.tables import Config
 from passus.errors import PassusError, UsageError
 from passus.runs import provenance, row_checks, set_aside
-from passus.runs.checksum_writer import ChecksumWriter, FileHash, hash_file
+from passus.runs.checksum_writer import ChecksumWriter
 from passus.runs.checksums import CHECKSUMS, read_checksums
 from passus.runs.damage import MISSING, Damage, DamagedRecordError
 from passus.runs.eval_point import EvalPoint, ReaderPoint, has_several_temperatures
+from passus.runs.file_hash import hash_file
 from passus.runs.manifest import IN_META, MANIFEST
 from passus.runs.record_check import check_row_files, check_single_file, checked_size, is_row_file_recorded
 from passus.runs.row_files import ROWS, read_row_file, row_file, write_row_file
@@ -43,6 +44,8 @@ NO_RUNS = ("checkpoints", "items", "samples", "readings", "set-aside", "candidat
 
 Row = dict[str, Any]
 Parsed = TypeVar("Parsed")
+Note = Callable[[Path], object]
+"""Called with the content of a file before it gets its name."""
 
 
 class RunFolder:
@@ -166,19 +169,28 @@ class RunFolder:
 
     def write_single(self, name: str, text: str) -> None:
         """Writes a file of the record that is replaced as a whole."""
-        self._checksums.reopen()
-        path, content = self.path / name, FileHash()
-        content.update(text.encode())
-        is_new = not path.exists()
-        if not is_new:
-            self._checksums.wrote(name, content)
-        write_text(path, text)
-        if is_new:
-            self._checksums.wrote(name, content)
 
-    def record_candidates(self, path: Path, content: Path, rows: int) -> None:
-        """Records a file of candidates before it appears: one that exists is never generated again."""
-        self._checksums.wrote(path.relative_to(self.path).as_posix(), hash_file(content), rows)
+        def write(note: Note) -> None:
+            write_atomic(self.path / name, lambda target: (target.write_text(text, encoding="utf-8"), note(target)))
+
+        self.write_whole(self.path / name, None, write)
+
+    def write_whole(self, path: Path, rows: int | None, write: Callable[[Note], object]) -> None:
+        """Writes a file with its checksum: before it replaces one that has a checksum, else after it appeared.
+
+        A kill between the two leaves the earlier content with its checksum, or a file without one, which counts as not there.
+        """
+        name = path.relative_to(self.path).as_posix()
+
+        def note(content: Path) -> None:
+            self._checksums.wrote(name, hash_file(content), rows)
+
+        self._checksums.reopen()
+        if self._checksums.has(name):
+            write(note)
+        else:
+            write(lambda written: None)
+            note(path)
 
     def seal(self, step: int | None = None, *, is_final: bool = False) -> None:
         """Renews the manifest: at a checkpoint with its step, and at the end of a process."""
@@ -304,15 +316,7 @@ class RunFolder:
     def write_rows(self, kind: str, step: int, columns: Mapping[str, list[Any]]) -> None:
         """Writes the columns of one step; `kind` is `items`, `readings` or `samples`."""
         path = row_file(self.path, kind, step)
-
-        def note(content: Path) -> None:
-            self._checksums.wrote(f"{kind}/{path.name}", hash_file(content), max(map(len, columns.values())))
-
-        self._checksums.reopen()
-        is_new = not path.exists()
-        write_row_file(path, columns, (lambda written: None) if is_new else note)
-        if is_new:
-            note(path)
+        self.write_whole(path, max(map(len, columns.values())), lambda note: write_row_file(path, columns, note))
         self._not_durable.append(path)
 
     def write_behind(self, kind: str, step: int, columns: Mapping[str, list[Any]]) -> None:

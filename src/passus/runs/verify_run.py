@@ -22,9 +22,9 @@ class Verification:
     """What is no damage, and still to be known: rows without checksums, other versions, what was not checked."""
 
 
-def verify_run(run: RunFolder) -> Verification:
-    """Checks a run without loading torch."""
-    found = Verification(find_damage(run.path))
+def verify_run(run: RunFolder, *, deep: bool = False) -> Verification:
+    """Checks a run without loading torch. `deep` also compares the SHA-256 of every file."""
+    found = Verification(find_damage(run.path, deep=deep))
     if found.damage:
         return found  # what follows reads the files that are damaged
     try:
