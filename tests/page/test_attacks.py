@@ -17,7 +17,7 @@ import pytest
 
 from helpers.page_runs import add_eval_point, add_samples, finished_run, start_run
 from helpers.page_server import ServedPage, page_server
-from passus.page import connections, server
+from passus.page import connections, live_page, server
 from passus.page.assets import chart_script, chart_script_gzip
 from passus.page.samples import MAX_TEXT
 from passus.page.security import COOKIE, Guard, allowed_hosts, is_loopback
@@ -204,7 +204,7 @@ def test_a_client_that_does_not_finish_its_request_is_closed(folder, monkeypatch
 
 def test_a_client_that_does_not_read_is_closed(tmp_path, monkeypatch):
     monkeypatch.setattr(connections, "SEND_SECONDS", 0.3)
-    monkeypatch.setattr(server, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(live_page, "LOOK_SECONDS", 0.05)
     run = start_run(tmp_path / "run")
     with page_in_thread(tmp_path) as page:
         client = socket.socket()
@@ -242,7 +242,7 @@ def test_a_thousand_connections_leave_room(folder, monkeypatch):
 
 def test_streams_are_limited_and_end_with_their_page(folder, monkeypatch):
     monkeypatch.setattr(server, "MAX_STREAMS", 3)
-    monkeypatch.setattr(server, "PING_SECONDS", 0.1)
+    monkeypatch.setattr(live_page, "PING_SECONDS", 0.1)
     with page_in_thread(folder) as page:
         streams = [page.events() for _ in range(3)]
         for stream in streams:

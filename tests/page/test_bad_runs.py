@@ -5,14 +5,13 @@ import json
 import os
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from helpers.page_runs import add_eval_point, add_steps, finished_run, start_run
 from helpers.page_server import page_server
 from passus.errors import PassusError, UsageError
-from passus.page import metric_columns, serve
+from passus.page import live_run, metric_columns, serve
 from passus.page.arms import arm_row
 from passus.page.collection import RunCollection
 from passus.page.feed import FigureFeed
@@ -136,11 +135,11 @@ def test_a_folder_that_may_not_be_read_is_said_and_comes_back(tmp_path, monkeypa
     live = look_once(run)
     assert live.is_readable
 
-    def refuse(self: Path) -> bool:
+    def refuse(path: str) -> bool:
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "exists", refuse)
+        patched.setattr(live_run, "_exists", refuse)
         assert live.look() and "Permission" in str(live.error)
         assert not live.look()
     assert live.look() and live.is_readable and len(live.evals()) == 10

@@ -7,14 +7,14 @@ from datetime import datetime
 from helpers.page_runs import add_steps, finished_run, start_run
 from passus.page import samples
 from passus.page.freeze import frozen_page
-from passus.page.server import Page
+from passus.page.live_page import LivePage
 
 
 def frozen_data(folder, **query: str) -> tuple[dict, int]:
     """Returns the data of a frozen page, and how often the reader was asked."""
 
     async def freeze() -> tuple[str, int]:
-        page, asked = Page([folder]), 0
+        page, asked = LivePage([folder]), 0
         read = page.read
 
         async def counted(call):

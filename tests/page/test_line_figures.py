@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from passus.figures.smoothing import centred_means as slow_means
 from passus.page.collection import RunCollection
 from passus.page.feed import FigureFeed
 from passus.page.line_figures import line_figure, sources_of
-from passus.page.metric_lines import centred_means
+from passus.page.smoothing import centred_means, means_over_distance
 from passus.page.view import View
 
 
@@ -82,6 +83,77 @@ def test_smoothing_is_that_of_the_paper_figure(collection):
     assert "mean of points" in smooth["note"]
 
 
+def means_by_hand(xs: list[float], ys: list[float], width: float) -> list[float]:
+    """Returns means over a distance by their definition."""
+    means = []
+    for x, y in zip(xs, ys, strict=True):
+        half = min(width / 2, x - xs[0], xs[-1] - x) * (1 + 1e-12)
+        near = [other for at, other in zip(xs, ys, strict=True) if abs(at - x) <= half and not math.isnan(other)]
+        means.append(math.nan if math.isnan(y) else sum(near) / len(near))
+    return means
+
+
+def test_smoothing_over_a_distance():
+    rng = np.random.default_rng(0)
+    x_T, y_T = np.cumsum(rng.uniform(0.1, 30, 300)), rng.normal(size=300)
+    y_T[rng.choice(300, 30, replace=False)] = np.nan
+    for width in (1.0, 50.0, 1e6):
+        assert np.allclose(means_over_distance(x_T, y_T, width), means_by_hand(x_T, y_T, width), equal_nan=True)
+    steps_T = np.arange(300) / 10  # at equal distances it is the mean over points, also where places are rounded
+    assert np.allclose(means_over_distance(steps_T, y_T, 0.8), centred_means(y_T, 9), equal_nan=True)
+    with pytest.raises(UsageError, match="goes back"):
+        means_over_distance(x_T[::-1], y_T, 1.0)
+
+
+def test_a_figure_is_smoothed_over_a_distance(collection):
+    for view in (View(width=20.0), View(y="train/reward", width=20.0), View("signals", width=20.0)):
+        raw = {
+            (s["panel"], s["name"]): s["points"] for s in line_figure(collection, replace(view, width=0.0, smooth=1))["series"]
+        }
+        figure = line_figure(collection, view)
+        assert "from x \u2212 h to x + h, h = 10, less near the ends" in figure["note"] and figure["window"] == 1
+        for s in figure["series"]:
+            points = raw[s["panel"], s["name"]]
+            y = [math.nan if value is None else value for value in points["y"]]
+            expected = means_by_hand(points["x"], y, 20.0)
+            shown = [math.nan if value is None else value for value in s["points"]["y"]]
+            assert np.allclose(shown, expected, rtol=1e-4, equal_nan=True)
+    with pytest.raises(UsageError, match="goes back"):
+        line_figure(collection, View(x="train/reward", width=0.1))
+
+
+def test_training_lines_stand_behind_the_curves(tmp_path):
+    for seed in range(2):
+        run = start_run(tmp_path / f"grpo-{seed}", seed)
+        for step in (0, 10):
+            add_eval_point(run, step, seed=seed)
+        for step in range(1, 11):
+            rows = {"train/accuracy": 0.1 * seed + 0.01 * step, "train/reward": 5.0}
+            run.append_metrics({"step": step, "time/elapsed": float(step), "train/num_tokens": 100 * step} | rows)
+    add_eval_point(start_run(tmp_path / "dapo", method="dapo"), 0)  # has no training metrics yet
+    collection = RunCollection([tmp_path])
+    collection.look()
+    alone, figure = (line_figure(collection, View(train=train)) for train in (False, True))
+    behind = [s for s in figure["series"] if s.get("train")]
+    assert [s for s in figure["series"] if not s.get("train")] == alone["series"]  # the curves stay as they are
+    assert [(s["panel"], s["name"], s["seeds"], s["line"]) for s in behind] == [
+        (panel, "grpo (2 seeds), training accuracy", 2, "grpo (2 seeds)") for panel in alone["panels"]
+    ]
+    assert np.allclose(behind[0]["points"]["y"], [0.05 + 0.01 * step for step in range(1, 11)])
+    assert "dotted: training accuracy, the share of the step's completions that are correct" in figure["note"]
+    by_tokens = [s for s in line_figure(collection, View(x="tokens", train=True))["series"] if s.get("train")]
+    assert by_tokens[0]["points"]["x"] == [100 * step for step in range(1, 11)]
+    assert line_figure(collection, View(y="length", train=True)) == line_figure(collection, View(y="length"))
+    assert sources_of(View(train=True)) != sources_of(View())
+
+
+def test_training_lines_of_runs_without_metrics_are_said(tmp_path):
+    add_eval_point(start_run(tmp_path / "run"), 0)
+    collection = RunCollection([tmp_path])
+    collection.look()
+    assert "no run has recorded training accuracy or reward" in line_figure(collection, View(train=True))["note"]
+
+
 def test_a_filter_chooses_lines_and_keeps_their_colours(collection):
     both = {line["name"]: line for line in line_figure(collection, View())["lines"]}
     found = line_figure(collection, View(find="^dapo"))
@@ -124,7 +196,7 @@ def apply(spec: dict | None, message: str) -> dict:
     return spec | change["about"]
 
 
-@pytest.mark.parametrize("view", [View(), View("signals"), View(x="tokens"), View(y="train/reward")], ids=str)
+@pytest.mark.parametrize("view", [View(), View("signals"), View(x="tokens"), View(y="train/reward"), View(train=True)], ids=str)
 def test_changes_lead_to_the_figure_they_are_of(tmp_path, view):
     runs = [start_run(tmp_path / f"run-{seed}", seed) for seed in range(3)]
     collection = RunCollection([tmp_path])
@@ -152,9 +224,11 @@ def test_changes_lead_to_the_figure_they_are_of(tmp_path, view):
 
 
 def test_a_query_is_checked():
-    for query in ({"kind": "x"}, {"smooth": "2"}, {"smooth": "-1"}, {"low": "one"}, {"find": "a" * 201}, {"smooth": "9" * 50}):
+    refused = [("kind", "x"), ("smooth", "2"), ("smooth", "-1"), ("smooth", "9" * 50), ("low", "one"), ("find", "a" * 201),
+               ("width", "-1"), ("width", "inf"), ("width", "ten")]  # fmt: skip
+    for name, text in refused:
         with pytest.raises(UsageError):
-            View.of(query)
+            View.of({name: text})
     assert View.of({"smooth": "9", "all": "1", "low": "3.5"}) == View(smooth=9, every=True, low=3.5)
 
 

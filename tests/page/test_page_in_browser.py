@@ -102,6 +102,11 @@ def choose_file(page, path) -> None:
     chooser.value.set_files(path)
 
 
+def answered(page) -> None:
+    """Waits until the findings are computed."""
+    playwright.expect(page.locator("#answer:not(.pending)")).not_to_be_empty(timeout=60_000)
+
+
 def test_an_eval_point_appears_without_a_reload_in_the_right_place(tmp_path, open_page):
     run = start_run(tmp_path / "runs" / "grpo-0")
     add_eval_point(run, 0)
@@ -161,7 +166,7 @@ def test_filter_legend_axes_and_smoothing(served, open_page):
     expect_points(page, 0, whole[0] // 2)
     page.locator("#find").fill("(")
     page.keyboard.press("Enter")
-    playwright.expect(page.locator(".error")).to_contain_text("regular expression")
+    playwright.expect(page.locator(".error")).to_contain_text("filter '(': missing )")
     page.locator("#find").fill("")
     page.keyboard.press("Enter")
     playwright.expect(page.locator(".legend li")).to_have_count(2)
@@ -171,14 +176,21 @@ def test_filter_legend_axes_and_smoothing(served, open_page):
     page.locator(".legend button").first.click()
     expect_points(page, 0, whole[0])
     page.keyboard.press("x")
-    playwright.expect(page.locator("main .note").last).to_contain_text("Training tokens")
+    playwright.expect(page.locator(".axis").nth(1)).to_have_text("Training tokens")
     page.keyboard.press("l")
-    playwright.expect(page.locator("main .note").last).to_contain_text("linear from 0 to the smallest positive value")
+    playwright.expect(page.locator("#figure-note")).to_contain_text("linear from 0 to the smallest positive value")
     page.locator("#y-metric").fill("train/reward")
     page.keyboard.press("Enter")
     charts(page, 1)
     page.locator("#smooth").fill("9")
-    playwright.expect(page.locator("main .note").last).to_contain_text("mean of points")
+    playwright.expect(page.locator("#figure-note")).to_contain_text("mean of points")
+    page.locator("#width").fill("8")
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator("#figure-note")).to_contain_text("from x \u2212 h to x + h, h = 4")
+    playwright.expect(page.locator("#smooth")).to_have_value("0")
+    page.locator("#width").fill("wide")
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator(".error")).to_contain_text("width='wide'")
 
 
 def test_the_crosshair_is_shared_and_moves_by_keyboard(served, open_page):
@@ -336,9 +348,107 @@ def test_charts_that_are_gone_leave_nothing_behind(served, open_page):
     assert page.evaluate("Bokeh.documents.length") == 2
 
 
+def test_training_accuracy_is_drawn_behind_eval_accuracy(served, open_page):
+    page = open_page(served.address)
+    charts(page, 2)
+    alone = points(page)
+    page.keyboard.press("t")
+    playwright.expect(page.locator("#figure-note")).to_contain_text("dotted: training reward")
+    expect_points(page, 0, alone[0] + 2 * STEPS)
+    page.keyboard.press("c")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    readout = page.locator(".readout").first  # the crosshair stops at eval points, not at every step
+    playwright.expect(readout).to_contain_text(re.compile(rf"Step {EVERY}: .*dapo, training reward 0\.\d+, n = 3"))
+    playwright.expect(page).to_have_url(re.compile("train=1"))
+    page.locator(".legend button").first.click()  # a line is hidden with its training curve
+    expect_points(page, 0, alone[0] // 2 + STEPS)
+
+
+def test_controls_stay_while_numbers_come_in(tmp_path, open_page):
+    """A click, a drag and the focus must not be lost to a redraw."""
+    run = start_run(tmp_path / "runs" / "one")
+    other, third = (start_run(tmp_path / "runs" / method, method=method) for method in ("rloo", "dapo"))
+    add_eval_point(other, 0)
+    for step in (0, 10):
+        add_eval_point(run, step)
+        add_samples(run, step + 1)
+    with page_server(tmp_path / "runs") as server:
+        page = open_page(server.address)
+        charts(page, 2)
+        button = page.locator(".legend button", has_text="grpo")
+        button.focus()
+        page.keyboard.press("Enter")
+        playwright.expect(button).to_have_attribute("aria-pressed", "false")
+        page.keyboard.press("Enter")
+        playwright.expect(button).to_have_attribute("aria-pressed", "true")
+        add_eval_point(third, 0)  # another line: a whole new figure
+        playwright.expect(page.locator(".legend button")).to_have_count(3)
+        assert page.evaluate("document.activeElement.textContent") == "grpo"
+
+        page.keyboard.press("4")
+        page.get_by_label("run", exact=True).select_option(label="one")
+        playwright.expect(page.locator("#step-shown")).to_have_text("11")
+        page.locator("#step").evaluate("slider => { slider.mine = true; }")
+        page.locator("#step").focus()
+        page.keyboard.press("Home")
+        add_samples(run, 21)
+        add_eval_point(run, 20)
+        playwright.expect(page.locator("#step")).to_have_attribute("max", "2")
+        assert page.locator("#step").evaluate("slider => slider.mine && slider === document.activeElement")
+        playwright.expect(page.locator("#step-shown")).to_have_text("1")
+
+        page.keyboard.press("5")
+        page.get_by_role("button", name="state").focus()
+        page.keyboard.press("Enter")
+        playwright.expect(page.locator("th", has_text="state")).to_have_attribute("aria-sort", "ascending")
+        assert page.evaluate("document.activeElement.textContent") == "state \u25b2"
+        assert "error" not in page.locator("#runs thead").text_content()  # a column that is empty for all runs
+        page.locator("#runs tbody button").first.click()
+        playwright.expect(page.locator("main h2")).to_have_text("Samples")
+
+
+def test_findings_that_are_open_stay_open(tmp_path, open_page):
+    runs = [start_run(tmp_path / "runs" / method, method=method) for method in ("grpo", "dapo")]
+    for run in runs:
+        for step in (0, 10, 20):
+            add_eval_point(run, step)
+        run.write_status(state="finished")
+    with page_server(tmp_path / "runs") as server:
+        page = open_page(f"{server.address}#tab=findings")
+        stamp = page.locator("#findings-stamp")
+        playwright.expect(stamp).to_contain_text("step 20", timeout=60_000)
+        summary = page.locator("main summary").last
+        name = summary.text_content()
+        summary.click()
+        for run in runs:
+            add_eval_point(run, 30)
+        playwright.expect(stamp).to_contain_text("step 30", timeout=60_000)
+        assert name in page.locator("main details[open] > summary").all_text_contents()
+
+
+def test_compare_says_that_it_computes(served, open_page):
+    page = open_page(served.address)
+    charts(page, 2)
+    waiting = []
+    page.route("**/compare?*", lambda route: waiting.append(route))
+    page.keyboard.press("3")
+    playwright.expect(page.locator("main")).to_contain_text("The comparison is being computed.")
+    page.wait_for_timeout(100)
+    waiting.pop(0).continue_()
+    playwright.expect(page.locator("main table")).to_be_visible()
+    page.get_by_role("button", name="Swap").click()
+    playwright.expect(page.locator("main")).to_contain_text("The comparison is being computed.")
+    playwright.expect(page.locator("main table")).to_have_count(0)  # of the sides before
+    page.wait_for_timeout(100)
+    waiting.pop(0).continue_()
+    playwright.expect(page.locator("main table")).to_be_visible()
+
+
 def test_zooming_with_the_mouse_fetches_detail(served, open_page):
     page = open_page(f"{served.address}#tab=signals")
     charts(page, 3)
+    answered(page)  # a line above the charts, which moves them
     box = page.locator(".chart").first.bounding_box()
     page.mouse.move(box["x"] + 200, box["y"] + 60)
     page.mouse.down()
@@ -447,7 +557,7 @@ def test_samples_have_a_slider_a_filter_and_a_search(served, open_page):
     page.locator("#search").fill("nowhere to be found")
     page.keyboard.press("Enter")
     playwright.expect(page.locator("main")).to_contain_text("0 of 3 prompts")
-    page.get_by_label("of", exact=True).select_option("items")
+    page.get_by_label("show", exact=True).select_option("items")
     playwright.expect(page.locator(".texts .pair > div")).to_have_count(2)
     playwright.expect(page.locator(".texts")).to_contain_text("step 0")
     playwright.expect(page.locator(".texts")).to_contain_text(f"step {STEPS}")
@@ -479,10 +589,12 @@ def test_runs_are_sorted_and_findings_are_stamped(served, open_page):
     page.wait_for_timeout(1500)
     assert page.locator("#runs tbody tr").first.get_attribute("data-mine") == "yes"  # rows stay while nothing changes
     page.keyboard.press("6")
-    playwright.expect(page.locator("#findings-stamp")).to_contain_text(f"at step {STEPS} of 6 runs")
-    playwright.expect(page.locator("#answer")).to_contain_text("dapo")
+    playwright.expect(page.locator("#findings-stamp")).to_contain_text(f"6 runs, last eval point at step {STEPS}")
+    playwright.expect(page.locator("#answer")).to_be_hidden()  # it is the first paragraph
     playwright.expect(page.locator("main")).to_contain_text("Results")
     playwright.expect(page.locator("main table").first).to_contain_text("grpo")
+    page.keyboard.press("1")
+    playwright.expect(page.locator("#answer")).to_contain_text(f"(6 runs, last eval point at step {STEPS})")
 
 
 def test_keys_are_listed_and_the_page_works_without_a_mouse(served, open_page):
@@ -528,7 +640,7 @@ def test_a_frozen_page_opens_from_disk_without_a_network(served, open_page, tmp_
     sentence = page.locator(".compared p").first.text_content()
     page.keyboard.press("4")
     playwright.expect(page.locator(".samples .card")).to_have_count(4)
-    playwright.expect(page.locator("#answer")).not_to_be_empty(timeout=60_000)  # findings are computed by now
+    answered(page)
     with page.expect_download() as saved:
         page.locator("#freeze").click()
     path = tmp_path / "frozen.html"
@@ -542,7 +654,7 @@ def test_a_frozen_page_opens_from_disk_without_a_network(served, open_page, tmp_
     charts(frozen, 2)
     assert points(frozen) == [40, 40]
     frozen.keyboard.press("x")
-    playwright.expect(frozen.locator("main .note").last).to_contain_text("Training tokens")
+    playwright.expect(frozen.locator(".axis").nth(1)).to_have_text("Training tokens")
     frozen.keyboard.press("2")
     charts(frozen, 3)
     frozen.keyboard.press("3")
@@ -569,7 +681,7 @@ def test_a_frozen_page_keeps_its_time_and_offers_what_it_can_answer(served, open
     path.write_text(start + script + json.dumps(data).replace("<", "\\u003c") + end + rest)
     frozen = open_page(path.as_uri(), offline=True)
     charts(frozen, 2)
-    for field in ("#smooth", "#find", "#all"):
+    for field in ("#smooth", "#width", "#find", "#all", "#train"):
         playwright.expect(frozen.locator(field)).to_be_disabled()
     playwright.expect(frozen.locator(".controls")).to_contain_text("A frozen page has no other")
     before = frozen.url
@@ -592,7 +704,8 @@ def test_it_fits_a_phone_and_follows_the_system(served, open_page, tab, scheme):
     playwright.expect(page.locator("main h2")).to_be_visible()
     if tab in ("curves", "signals"):
         charts(page, 2 if tab == "curves" else 3)
-    playwright.expect(page.locator("#answer")).not_to_be_empty()
+    if tab != "findings":
+        answered(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")

@@ -9,11 +9,16 @@ from pathlib import Path
 from passus.errors import UsageError
 
 STATIC = Path(__file__).parent / "static"
-MODULES = ("state.js", "text.js", "charts.js", "compare.js", "samples.js", "panels.js", "page.js")
+MODULES = (
+    "view.js", "answers.js", "elements.js", "numbers.js", "files.js", "styles.js", "axis.js", "crosshair.js", "drawing.js",
+    "canvas.js", "picture.js", "chart.js", "cards.js", "legend.js", "controls.js", "panels.js", "compare.js", "samples.js",
+    "runs.js", "findings.js", "keys.js", "stream.js", "page.js",
+)  # fmt: skip
 """In the order in which they need each other. A frozen page has them as one script."""
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 CHART_SCRIPTS = ("bokeh.min.js", "bokeh-api.min.js")
-MODULE_LINE = re.compile(r"^import .*;\n|^export (?=(?:async )?function|const|let|class)", re.MULTILINE)
+IMPORT = re.compile(r'^import (\{ .* \}) from "\./([\w.]+)";$', re.MULTILINE)
+EXPORT = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.MULTILINE)
 PAGE_PACKAGES = ("starlette", "uvicorn", "bokeh")
 
 
@@ -55,6 +60,12 @@ def own_files() -> dict[str, tuple[bytes, str]]:
 
 
 def one_script() -> str:
-    """Returns all modules as one script, without the lines that import and export: a frozen page loads nothing."""
-    parts = [own_files()[name][0].decode("utf-8") for name in MODULES]
-    return "\n".join(MODULE_LINE.sub("", part) for part in parts)
+    """Returns all modules as one script: a frozen page loads nothing. Each module keeps its names to itself, as before."""
+    return "const modules = {};\n" + "\n".join(_in_one_script(name, own_files()[name][0].decode("utf-8")) for name in MODULES)
+
+
+def _in_one_script(name: str, text: str) -> str:
+    """Returns a module as a call that leaves what it exports in `modules`, where the modules after it find it."""
+    exported = ", ".join(found[2] for found in EXPORT.finditer(text))
+    text = EXPORT.sub(r"\1 \2", IMPORT.sub(r'const \1 = modules["\2"];', text))
+    return f'modules["{name}"] = (() => {{\n{text}\nreturn {{ {exported} }};\n}})();'

@@ -10,7 +10,7 @@ from typing import Any
 
 from passus.errors import PassusError, UsageError, nearest
 from passus.formatting import printable_line
-from passus.page.live_run import EVALS, SETTINGS, LiveRun
+from passus.page.live_run import EVALS, PARTS, SETTINGS, ArmState, LiveRun
 from passus.runs.origin import group_by_seed, line_names
 from passus.runs.run_folder import find_runs
 
@@ -40,6 +40,7 @@ class RunCollection:
         """Changes with eval points and states only: findings and comparisons rest on these."""
         self.arranged: OrderedDict[object, Any] = OrderedDict()
         """Names and styles of lines, which change with the runs and not with their numbers."""
+        self._lines: tuple[object, list[tuple[str, list[LiveRun]]]] = (None, [])
         self._searched = -FIND_SECONDS
         self._first = 0
 
@@ -107,8 +108,21 @@ class RunCollection:
     def readable(self) -> list[LiveRun]:
         return [run for run in self.runs.values() if run.is_readable]
 
+    def metric_names(self) -> list[str]:
+        """Returns the names of all metrics that a run has recorded."""
+        return sorted({name for run in self.readable() for name in run.table.columns})
+
     def lines(self) -> list[tuple[str, list[LiveRun]]]:
-        """Returns the lines with their names: runs that differ only by seed are one."""
+        """Returns the lines with their names: runs that differ only by seed are one.
+
+        They are kept while neither settings nor eval points change: a run that repeats the numbers of another is no seed of it.
+        """
+        version = self.version_of([SETTINGS, EVALS]), tuple(run.is_readable for run in self.runs.values())
+        if self._lines[0] != version:
+            self._lines = version, self._grouped()
+        return self._lines[1]
+
+    def _grouped(self) -> list[tuple[str, list[LiveRun]]]:
         by_origin = {run.origin: run for run in self.readable() if run.origin is not None}
         groups = group_by_seed(list(by_origin))
         return [(name, [by_origin[origin] for origin in group]) for name, group in zip(line_names(groups), groups, strict=True)]
@@ -129,3 +143,8 @@ class RunCollection:
 def stamp_of(run: LiveRun) -> tuple[int, int, str, str | None]:
     """Returns what changes whenever findings and comparisons of a run may: eval points that were replaced count too."""
     return run.versions[EVALS], run.versions[SETTINGS], run.arm.state, run.error
+
+
+def state_stamp_of(run: LiveRun) -> tuple[tuple[int, ...], ArmState, str | None]:
+    """Returns what changes whenever anything of a run that the page shows does."""
+    return tuple(run.versions[part] for part in PARTS), run.arm, run.error

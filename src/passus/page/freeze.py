@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl
 
 from passus.bounded_json import parse_json
@@ -18,12 +18,11 @@ from passus.errors import PassusError
 from passus.page.assets import chart_script, one_script, own_files
 from passus.page.json_text import to_json
 from passus.page.line_figures import line_figure
+from passus.page.live_page import LivePage
 from passus.page.live_run import UNREADABLE
+from passus.page.sample_texts import sample_texts
 from passus.page.view import View
 from passus.runs.provenance import now
-
-if TYPE_CHECKING:
-    from passus.page.server import Page
 
 X_AXES = ("step", "tokens", "time", "progress")
 MAX_TEXTS = 8
@@ -34,7 +33,7 @@ PLACE_OF_SCRIPTS = "<!-- scripts -->"
 Json = dict[str, Any]
 
 
-async def frozen_page(page: "Page", query: Mapping[str, str]) -> str:
+async def frozen_page(page: LivePage, query: Mapping[str, str]) -> str:
     """Returns the page at this moment. `with` names answers that it shows, one address per line."""
     at = now()
     shown = {key: value for key, value in query.items() if key not in ("with", "state")}
@@ -58,7 +57,7 @@ def _view_state(text: str) -> dict[str, str]:
     return {str(key): value for key, value in state.items() if isinstance(value, str)} if isinstance(state, dict) else {}
 
 
-async def _figures(page: "Page", view: View, query: Mapping[str, str]) -> Json:
+async def _figures(page: LivePage, view: View, query: Mapping[str, str]) -> Json:
     """Returns the figure of the view, and those with other x-axes and of the other kind.
 
     A view that is zoomed is there whole and zoomed. Each figure is one call of the reader, so that open pages go on meanwhile.
@@ -78,17 +77,15 @@ def _key(view: View) -> str:
     return f"{view.kind} {view.x}" + (f" {view.y}" if view.kind == "curves" else "")
 
 
-def _figure(page: "Page", view: View) -> Json:
+def _figure(page: LivePage, view: View) -> Json:
     try:
         return line_figure(page.collection, view)
     except UNREADABLE as error:
         return {"error": str(error)[:2000]}
 
 
-async def _answer(page: "Page", address: str) -> Json | None:
+async def _answer(page: LivePage, address: str) -> Json | None:
     """Returns the answer of an address of texts or of a comparison; None for others, and where there is none."""
-    from passus.page.server import sample_texts
-
     path, _, text = address.partition("?")
     try:
         query = dict(parse_qsl(text, max_num_fields=MAX_FIELDS))

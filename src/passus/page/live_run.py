@@ -3,8 +3,10 @@
 It is a `RunFolder`, so that figures and analysis read it as any other; what was read is in memory.
 """
 
+import errno
 import json
 import math
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,6 +35,9 @@ MAX_STEP = 2**53
 """Steps from here on are not exact in a browser."""
 STATES = ("running", "finished", "failed", "killed", "imported", "waiting", "unreadable", "gone")
 """States that the page knows. Any other word of status.json is shown as unknown."""
+NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+ENDED = ("finished", "failed", "imported")
+"""States that change only with status.json. Others may change with the process that holds the lock."""
 READ_FILES = ("config.toml", "meta.json", "settings.json", "status.json", "metrics.jsonl", "evals.jsonl", "events.jsonl",
               "readings.jsonl", "questions.jsonl", *ROWS)  # fmt: skip
 
@@ -67,6 +72,8 @@ class LiveRun(RunFolder):
         self._metrics = TailedFile(path / "metrics.jsonl")
         self._points: list[EvalPoint] = []
         self._events: list[Row] = []
+        self._paths = {name: str(path / name) for name in READ_FILES}
+        """As texts, because 200 runs are looked at twice a second."""
         self._signatures: dict[str, object] = {}
         self._inodes: tuple[int | None, ...] | None = None
         """The files when links were checked last; None before, and where one of them was refused."""
@@ -122,11 +129,11 @@ class LiveRun(RunFolder):
     def _is_there(self) -> bool:
         """Returns whether the run has a config. Links are checked, and the settings read again, where a file is another one."""
         try:
-            is_there = self.config_path.exists()
+            is_there = _exists(self._paths["config.toml"])
         except OSError:
             self._inodes = None
             raise
-        inodes = tuple(_inode(self.path / name) for name in READ_FILES if name != "status.json")
+        inodes = tuple(_inode(path) for name, path in self._paths.items() if name != "status.json")
         if is_there and inodes != self._inodes:
             self._inodes = None
             if self.error is not None:
@@ -151,12 +158,14 @@ class LiveRun(RunFolder):
         return True
 
     def _has_changed(self, *names: str) -> bool:
-        signature = tuple(_signature(self.path / name) for name in names)
+        signature = tuple(_signature(self._paths[name]) for name in names)
         was, self._signatures[names[0]] = self._signatures.get(names[0]), signature
         return was != signature
 
     def _look_at_state(self) -> bool:
         """Reads status.json and the lock. What cannot be read is a state too."""
+        if not self._has_changed("status.json") and self.arm.state in ENDED:
+            return False
         before, self.arm = self.arm, _arm_state(self.path, self.root)
         return before != self.arm
 
@@ -218,16 +227,27 @@ def _date(value: object) -> str | None:
         return None
 
 
-def _inode(path: Path) -> int | None:
+def _exists(path: str) -> bool:
+    """Returns whether a file is there. Raises OSError where this cannot be known."""
     try:
-        return path.lstat().st_ino
+        os.stat(path)
+    except OSError as error:
+        if error.errno in NO_FILE:
+            return False
+        raise
+    return True
+
+
+def _inode(path: str) -> int | None:
+    try:
+        return os.lstat(path).st_ino
     except OSError:
         return None
 
 
-def _signature(path: Path) -> object:
+def _signature(path: str) -> object:
     try:
-        about = path.stat()
+        about = os.stat(path)
     except OSError:
         return None
     return about.st_ino, about.st_size, about.st_mtime_ns

@@ -21,13 +21,19 @@ def kept_rows(values_T: np.ndarray, most: int = MAX_BUCKETS) -> np.ndarray:
     if not len(known):
         return np.arange(1)
     width = bucket_width(len(known), most)
-    before = _widest_gaps(known, width)
-    ends = [known[before], known[before] + 1, known[before + 1], known[[0, -1]]]
+    is_kept = np.zeros(len(values_T), dtype=bool)
+    is_kept[known[[0, -1]]] = True
+    if len(known) < known[-1] - known[0] + 1:
+        before = _widest_gaps(known, width)
+        for ends in (known[before], known[before] + 1, known[before + 1]):
+            is_kept[ends] = True
     if width <= 2:
-        return np.unique(np.concatenate([known, *ends]))
+        is_kept[known] = True
+        return np.flatnonzero(is_kept)
     starts = np.arange(0, len(known), width)
-    extremes = [known[_extreme_rows(values_T[known], starts, width, extreme)] for extreme in (np.argmax, np.argmin)]
-    return np.unique(np.concatenate([*extremes, *ends]))
+    for extreme in (np.argmax, np.argmin):
+        is_kept[known[_extreme_rows(values_T[known], starts, width, extreme)]] = True
+    return np.flatnonzero(is_kept)
 
 
 def _widest_gaps(known: np.ndarray, width: int) -> np.ndarray:

@@ -12,8 +12,9 @@ import uvicorn
 from passus.errors import PassusError, UsageError
 from passus.page.companion import PARENT
 from passus.page.connections import KEEP_SECONDS, MAX_HEAD, LimitedConnection
+from passus.page.live_page import LivePage
 from passus.page.security import Guard, allowed_hosts, is_loopback
-from passus.page.server import Page, make_app
+from passus.page.server import make_app
 
 NICENESS = 10
 SHUTDOWN_SECONDS = 3
@@ -44,7 +45,7 @@ def serve(
 class StreamingServer(uvicorn.Server):
     """uvicorn's server, which would wait for the streams of open pages before it tells anybody that it ends."""
 
-    def __init__(self, config: uvicorn.Config, page: Page):
+    def __init__(self, config: uvicorn.Config, page: LivePage):
         super().__init__(config)
         self.page = page
         self.parent = os.environ.get(PARENT, "")
@@ -75,7 +76,7 @@ def make_server(folders: Sequence[Path], host: str, port: int | None, names: Seq
     listener = _listen(host, port)
     actual = int(listener.getsockname()[1])
     token = None if is_loopback(host) else secrets.token_urlsafe(24)
-    page = Page(folders)
+    page = LivePage(folders)
     guard = Guard(make_app(page), allowed_hosts(host, actual, names), token, actual)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{actual}/" + (f"?token={token}" if token else "")

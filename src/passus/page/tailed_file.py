@@ -15,6 +15,7 @@ class TailedFile:
     def __init__(self, path: Path):
         self.path = path
         self.offset = 0
+        self._name = str(path)
         self._identity: tuple[int, int] | None = None
 
     def new_lines(self) -> tuple[bool, list[bytes]]:
@@ -23,7 +24,7 @@ class TailedFile:
         A resume moves rows to set-aside/ and writes the rest as a new file, which is then read from its start.
         """
         try:
-            about = self.path.stat()
+            about = os.stat(self._name)
         except OSError:  # not written yet, or gone
             was_there, self._identity, self.offset = self._identity is not None, None, 0
             return was_there, []
@@ -44,7 +45,7 @@ class TailedFile:
 
     def _read(self) -> bytes | None:
         """Returns what is new; None where the byte before it does not end a line."""
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        descriptor = os.open(self._name, os.O_RDONLY | os.O_NONBLOCK)
         try:
             data = os.pread(descriptor, MAX_CHUNK + 1, max(0, self.offset - 1))
         finally:

@@ -1,181 +1,133 @@
-// The tabs with curves: the figure that the stream sends, its controls, its legend and its panels.
+// The sections with curves: the figure that the stream sends, with its controls, its legend and its panels.
 
-import { state, FROZEN } from "./state.js";
-import { el, select, share, isTyping } from "./text.js";
-import { Chart, hasMarkers, swatch, label } from "./charts.js";
+import { FROZEN } from "./answers.js";
+import { Chart } from "./chart.js";
+import { FigureControls, nextAxis, nextWindow } from "./controls.js";
+import { el, place } from "./elements.js";
+import { Legend } from "./legend.js";
+import { share } from "./numbers.js";
+import { state } from "./view.js";
 
-const AXES = [["step", "step"], ["tokens", "training tokens"], ["time", "time"], ["progress", "training progress"], ["updates", "optimizer updates"]];
-const VALUES = [["accuracy", "accuracy"], ["length", "length"]];
-const METRICS = ["train/reward", "train/entropy", "train/kl", "train/grad_norm", "train/completions/mean_length", "train/num_tokens"];
-
-// Whether a figure with this x-axis can be shown: a frozen page has some.
-export function hasAxis(x) {
-  return !FROZEN || Object.keys(FROZEN.figures).some(key => key.split(" ")[1] === x);
-}
+const ZOOM_MS = 250;
+const ZOOM_DIGITS = 6;
 
 export class Panels {
-  constructor(onview) {
-    this.onview = onview;
+  constructor(page) {
+    this.page = page;
     this.figure = null;
     this.charts = new Map();
-    this.off = new Set(state.off ? state.off.split("\n") : []);
-    this.controls = el("div", { class: "controls", role: "group", "aria-label": "Axes and lines" });
-    this.legend = el("ul", { class: "legend", "aria-label": "Lines" });
+    this.controls = new FigureControls({ set: values => this.set(values), whole: () => this.zoom(null, null) });
+    this.legend = new Legend(() => {
+      page.onview({ local: true });
+      this.show();
+    });
     this.grid = el("div", { class: "grid" });
-    this.note = el("p", { class: "note" });
+    this.note = el("p", { class: "note", id: "figure-note" });
     this.problem = el("p", { class: "error", role: "alert" });
-    this.fold = el("details", { class: "fold", open: !matchMedia("(max-width: 700px)").matches }, el("summary", {}, "Axes and lines"), this.controls);
-    this.node = el("div", {}, this.fold, this.legend, this.problem, this.grid, this.note);
+    this.node = el("div", {}, this.controls.node, this.legend.node, this.problem, this.grid, this.note);
+  }
+
+  get keys() {
+    const toggle = name => () => this.set({ [name]: state[name] ? "" : "1" }), smooth = sign => () => this.set(nextWindow(sign));
+    const ofServer = FROZEN ? {} : { a: toggle("all"), t: toggle("train"), s: smooth(1), S: smooth(-1) };
+    return { x: () => this.set(nextAxis()), l: toggle("logx"), L: toggle("logy"), ...ofServer };
   }
 
   remove() {
+    clearTimeout(this.zoomTimer);
     for (const chart of this.charts.values()) chart.remove();
     this.charts.clear();
   }
 
   // Brings the figure to what a message says: a whole one, or what has changed.
   receive(message) {
-    if (message.figure) {
-      this.figure = message.figure;
-      this.legendKey = null;
-    } else if (this.figure?.series) {
-      for (const [names, rows] of Object.entries(message.splice)) {
-        const columns = names.split(",");
-        for (const [number, start, ...values] of rows) {
-          const points = this.figure.series[number].points;
-          columns.forEach((name, i) => points[name].splice(start, Infinity, ...values[i]));
-        }
-      }
-      Object.assign(this.figure, message.about);
-    }
+    if (message.figure) this.figure = message.figure;
+    else if (this.figure?.series) splice(this.figure, message);
     this.show();
   }
 
   show() {
-    const figure = this.figure;
+    const { figure } = this;
     this.problem.textContent = figure?.error ?? "";
-    if (!figure?.series) {
+    if (figure?.series) {
+      this.showCharts();
+      this.note.textContent = noteOf(figure);
+      this.legend.show(figure);
+    } else {
       this.remove();
       this.grid.replaceChildren();
       this.note.textContent = figure?.error ? "" : "Waiting for the first numbers.";
-      this.showControls();
-      return;
     }
-    const wanted = new Set(figure.panels);
+    this.controls.show(figure, this.page.about.metrics ?? []);
+  }
+
+  showCharts() {
+    const { figure } = this;
     for (const [name, chart] of this.charts) {
-      if (!wanted.has(name)) {
-        chart.remove();
-        chart.node.remove();
-        this.charts.delete(name);
-      }
+      if (figure.panels.includes(name)) continue;
+      chart.remove();
+      this.charts.delete(name);
     }
-    const isShare = panel => (figure.kind === "curves" && state.y === "accuracy") || panel.includes("(share)");
-    const about = panel => ({ x: figure.x.label, y: figure.y.label || panel, note: figure.note, marked: figure.kind === "curves",
-      format: isShare(panel) ? share : undefined, onzoom: (low, high) => this.zoom(low, high) });
-    figure.panels.forEach((name, i) => {
-      if (!this.charts.has(name)) this.charts.set(name, new Chart(name, about(name)));
+    for (const name of figure.panels) {
+      if (!this.charts.has(name)) this.charts.set(name, new Chart(name, this.about(name)));
       const chart = this.charts.get(name);
-      if (this.grid.children[i] !== chart.node) this.grid.insertBefore(chart.node, this.grid.children[i] ?? null);
-      chart.hidden = this.off;
-      chart.update(figure.series.filter(s => s.panel === name), figure.marks, about(name));
-    });
+      chart.hidden = this.legend.off;
+      chart.update(figure.series.filter(s => s.panel === name), figure.marks, this.about(name));
+    }
+    place(this.grid, figure.panels.map(name => this.charts.get(name).node));
     this.grid.classList.toggle("single", figure.panels.length === 1);
-    const fewer = figure.reduced ? `${figure.reduced} points are not drawn one by one: of every stretch of steps the lowest and the ` +
-      "highest stay, and all ends and gaps. Zoom in for the detail." : "";
-    const y = figure.y.label ? `y: ${figure.y.label}. ` : "";
-    const log = state.logy ? "A log axis has no place for values of 0 or below; lines have gaps there. " : "";
-    const first = state.logx ? "x is linear from 0 to the smallest positive value, logarithmic beyond. " : "";
-    this.note.textContent = [`${y}x: ${figure.x.label}. ${log}${first}`, figure.note, fewer].filter(Boolean).join("\n") +
-      (figure.series.length ? "" : "\nNo line has numbers here yet.");
-    this.showControls();
-    this.showLegend();
   }
 
-  showControls() {
-    const key = JSON.stringify([state.tab, state.x, state.y, state.smooth, state.logx, state.logy, state.find, state.all]);
-    if (key === this.controlKey || isTyping(this.controls)) return;
-    this.controlKey = key;
-    const focused = document.activeElement?.id;
-    const check = (name, text) => el("label", {}, el("input", { type: "checkbox", id: name, checked: state[name] === "1",
-      onchange: event => this.set({ [name]: event.target.checked ? "1" : "" }) }), text);
-    const metric = (key, value) => el("label", {}, "or metric", el("input", { type: "text", id: `${key}-metric`, size: "16",
-      list: "metrics", value, placeholder: "train/entropy", onchange: event => this.set({ [key]: event.target.value.trim() || "step" }) }));
-    const own = (options, value) => options.some(([name]) => name === value);
-    const window = Number(state.smooth);
-    this.controls.replaceChildren(...[
-      select("x", AXES.filter(([x]) => hasAxis(x)), state.x, x => this.set({ x })), metric("x", own(AXES, state.x) ? "" : state.x),
-      ...(state.tab === "signals" ? [] : [select("y", VALUES, state.y, y => this.set({ y })),
-        el("label", {}, "or metric", el("input", { type: "text", id: "y-metric", size: "16", list: "metrics",
-          value: own(VALUES, state.y) ? "" : state.y, placeholder: "train/reward",
-          onchange: event => this.set({ y: event.target.value.trim() || "accuracy" }) }))]),
-      el("datalist", { id: "metrics" }, ...METRICS.map(name => el("option", { value: name }))),
-      check("logx", "log x"), check("logy", "log y"),
-      el("label", {}, "smoothing", el("input", { type: "range", id: "smooth", min: "0", max: "101", value: String(window),
-        "aria-valuetext": this.smoothText(window), onchange: event => this.set({ smooth: smoothWindow(event.target.value) }) }),
-        el("output", {}, this.smoothText(window))),
-      el("label", {}, "filter", el("input", { type: "text", role: "searchbox", id: "find", size: "18", value: state.find, maxlength: "100",
-        placeholder: "name or regex ( / )", onchange: event => this.set({ find: event.target.value }) })),
-      check("all", "all lines"),
-      state.low !== "" || state.high !== "" ? el("button", { type: "button", onclick: () => this.zoom(null, null) }, "Whole x-axis") : null,
-      FROZEN ? el("span", { class: "note" }, "A frozen page has no other metrics, smoothing or lines.") : null,
-    ].filter(Boolean));
-    for (const field of FROZEN ? this.controls.querySelectorAll("[type=text], [type=range], #all") : []) field.disabled = true;
-    if (focused) document.getElementById(focused)?.focus();
+  about(panel) {
+    const { figure } = this, isShare = (figure.kind === "curves" && state.y === "accuracy") || panel.includes("(share)");
+    return { x: figure.x.label, y: figure.y.label === panel ? "" : figure.y.label, note: figure.note, marked: figure.kind === "curves",
+      format: isShare ? share : undefined, onzoom: (low, high) => this.zoom(low, high) };
   }
 
-  smoothText(window) {
-    return window === 0 ? "default" : window === 1 ? "none" : `${window} points`;
+  // Draws the same figure in other colours, or on other axes.
+  redraw() {
+    this.show();
   }
 
   set(values) {
+    this.controls.forget();
     Object.assign(state, values);
-    const field = document.activeElement;
-    if (this.controls.contains(field)) field.defaultValue = field.value; // what was typed is taken
     if ("x" in values) Object.assign(state, { low: "", high: "" });
-    this.controlKey = null;
-    this.onview();
+    this.page.onview();
   }
 
-  showLegend() {
-    const lines = this.figure.lines.filter(line => line.shown);
-    const key = JSON.stringify([lines, [...this.off], state.theme]);
-    if (key === this.legendKey) return;
-    this.legendKey = key;
-    const isMarked = hasMarkers(this.figure);
-    this.legend.replaceChildren(...lines.map(line => el("li", {}, el("button", {
-      type: "button", class: "toggle", "aria-pressed": String(!this.off.has(line.name)), title: "Click: show or hide. Shift: this one only",
-      onclick: event => this.toggle(line.name, event.shiftKey),
-    }, swatch(line.style, isMarked), el("span", {}, label(line))))));
-  }
-
-  toggle(name, alone) {
-    const names = this.figure.lines.filter(line => line.shown).map(line => line.name);
-    if (alone) this.off = new Set(this.off.size === names.length - 1 && !this.off.has(name) ? [] : names.filter(other => other !== name));
-    else if (!this.off.delete(name)) this.off.add(name);
-    const text = [...this.off].join("\n");
-    state.off = text.length <= 200 ? text : "";
-    this.onview({ local: true });
-    this.show();
-  }
-
+  // Shows a part of the x-axis, and asks for its detail when the zoom has come to rest. A frozen page has no detail.
   zoom(low, high) {
-    if (FROZEN) {
-      Object.assign(state, { low: low === null ? "" : String(low), high: high === null ? "" : String(high) });
-      this.controlKey = null;
-      this.onview();
-      return;
-    }
-    const text = value => value === null ? "" : String(Number(value.toPrecision(6)));
+    const text = value => value === null ? "" : String(FROZEN ? value : Number(value.toPrecision(ZOOM_DIGITS)));
     Object.assign(state, { low: text(low), high: text(high) });
-    this.controlKey = null;
     clearTimeout(this.zoomTimer);
-    this.show();
-    this.zoomTimer = setTimeout(() => this.onview(), 250);
+    if (FROZEN) this.page.onview();
+    else {
+      this.show();
+      this.zoomTimer = setTimeout(() => this.page.onview(), ZOOM_MS);
+    }
   }
 }
 
-// An odd window: 0 leaves the choice to the figure, 1 is none.
-export function smoothWindow(text) {
-  const value = Number(text);
-  return String(value === 0 ? 0 : value % 2 ? value : value + 1);
+// Replaces the end of each series that has changed, from its first point that changed on.
+function splice(figure, { splice: byColumns, about }) {
+  for (const [names, rows] of Object.entries(byColumns)) {
+    const columns = names.split(",");
+    for (const [number, start, ...values] of rows) {
+      const { points } = figure.series[number];
+      columns.forEach((name, i) => points[name].splice(start, Infinity, ...values[i]));
+    }
+  }
+  Object.assign(figure, about);
+}
+
+function noteOf(figure) {
+  return [
+    state.logx ? "x: linear from 0 to the smallest positive value, logarithmic beyond" : "",
+    state.logy ? "y: a log axis has no place for values of 0 or below; lines have gaps there" : "",
+    figure.note,
+    figure.reduced ? `${figure.reduced} points are not drawn one by one: of every stretch of steps the lowest and the highest stay, ` +
+      "and all ends and gaps. Zoom in for the detail." : "",
+    figure.series.length ? "" : "No line has numbers here yet.",
+  ].filter(Boolean).join("\n");
 }

@@ -1,16 +1,23 @@
-// The tab of texts: a slider over steps, the groups of a step, one group side by side; eval items first against last.
+// The section of texts: a slider over steps, the prompts of a step, the completions of one; eval items first against last.
 
-import { state, ask } from "./state.js";
-import { el, select, number, isTyping } from "./text.js";
-import { cards, itemTexts } from "./compare.js";
+import { ask } from "./answers.js";
+import { cards, itemTexts } from "./cards.js";
+import { checkbox, el, isTyping, replaceControls, select } from "./elements.js";
+import { number } from "./numbers.js";
+import { state } from "./view.js";
 
 const VERDICTS = ["correct", "wrong", "unparseable", "truncated", "error"];
+const KINDS = [["samples", "training samples"], ["items", "eval items"]];
+const SLIDE_MS = 120;
 
 export class Samples {
   constructor(page) {
     this.page = page;
     this.steps = [];
+    this.asked = this.turn = this.opened = 0; // answers to earlier questions are dropped
     this.controls = el("div", { class: "controls", role: "group", "aria-label": "Which samples" });
+    this.slider = el("input", { type: "range", id: "step", min: "0", oninput: event => this.slide(Number(event.target.value)) });
+    this.stepShown = el("output", { id: "step-shown" });
     this.list = el("ul", { class: "list", "aria-label": "Prompts" });
     this.detail = el("div", { "aria-live": "polite" });
     this.count = el("p", { class: "note" });
@@ -18,7 +25,9 @@ export class Samples {
     this.changed();
   }
 
-  remove() {}
+  get keys() {
+    return { "[": () => this.move(-1), "]": () => this.move(1) };
+  }
 
   get isTraining() {
     return state.what !== "items";
@@ -29,55 +38,66 @@ export class Samples {
     const arms = Object.values(this.page.arms);
     if (!state.run && arms.length) state.run = arms[0].id;
     if (!state.run) return;
-    const asked = this.asked = (this.asked ?? 0) + 1;
+    const asked = this.asked += 1;
     const answer = await ask("texts", { what: "steps", run: state.run });
-    if (asked !== this.asked) return; // another run was asked for meanwhile
+    if (asked !== this.asked) return;
     if (!this.node.isConnected && this.started) return;
     this.started = true;
     if (answer.error) {
-      this.count.textContent = answer.error;
+      this.clear(answer.error);
       return;
     }
-    const steps = answer[this.isTraining ? "samples" : "items"], atEnd = !state.step || Number(state.step) === this.steps.at(-1);
-    const isNew = JSON.stringify(steps) !== JSON.stringify(this.steps);
-    this.steps = steps;
-    if (!steps.includes(Number(state.step)) || (atEnd && isNew)) {
-      const step = steps.findLast(step => !state.step || atEnd || step <= Number(state.step)) ?? steps[0];
-      state.step = step === undefined ? "" : String(step);
-      this.showControls();
-      await this.load();
-    } else if (isNew || !this.drawn) {
-      this.showControls();
-      await this.load();
-    }
+    await this.takeSteps(answer[this.isTraining ? "samples" : "items"]);
   }
 
-  // Writes the names of runs that have come in since.
-  nameRuns() {
-    const names = Object.values(this.page.arms).map(arm => arm.name).join("\n");
-    if (this.drawn && names !== this.names) this.showControls();
+  async takeSteps(steps) {
+    const atEnd = !state.step || Number(state.step) === this.steps.at(-1);
+    const isNew = JSON.stringify(steps) !== JSON.stringify(this.steps), isStep = steps.includes(Number(state.step));
+    this.steps = steps;
+    if (!isStep || (atEnd && isNew)) {
+      const step = steps.findLast(step => !state.step || atEnd || step <= Number(state.step)) ?? steps[0];
+      state.step = step === undefined ? "" : String(step);
+    } else if (!isNew && this.drawn) return;
+    if (!this.drawn) this.showControls();
+    this.showStep();
+    await this.load();
+  }
+
+  // Writes the names of runs that have come in since, unless a list of names is open.
+  showArms() {
+    const isChoosing = this.controls.contains(document.activeElement) && document.activeElement.matches("select");
+    if (this.drawn && this.names !== this.armNames() && !isChoosing) this.showControls();
+  }
+
+  armNames() {
+    return Object.values(this.page.arms).map(arm => arm.name).join("\n");
   }
 
   showControls() {
     if (isTyping(this.controls)) return;
-    const arms = Object.values(this.page.arms), at = Math.max(0, this.steps.indexOf(Number(state.step)));
-    this.names = arms.map(arm => arm.name).join("\n");
-    const focused = document.activeElement?.id;
-    this.controls.replaceChildren(
-      select("run", arms.map(arm => [arm.id, arm.name]), state.run, run => this.set({ run, item: "" })),
-      select("of", [["samples", "training samples"], ["items", "eval items"]], state.what, what => this.set({ what, item: "", step: "" })),
-      el("label", {}, "step", el("input", { type: "range", id: "step", min: "0", max: String(Math.max(0, this.steps.length - 1)), value: String(at),
-        "aria-valuetext": `step ${state.step}`, disabled: this.steps.length < 2, oninput: event => this.slide(Number(event.target.value)) }),
-      el("output", { id: "step-shown" }, state.step || "none")),
+    this.names = this.armNames();
+    this.drawn = true;
+    replaceControls(this.controls, [
+      select("run", Object.values(this.page.arms).map(arm => [arm.id, arm.name]), state.run, run => this.set({ run, item: "" })),
+      select("show", KINDS, state.what, what => this.set({ what, item: "", step: "" })),
+      el("label", {}, "step", this.slider, this.stepShown),
       ...(this.isTraining ? [
         select("verdict", [["", "any"], ...VERDICTS.map(name => [name, name])], state.verdict, verdict => this.set({ verdict })),
         el("label", {}, "search", el("input", { type: "text", role: "searchbox", id: "search", value: state.search, maxlength: "200",
           onchange: event => {
             event.target.defaultValue = event.target.value;
             this.set({ search: event.target.value });
-          } }))] : []));
-    if (focused) document.getElementById(focused)?.focus();
-    this.drawn = true;
+          } }))] : [])]);
+    this.showStep();
+  }
+
+  // Brings the slider to the step. It stays the same element, so that somebody who drags it does not lose it at a new step.
+  showStep() {
+    this.slider.max = String(Math.max(0, this.steps.length - 1));
+    this.slider.value = String(Math.max(0, this.steps.indexOf(Number(state.step))));
+    this.slider.disabled = this.steps.length < 2;
+    this.slider.setAttribute("aria-valuetext", `step ${state.step}`);
+    this.stepShown.textContent = state.step || "none";
   }
 
   async set(values) {
@@ -95,38 +115,37 @@ export class Samples {
 
   slide(index) {
     state.step = String(this.steps[index]);
-    document.getElementById("step-shown").textContent = state.step;
-    document.getElementById("step").setAttribute("aria-valuetext", `step ${state.step}`);
+    this.showStep();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.page.onview({ local: true });
       this.load();
-    }, 120);
+    }, SLIDE_MS);
   }
 
   move(by) {
     const at = this.steps.indexOf(Number(state.step)) + by;
-    if (at < 0 || at >= this.steps.length) return;
-    document.getElementById("step").value = String(at);
-    this.slide(at);
+    if (at >= 0 && at < this.steps.length) this.slide(at);
+  }
+
+  // Shows a text in the place of samples.
+  clear(text) {
+    this.count.textContent = text;
+    this.list.replaceChildren();
+    this.detail.replaceChildren();
   }
 
   async load() {
-    if (!state.step) {
-      this.count.textContent = this.isTraining ? "No training samples are recorded yet." : "No eval items are recorded yet.";
-      this.list.replaceChildren();
-      this.detail.replaceChildren();
+    const { run, step, verdict, search } = state, turn = this.turn += 1;
+    if (!step) {
+      const { name = "This run", state: runState } = this.page.arms[run] ?? {};
+      this.clear(`${name} has recorded no ${this.isTraining ? "training samples" : "eval items"}${runState === "running" ? " yet" : ""}.`);
       return;
     }
-    const what = this.isTraining ? "groups" : "items", turn = this.turn = (this.turn ?? 0) + 1;
-    const query = { what, run: state.run, step: state.step, ...(this.isTraining ? { verdict: state.verdict, search: state.search } : {}) };
-    const answer = await ask("texts", query);
-    if (turn !== this.turn) return; // something else was asked for meanwhile
-    if (answer.error) {
-      this.count.textContent = answer.error;
-      return;
-    }
-    if (this.isTraining) this.showGroups(answer);
+    const answer = await ask("texts", this.isTraining ? { what: "groups", run, step, verdict, search } : { what: "items", run, step });
+    if (turn !== this.turn) return;
+    if (answer.error) this.clear(answer.error);
+    else if (this.isTraining) this.showGroups(answer);
     else this.showItems(answer);
   }
 
@@ -138,19 +157,16 @@ export class Samples {
     } }, title, el("small", {}, small)));
   }
 
-  showGroups(answer) {
-    const shown = answer.groups.length < answer.found ? `, the first ${answer.groups.length} are listed` : "";
-    this.count.textContent = `${answer.found} of ${answer.of} prompts of step ${answer.step}${shown}.`;
-    const text = ({ verdicts }) => [...new Set([...VERDICTS, ...Object.keys(verdicts)])].filter(name => verdicts[name])
-      .map(name => `${verdicts[name]} ${name}`).join(", ");
-    const first = answer.groups.find(group => String(group.item) === state.item) ?? answer.groups[0];
+  showGroups({ groups, found, of, step }) {
+    const shown = groups.length < found ? `, the first ${groups.length} are listed` : "";
+    this.count.textContent = `${found} of ${of} prompts of step ${step}${shown}.`;
+    const first = groups.find(group => String(group.item) === state.item) ?? groups[0];
     if (first) state.item = String(first.item);
-    this.list.replaceChildren(...answer.groups.map(group => this.entry(String(group.item),
-      `item ${group.item}: ${text(group)}${group.reward === null ? "" : `, reward ${number(group.reward)}`}`, group.prompt,
-      () => this.openGroup(group.item))));
+    this.list.replaceChildren(...groups.map(group => this.entry(String(group.item), `item ${group.item}: ${verdictCounts(group)}` +
+      (group.reward === null ? "" : `, reward ${number(group.reward)}`), group.prompt, () => this.openGroup(group.item))));
     if (first) this.openGroup(first.item);
     else {
-      this.opened = (this.opened ?? 0) + 1;
+      this.opened += 1;
       this.detail.replaceChildren(el("p", { class: "note" }, "No completion is like this."));
     }
   }
@@ -158,7 +174,7 @@ export class Samples {
   async openGroup(item) {
     state.item = String(item);
     this.page.onview({ local: true });
-    const turn = this.opened = (this.opened ?? 0) + 1;
+    const turn = this.opened += 1;
     const group = await ask("texts", { what: "group", run: state.run, step: state.step, item: String(item) });
     if (turn !== this.opened) return;
     if (group.error) {
@@ -166,23 +182,25 @@ export class Samples {
       return;
     }
     const few = group.samples.length < group.n ? ` The first ${group.samples.length} of ${group.n}.` : "";
-    const hasTokens = group.samples.some(sample => sample.pieces);
-    const colour = hasTokens ? el("label", { class: "controls" }, el("input", { type: "checkbox", id: "tokens", checked: state.tokens === "1",
-      onchange: event => {
-        state.tokens = event.target.checked ? "1" : "";
-        this.page.onview({ local: true });
-        this.openGroup(item);
-      } }), "colour tokens by log-prob: the darker, the less likely") : "";
     const chosen = state.verdict ? group.samples.filter(sample => sample.verdict === state.verdict) : group.samples;
     this.detail.replaceChildren(el("h3", {}, `Step ${group.step}, item ${group.item}: ${group.n} completions of one prompt.${few}`),
-      el("pre", {}, group.prompt ?? ""), el("p", {}, `Correct answer: ${group.gold ?? "unknown"}`), colour, cards(chosen));
+      el("pre", {}, group.prompt ?? ""), el("p", {}, `Correct answer: ${group.gold ?? "unknown"}`), this.tokenSwitch(group), cards(chosen));
   }
 
-  showItems(answer) {
-    this.count.textContent = `${answer.of} items of the eval point at step ${answer.step}. An item is shown at the first eval point and at this one.`;
-    const [first] = answer.items.filter(([benchmark, item]) => `${benchmark} ${item}` === state.item).concat(answer.items);
+  tokenSwitch(group) {
+    if (!group.samples.some(sample => sample.pieces)) return "";
+    return el("p", {}, checkbox("tokens", " colour tokens by log-prob: the darker, the less likely", state.tokens === "1", isOn => {
+      state.tokens = isOn ? "1" : "";
+      this.page.onview({ local: true });
+      this.openGroup(group.item);
+    }));
+  }
+
+  showItems({ items, of, step }) {
+    this.count.textContent = `${of} items of the eval point at step ${step}. An item is shown at the first eval point and at this one.`;
+    const [first] = items.filter(([benchmark, item]) => `${benchmark} ${item}` === state.item).concat(items);
     if (first) state.item = `${first[0]} ${first[1]}`;
-    this.list.replaceChildren(...answer.items.map(([benchmark, item, correct, n]) => this.entry(`${benchmark} ${item}`,
+    this.list.replaceChildren(...items.map(([benchmark, item, correct, n]) => this.entry(`${benchmark} ${item}`,
       `${benchmark}, item ${item}`, `${correct} of ${n} correct`, () => this.openItem(benchmark, item))));
     if (first) this.openItem(first[0], first[1]);
   }
@@ -190,9 +208,14 @@ export class Samples {
   async openItem(benchmark, item) {
     state.item = `${benchmark} ${item}`;
     this.page.onview({ local: true });
-    const turn = this.opened = (this.opened ?? 0) + 1;
+    const turn = this.opened += 1;
     const answer = await ask("texts", { what: "item", run: state.run, step: String(this.steps[0]), to: state.step, benchmark, item: String(item) });
     if (turn !== this.opened) return;
     this.detail.replaceChildren(answer.error ? el("p", { class: "error" }, answer.error) : itemTexts([answer], [""]));
   }
+}
+
+function verdictCounts({ verdicts }) {
+  const names = [...new Set([...VERDICTS, ...Object.keys(verdicts)])].filter(name => verdicts[name]);
+  return names.map(name => `${verdicts[name]} ${name}`).join(", ");
 }
