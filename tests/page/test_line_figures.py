@@ -51,6 +51,20 @@ def test_curves_are_those_of_the_paper_figure(collection, runs, x, y):
     assert (mine["x"], mine["y"], mine["panels"], mine["note"]) == (theirs["x"], theirs["y"], theirs["panels"], theirs["note"])
 
 
+def test_a_second_temperature_names_the_panels_of_all_runs(tmp_path):
+    one, other = (start_run(tmp_path / name, method=method) for name, method in (("a", "grpo"), ("b", "dapo")))
+    for run in (one, other):
+        add_eval_point(run, 0)
+    collection = RunCollection([tmp_path])
+    collection.look()
+    panels = line_figure(collection, View())["panels"]
+    other.append_evals([replace(other.evals()[0], temperature=0.5)])
+    collection.look()
+    mine, theirs = line_figure(collection, View()), export.specification(kinds.figure([tmp_path], "curves"))
+    assert_same_series(mine["series"], theirs["series"])
+    assert mine["panels"] == theirs["panels"] != panels
+
+
 @pytest.mark.parametrize("metric", ["train/reward", "train/entropy"])
 @pytest.mark.parametrize("x", ["step", "tokens"])
 def test_metrics_are_those_of_the_paper_figure(collection, runs, metric, x):
@@ -220,6 +234,9 @@ def test_changes_lead_to_the_figure_they_are_of(tmp_path, view):
                 assert spec == json.loads(json.dumps(feed.spec))
         assert feed.since(feed.version) is None
     assert kinds_of_messages.count("splice") > kinds_of_messages.count("figure")
+    afresh = RunCollection([tmp_path])
+    afresh.look()
+    assert feed.spec == line_figure(afresh, view)
     assert feed.since(-5) == feed.since(10**9)  # unknown versions get the whole figure
 
 

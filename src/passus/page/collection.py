@@ -10,6 +10,7 @@ from typing import Any
 
 from passus.errors import PassusError, UsageError, nearest
 from passus.formatting import printable_line
+from passus.page.eval_curves import EvalCurves
 from passus.page.live_run import EVALS, PARTS, SETTINGS, ArmState, LiveRun
 from passus.runs.origin import group_by_seed, line_names
 from passus.runs.run_folder import find_runs
@@ -38,6 +39,7 @@ class RunCollection:
         self.version = 0
         self.eval_version = 0
         """Changes with eval points and states only: findings and comparisons rest on these."""
+        self.curves = EvalCurves()
         self.arranged: OrderedDict[object, Any] = OrderedDict()
         """Names and styles of lines, which change with the runs and not with their numbers."""
         self._lines: tuple[object, list[tuple[str, list[LiveRun]]]] = (None, [])

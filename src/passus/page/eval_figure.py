@@ -1,6 +1,5 @@
 """Accuracy or length at the eval points, by the functions of the paper figures."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,21 +10,22 @@ from passus.figures.spec import Figure, printable_figure
 from passus.metric_names import Y_AXES
 from passus.page.axis_places import has_axis, place_of_step, without_axis
 from passus.page.chosen_lines import choose_lines
-from passus.page.live_run import LiveRun
+from passus.page.collection import RunCollection
 from passus.page.run_marks import marks_of_runs
 from passus.page.smoothing import smoothed_figure, smoothing_of
 from passus.page.training_lines import training_lines
 from passus.page.view import View
-from passus.runs.read_curves import run_curves
 
 Json = dict[str, Any]
 
 
-def eval_figure(runs: Sequence[LiveRun], view: View) -> Json:
+def eval_figure(collection: RunCollection, view: View) -> Json:
+    runs = collection.readable()
     by_path = {run.path: run for run in runs}
     recorded = [run for run in runs if run.evals() and has_axis(run, view.x)]
-    curves = run_curves(recorded, with_items=False).series
-    series = series_of_runs(curves, view.x, view.y, lambda origin, x: place_of_step(by_path[origin.path], x))
+    series = series_of_runs(
+        collection.curves.of(recorded), view.x, view.y, lambda origin, x: place_of_step(by_path[origin.path], x)
+    )
     chosen = choose_lines(arrange(series), view)
     smoothing = smoothing_of(view, 0, automatic=False)
     figure = Figure("", x_label(view.x), Y_AXES[view.y], chosen.series, curves_note(chosen.series) if chosen.series else "")

@@ -24,7 +24,7 @@ def line_figure(collection: RunCollection, view: View) -> Json:
     if view.kind == "signals":
         return metric_figure(collection, view, signal_panels(names))
     if view.y in Y_AXES:
-        return eval_figure(collection.readable(), view)
+        return eval_figure(collection, view)
     check_y(view.y, names)
     return metric_figure(collection, view, {view.y: view.y})
 

@@ -144,9 +144,10 @@ def _values(lines: ArrangedLines, metrics: Mapping[str, str], runs: Mapping[Path
 
 def _zero_panels(lines: ArrangedLines, values: Sequence[MetricLine]) -> list[str]:
     """Returns the panels in which nothing happens."""
-    panels = list(dict.fromkeys(s.panel for s in lines.series))
-    alive = {s.panel for s, line in zip(lines.series, values, strict=True) if varies(line)}
-    return [panel for panel in panels if panel not in alive]
+    alive: dict[str, bool] = {}
+    for s, line in zip(lines.series, values, strict=True):
+        alive[s.panel] = alive.get(s.panel, False) or varies(line)
+    return [panel for panel, is_alive in alive.items() if not is_alive]
 
 
 def _crowded_panels(lines: ArrangedLines) -> set[str]:

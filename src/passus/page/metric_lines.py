@@ -128,4 +128,4 @@ def _rounded(values: npt.NDArray[np.float64]) -> list[float | None]:
 
 def varies(line: MetricLine) -> bool:
     """Returns whether any value is not 0."""
-    return bool(np.nan_to_num(line.y_T).any())
+    return bool((line.y_T > 0).any() or (line.y_T < 0).any())  # false for missing values
