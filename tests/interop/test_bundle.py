@@ -1,5 +1,6 @@
 """Bundles of runs: what they hold, that they are verified anywhere, and that nothing damaged or hostile is unpacked."""
 
+import hashlib
 import json
 import math
 import random
@@ -167,6 +168,25 @@ def with_members(source, target, files):
         members["bundle.json"] = json.dumps(body | {"sha256": bundle._digest(body)}).encode()
 
     rewritten(source, target, change)
+
+
+def test_damage_inside_a_run_of_a_bundle_is_told_of_the_bundle(made, tmp_path):
+    """The index agrees with what is there; only the run tells. In a bundle nothing can be set aside."""
+    with zipfile.ZipFile(made / "paper.zip") as archive:
+        rows = archive.read("runs/a/evals.jsonl").replace(b"0.5", b"0.6", 1)
+
+    def change(members):
+        index = json.loads(members["bundle.json"])
+        index["files"]["runs/a/evals.jsonl"] = {"bytes": len(rows), "sha256": hashlib.sha256(rows).hexdigest()}
+        body = {key: value for key, value in index.items() if key != "sha256"}
+        members |= {"runs/a/evals.jsonl": rows, "bundle.json": json.dumps(body | {"sha256": bundle._digest(body)}).encode()}
+
+    rewritten(made / "paper.zip", tmp_path / "my x.zip", change)
+    done = passus_in_process("analyse", "my x.zip", cwd=tmp_path)
+    assert done.returncode == 1 and "my x.zip/a/evals.jsonl, step 0: its content has changed" in done.stderr
+    assert "write: passus verify 'my x.zip'   which" in done.stderr and "set-aside" not in done.stderr
+    done = passus_in_process("verify", "my x.zip", cwd=tmp_path)
+    assert done.returncode == 4 and "my x.zip/a: 1 damaged" in done.stdout
 
 
 NAMES = ["/etc/x", "runs/../../x", "runs/a/\x1b[31m", "x", "runs\\a", "runs//a", "runs/" + "a" * 300]

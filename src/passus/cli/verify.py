@@ -64,7 +64,6 @@ def _verify(run: "RunFolder", name: str, deep: bool, set_aside: bool, json_: boo
     """Verifies one run and prints what was found. Returns whether the record is whole, or its damage was set aside."""
     from contextlib import nullcontext
 
-    from passus.formatting import printable
     from passus.runs.hold import held
     from passus.runs.repair import set_damage_aside
     from passus.runs.verify_run import verify_run
@@ -73,23 +72,28 @@ def _verify(run: "RunFolder", name: str, deep: bool, set_aside: bool, json_: boo
         found = verify_run(run, deep=deep)
         if deep and not found.damage:
             _verify_deeply(run, found)
-        _print(name, found, json_)
-        if found.damage and set_aside:
-            print(printable(f"  {set_damage_aside(run, found.damage)}"))
-            return True
-    return not found.damage
+        done = ""
+        try:
+            if found.damage and set_aside:
+                done = set_damage_aside(run, found.damage)
+        finally:
+            _print(name, found, json_, done)
+    return not found.damage or bool(done)
 
 
-def _print(name: str, found: "Verification", json_: bool) -> None:
+def _print(name: str, found: "Verification", json_: bool, done: str = "") -> None:
+    """Prints what was found, and what was done about it."""
     from passus.console import json_line
     from passus.formatting import printable
 
     if json_:
         damage = [{"file": d.file, "step": d.step, "problem": d.problem} for d in found.damage]
-        print(json_line({"run": name, "ok": not damage, "damage": damage, "notes": found.notes}))
+        more = {"set_aside": done} if done else {}
+        print(json_line({"run": name, "ok": not damage, "damage": damage, "notes": found.notes} | more))
         return
     head = f"{name}: " + (f"{len(found.damage)} damaged" if found.damage else "as it was written")
-    print(printable("\n".join([head, *(f"  {damage}" for damage in found.damage), *(f"  note: {n}" for n in found.notes)])))
+    rest = [*map(str, found.damage), *(f"note: {note}" for note in found.notes), *([done] if done else [])]
+    print(printable("\n".join([head, *(f"  {line}" for line in rest)])))
 
 
 def _verify_deeply(run: "RunFolder", found: "Verification") -> None:

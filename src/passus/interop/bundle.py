@@ -26,7 +26,7 @@ from passus.atomic_io import write_atomic
 from passus.errors import PassusError, UsageError
 from passus.interop.importers.zip_members import ZipMembers
 from passus.runs.checksums import CHECKSUMS
-from passus.runs.damage import CHANGED, MISSING, Damage
+from passus.runs.damage import CHANGED, MISSING, Damage, DamagedRecordError, quoted
 from passus.runs.file_hash import BLOCK
 from passus.runs.hold import held
 from passus.runs.manifest import IN_META, LINE_FILES, MANIFEST, SINGLE_FILES, read_manifest
@@ -52,7 +52,7 @@ BAD_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplem
 def write_bundle(folder: Path, out: Path, *, weights: bool = False) -> int:
     """Writes the runs under a folder into a bundle, after they were verified. Returns the number of runs."""
     if out.suffix != ".zip":
-        raise UsageError(f"--out {out}", expected="a file that ends in .zip", write=f"--out {out.with_suffix('.zip')}")
+        raise UsageError(f"--out {out}", expected="a file that ends in .zip", write=f"--out {quoted(out.with_suffix('.zip'))}")
     paths = find_runs(folder) if folder.is_dir() else []
     if not paths:
         raise UsageError(f"no runs under {folder}", expected="a run folder, or a folder of runs", write="passus ls")
@@ -76,7 +76,7 @@ def _stage_run(path: Path, target: Path, weights: bool) -> None:
     with held(path, create=False):
         found = verify_run(RunFolder(path))
         if found.damage:
-            raise PassusError(f"{path}: {found.damage[0]}", expected="an intact record", write=f"passus verify {path}")
+            raise PassusError(f"{path}: {found.damage[0]}", expected="an intact record", write=f"passus verify {quoted(path)}")
         rows = [file for kind in ("items", "readings", "candidates") for file in sorted((path / kind).glob("*.parquet"))]
         names = (*SINGLE_FILES, *LINE_FILES, "status.json", MANIFEST, CHECKSUMS)
         files = [path / name for name in names if (path / name).exists()] + rows
@@ -263,7 +263,7 @@ def _read(member: Any, left: int) -> bytes:
 def opened(sources: Sequence[Path], *, weights: bool = False) -> Iterator[list[Path]]:
     """Yields the sources with bundles unpacked to temporary folders. Their members are checked.
 
-    Errors name the bundle in place of the temporary folder.
+    Errors name the bundle in place of the temporary folder, in which nothing can be set aside.
     """
     with ExitStack() as stack:
         paths, unpacked = [], {}
@@ -279,8 +279,15 @@ def opened(sources: Sequence[Path], *, weights: bool = False) -> Iterator[list[P
             yield paths
         except PassusError as error:
             for folder_name, name in unpacked.items():
+                if isinstance(error, DamagedRecordError) and folder_name in str(error):
+                    raise _damaged_bundle(str(error).splitlines()[0].replace(folder_name, name), name) from None
                 error.args = (str(error).replace(folder_name, name),)
             raise
+
+
+def _damaged_bundle(problem: str, name: str) -> PassusError:
+    write = f"passus verify {quoted(name)}   which lists all damage; only another copy of the bundle, or of its runs, helps"
+    return PassusError(problem, expected="the record as passus wrote it", write=write)
 
 
 def unpack(path: Path, folder: Path, *, weights: bool = False) -> None:
@@ -296,7 +303,9 @@ def unpack(path: Path, folder: Path, *, weights: bool = False) -> None:
                 problem = _unpack_member(archive, name, index["files"][name], file)
             if problem:
                 raise PassusError(
-                    f"{path}: {name}: {problem}", expected="the bundle as passus wrote it", write=f"passus verify {path}"
+                    f"{path}: {name}: {problem}",
+                    expected="the bundle as passus wrote it",
+                    write=f"passus verify {quoted(path)}",
                 )
 
 

@@ -28,7 +28,7 @@ MAX_APPEND = 1 << 26
 
 class CheckedTail:
     def __init__(self, path: Path):
-        self.path = path
+        self.path, self._name = path, str(path)  # a text, because many files are looked at often
         self.offset = self.crc32 = 0
         self.is_checked = True
         """False in a folder from before manifests, where there is nothing to check against."""
@@ -41,7 +41,7 @@ class CheckedTail:
         DamagedRecordError where a line is not as it was written.
         """
         try:
-            about = self.path.stat()
+            about = os.stat(self._name)
         except OSError:  # not written yet, or gone
             was_there = self._identity is not None
             self._identity = None
@@ -119,7 +119,7 @@ class CheckedTail:
         return data
 
     def _read(self, start: int, size: int) -> bytes:
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        descriptor = os.open(self._name, os.O_RDONLY | os.O_NONBLOCK)
         try:
             return os.pread(descriptor, size, start)
         finally:

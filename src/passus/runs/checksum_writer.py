@@ -9,6 +9,7 @@ from pathlib import Path
 
 from passus import bounded_json
 from passus.atomic_io import append_bytes, fault, read_lines, write_atomic
+from passus.errors import UsageError
 from passus.runs.checksums import CHECKSUMS, Checksum, Position, by_file, chained, content_of, read_checksums, read_on
 from passus.runs.damage import CHANGED, ENDS_EARLY, Damage, DamagedRecordError
 from passus.runs.file_hash import FileHash, hash_file
@@ -64,6 +65,13 @@ class ChecksumWriter:
         else:
             self._continue(manifest)
         self._is_on = True
+
+    def recover(self) -> None:
+        """Writes a lost manifest again from the checksums, which are a chain of their own. All steps count as unverified."""
+        self._continue(Manifest(0, False, 0, {}, {}))
+        last_step = max((last.step for last in self._last.values() if last.step is not None), default=-1)
+        self._is_on, self._unverified_before = True, last_step + 1
+        self.seal(max(0, last_step))
 
     def _continue(self, manifest: Manifest) -> None:
         path, position = self.folder / CHECKSUMS, Position()
@@ -216,9 +224,13 @@ class ChecksumWriter:
         return Manifest(step, is_final, self._unverified_before, dict(sorted(files.items())), self._totals.folders())
 
     def _sha256(self, last: Checksum) -> str:
+        """Returns the SHA-256 of a file at its newest checksum; empty where it is lost or damaged, as the checksum tells."""
         if last.sha256 or not (self.folder / last.file).exists():
             return last.sha256
-        return self._hash_of(last.file, last.bytes).sha256.hexdigest()
+        try:
+            return self._hash_of(last.file, last.bytes).sha256.hexdigest()
+        except (DamagedRecordError, UsageError, IsADirectoryError):
+            return ""
 
     def _hash_of(self, name: str, size: int) -> FileHash:
         """Returns the hash of the first bytes of a file of lines, which is read once per process.
@@ -236,6 +248,7 @@ class ChecksumWriter:
 
 def _end_torn_line(path: Path) -> None:
     """Removes a last line that a kill cut short, because the next one must not be appended to it."""
+    bounded_json.refuse_pipe(path)
     content = path.read_bytes() if path.exists() else b""
     if content and not content.endswith(b"\n"):
         os.truncate(path, content.rfind(b"\n") + 1)

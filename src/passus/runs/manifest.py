@@ -16,7 +16,7 @@ from passus import bounded_json
 from passus.atomic_io import write_text
 from passus.errors import PassusError, UsageError
 from passus.runs.checksums import CHECKSUMS, ROW_FOLDERS
-from passus.runs.damage import CHANGED, Damage, DamagedRecordError
+from passus.runs.damage import CHANGED, Damage, DamagedRecordError, unreadable
 
 MANIFEST, FORMAT = "manifest.json", 2
 PER_FILE = 1
@@ -95,7 +95,9 @@ def read_manifest(folder: Path) -> Manifest | None:
         if is_intact and body.get("format", PER_FILE) not in (PER_FILE, FORMAT):
             raise _newer_format(path, body["format"])
         manifest = _parsed(body)
-    except (ValueError, KeyError, TypeError, AttributeError, UsageError, IsADirectoryError) as error:
+    except (UsageError, IsADirectoryError) as error:
+        raise DamagedRecordError(folder, Damage(MANIFEST, None, unreadable(error))) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedRecordError(folder, Damage(MANIFEST, None, f"it cannot be read ({str(error)[:100]})")) from None
     if not is_intact:
         raise DamagedRecordError(folder, Damage(MANIFEST, None, CHANGED))

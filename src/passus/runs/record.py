@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from passus import bounded_json
 from passus.runs.checksums import Checksum
-from passus.runs.damage import CHANGED, FOREIGN, MISSING, OTHER_HASH, Damage, DamagedRecordError
+from passus.runs.damage import CHANGED, FOREIGN, MISSING, NO_FILE, OTHER_HASH, Damage, DamagedRecordError
 from passus.runs.file_hash import BLOCK, FileHash, crc_of, hash_file
 from passus.runs.manifest import LINE_FILES, Manifest, step_of
 
@@ -69,7 +69,7 @@ class Recorded:
         path, of = self.folder / name, self.checksums.get(name, [])
         count = len(of) if last is None else next((n for n, checksum in enumerate(of) if (checksum.step or 0) > last), len(of))
         if path.exists():
-            with bounded_json.open_plain(path) as file:
+            with self._open(name) as file:
                 if last is None:
                     self._check_new(file, name, of, count)
                 else:
@@ -154,7 +154,7 @@ class Recorded:
 
     def _crc_of_file(self, name: str) -> tuple[int, int]:
         """Returns the size and the CRC-32 of a file."""
-        with bounded_json.open_plain(self.folder / name) as file:
+        with self._open(name) as file:
             status = os.fstat(file.fileno())
             about, known = identity(status), self.seen.files.get(name)
             if known is None or known[0] != about:
@@ -195,6 +195,12 @@ class Recorded:
         if same and not same[0].sha256 and same[0] is valid[0] and name in self.manifest.files:
             return self.manifest.files[name].sha256  # in the format before, only the manifest has it
         return same[-1].sha256 if same else ""
+
+    def _open(self, name: str) -> BinaryIO:
+        try:
+            return bounded_json.open_plain(self.folder / name)
+        except IsADirectoryError:
+            raise self.damaged(name, step_of(name), NO_FILE) from None
 
     def damaged(self, name: str, step: int | None, problem: str) -> DamagedRecordError:
         return DamagedRecordError(self.folder, Damage(name, step, problem))

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from passus.errors import UsageError
 from passus.runs.checksums import ROW_FOLDERS
-from passus.runs.damage import Damage, DamagedRecordError
+from passus.runs.damage import Damage, DamagedRecordError, unreadable
 from passus.runs.manifest import LINE_FILES, recorded_files, step_of
 from passus.runs.record import Recorded
 from passus.runs.record_reader import RecordReader, reader_of, signature_of
@@ -101,7 +101,7 @@ def find_damage(folder: Path, last: int | None = None, *, deep: bool = False) ->
     except DamagedRecordError as error:
         return [error.damage]
     except UsageError as error:
-        return [Damage("meta.json", None, _unreadable(error))]
+        return [Damage("meta.json", None, unreadable(error))]
     names = dict.fromkeys([*record.checksums, *recorded_files(folder)]) if record is not None else {}
     found = [_damage_of(reader, name, last, deep) for name in names if last is None or (step_of(name) or 0) <= last]
     return sorted(filter(None, found), key=lambda damage: -1 if damage.step is None else damage.step)
@@ -122,10 +122,6 @@ def _damage_of(reader: RecordReader, name: str, last: int | None, deep: bool) ->
         _checked(reader, check)
     except DamagedRecordError as error:
         return error.damage
-    except (UsageError, IsADirectoryError) as error:
-        return Damage(name, step_of(name), _unreadable(error))
+    except UsageError as error:
+        return Damage(name, step_of(name), unreadable(error))
     return None
-
-
-def _unreadable(error: Exception) -> str:
-    return f"it cannot be read ({str(error).splitlines()[0][:200]})"

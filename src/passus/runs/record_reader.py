@@ -1,5 +1,6 @@
 """Reads the manifest and the checksums of run folders, and from then on only what is new in them."""
 
+import errno
 import os
 import threading
 from collections import deque
@@ -8,7 +9,7 @@ from pathlib import Path
 from passus import bounded_json
 from passus.errors import UsageError
 from passus.runs.checksums import CHECKSUMS, Checksum, Position, read_on
-from passus.runs.damage import CHANGED, MISSING, Damage, DamagedRecordError
+from passus.runs.damage import CHANGED, MISSING, Damage, DamagedRecordError, unreadable
 from passus.runs.manifest import IN_META, MANIFEST, PER_FILE, Manifest, read_manifest, step_of
 from passus.runs.record import Recorded, Seen
 from passus.runs.totals import Totals
@@ -77,8 +78,7 @@ class RecordReader:
                     self._rest.append(added)
                 of.append(checksum)
         except (UsageError, IsADirectoryError) as error:
-            problem = f"it cannot be read ({str(error)[:100]})"
-            raise DamagedRecordError(self.folder, Damage(CHECKSUMS, self._position.step, problem)) from None
+            raise DamagedRecordError(self.folder, Damage(CHECKSUMS, self._position.step, unreadable(error))) from None
         if not manifest.is_being_cut:
             self._check_manifest(manifest)
 
@@ -134,8 +134,10 @@ def signature_of(folder: Path) -> Signature:
 def _stat(path: Path) -> tuple[int, int, int] | None:
     try:
         status = os.stat(path)
-    except FileNotFoundError:
-        return None
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return None
+        raise
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 

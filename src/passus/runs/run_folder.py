@@ -8,7 +8,7 @@ Nothing is pickled and no row is deleted: rows that a resume will write again ar
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
@@ -150,6 +150,10 @@ class RunFolder:
         """Gives the folder a manifest, if it has none. `is_own` says that this process has written all of its files."""
         self._checksums.begin(is_own=is_own)
 
+    def recover_manifest(self) -> None:
+        """Writes a lost manifest again from the checksums. Raises DamagedRecordError where those are damaged."""
+        self._checksums.recover()
+
     def leave_out(self, kinds: Sequence[str]) -> None:
         """Makes the record of a copy that lacks some folders of rows whole without them."""
         if (self.path / MANIFEST).exists():
@@ -201,14 +205,15 @@ class RunFolder:
 
     def status(self) -> dict[str, Any]:
         """Returns the content of status.json; empty where there is none to read."""
+        path = self.path / "status.json"
         try:
-            status = bounded_json.parse_json(bounded_json.read_text(self.path / "status.json"))
+            status = bounded_json.parse_json(bounded_json.read_text(path)) if path.is_file() else {}
         except (FileNotFoundError, ValueError, UsageError):
             return {}
         status = {key: value for key, value in status.items() if _is_plain(value)} if isinstance(status, dict) else {}
         crc32, run = status.pop("crc32", None), status.get("run")
         if (crc32 is not None and crc32 != _crc32(status)) or (run and self.recorded_id() and run != self.recorded_id()):
-            return {"state": "unreadable", "error": f"{self.path / 'status.json'} is not as passus wrote it for this run"}
+            return {"state": "unreadable", "error": f"{path} is not as passus wrote it for this run"}
         status.pop("run", None)
         return status
 
@@ -358,9 +363,9 @@ class RunFolder:
             fsync(path)
         self._not_durable.clear()
 
-    def set_aside_after(self, step: int, expected_evals: int | None) -> None:
-        """Cuts the record back to the checkpoint of `step`; later rows are moved to set-aside/."""
-        set_aside.set_aside_after(self.path, step, expected_evals, self._checksums)
+    def set_aside_after(self, step: int, expected_evals: int | None, also: Collection[str] = ()) -> None:
+        """Cuts the record back to the checkpoint of `step`; later rows, and the files `also`, are moved to set-aside/."""
+        set_aside.set_aside_after(self.path, step, expected_evals, self._checksums, also)
 
 
 def eval_numbers(points: Sequence[EvalPoint]) -> Iterator[tuple[int, dict[str, float]]]:

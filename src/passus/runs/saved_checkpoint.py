@@ -7,6 +7,7 @@ from typing import Any
 
 from passus import bounded_json
 from passus.errors import PassusError, UsageError
+from passus.runs.damage import quoted
 from passus.runs.manifest import read_manifest
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 
@@ -27,7 +28,7 @@ class DamagedCheckpointError(PassusError):
         super().__init__(
             f"checkpoint {folder} is damaged: {file} {problem}",
             expected="the files that passus wrote",
-            write=f"mv {folder} {moved}   and run the same command again, which resumes {start}",
+            write=f"mv {quoted(folder)} {quoted(moved)}   and run the same command again, which resumes {start}",
         )
 
 

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from passus.atomic_io import fsync, read_lines, write_atomic
@@ -13,21 +14,22 @@ STEP_LINES, EVAL_LINES = ("metrics.jsonl", "events.jsonl"), ("evals.jsonl", "tot
 EVAL_FOLDERS = ("items", "readings")
 
 
-def set_aside_after(folder: Path, step: int, expected_evals: int | None, writer: ChecksumWriter) -> None:
-    """Makes the record end at the checkpoint of `step`. Up to there, it has been checked.
+def set_aside_after(
+    folder: Path, step: int, expected_evals: int | None, writer: ChecksumWriter, also: Collection[str] = ()
+) -> None:
+    """Makes the record end at the checkpoint of `step`. Up to there, it has been checked. `also` names files that leave it too.
 
     An incomplete eval point of `step` itself is set aside too. It is repeated after the resume, with the same result. If no
     number of evals is expected, it counts as complete.
     """
     writer.begin()
     recorded = by_file(read_checksums(folder / CHECKSUMS)[0])
-    evals = read_lines(folder / "evals.jsonl", _size_up_to("evals.jsonl", step, recorded))
-    is_complete = expected_evals is None or sum(row["step"] == step for row in evals) == expected_evals
-    last_eval = step if is_complete else step - 1
+    last_eval = step if expected_evals is None or _count_evals(folder, step, recorded) == expected_evals else step - 1
     sizes = {name: _size_up_to(name, step, recorded) for name in STEP_LINES}
     sizes |= {name: _size_up_to(name, last_eval, recorded) for name in EVAL_LINES}
     there = list(recorded_files(folder))
     late = {name for name in (*recorded, *there) if _is_late(name, step, last_eval)}
+    late |= set(also)
     late |= {name for name in there if "/" in name and name not in recorded}  # written just before a kill, or by nobody
     aside = new_folder(folder, f"after-{step:06d}")
     writer.cut(_kept(recorded, sizes, late), step)
@@ -47,6 +49,11 @@ def new_folder(folder: Path, name: str) -> Path:
     while (path := folder / "set-aside" / f"{stamp}-{name}").exists():
         stamp += 1
     return path
+
+
+def _count_evals(folder: Path, step: int, recorded: dict[str, list[Checksum]]) -> int:
+    rows = read_lines(folder / "evals.jsonl", _size_up_to("evals.jsonl", step, recorded))
+    return sum(row["step"] == step for row in rows)
 
 
 def _is_late(name: str, step: int, last_eval: int) -> bool:
@@ -69,7 +76,10 @@ def _kept(recorded: dict[str, list[Checksum]], sizes: dict[str, int], late: set[
 
 
 def _cut_lines(path: Path, size: int, aside: Path) -> None:
-    """Cuts a file of lines to a size, and keeps the rest."""
+    """Cuts a file of lines to a size, and keeps the rest. What is no plain file is moved as a whole."""
+    if path.exists() and not path.is_file():
+        aside.mkdir(parents=True, exist_ok=True)
+        os.replace(path, aside / path.name)
     content = path.read_bytes() if path.exists() else b""
     if len(content) <= size:
         return

@@ -12,6 +12,8 @@ from passus.runs.record_check import checked_size, find_damage, recorded
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 from passus.runs.saved_checkpoint import DamagedCheckpointError, checked_progress
 
+UNVERIFIED = "they were recorded before manifests, or their manifest was lost and written again"
+
 
 @dataclass
 class Verification:
@@ -60,7 +62,7 @@ def _notes(run: RunFolder) -> list[str]:
 def _manifest_notes(run: RunFolder, manifest: Manifest) -> list[str]:
     notes = []
     if manifest.unverified_before:
-        notes.append(f"steps before {manifest.unverified_before} were recorded before manifests, and are unverified")
+        notes.append(f"steps before {manifest.unverified_before} are unverified: {UNVERIFIED}")
     for name in LINE_FILES:
         size = checked_size(run.path, name) or 0
         rest = (run.path / name).stat().st_size - size if (run.path / name).exists() else 0
