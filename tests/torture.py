@@ -17,6 +17,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pyarrow.parquet
+
 from helpers.damaged_folders import REWARD_MODEL
 from helpers.small_run import EXPERIMENT, assert_same
 from passus.atomic_io import append_lines, last_line, read_lines
@@ -34,6 +36,8 @@ PLACES = [
     "write:settings.json",
     "write:manifest.json",
     "write:checksums.jsonl",
+    "record:config.toml",
+    "record:meta.json",
     "append:metrics.jsonl",
     "append:evals.jsonl",
     "append:totals.jsonl",
@@ -69,8 +73,9 @@ def launch(folder: Path, run: int, out: str, arm: str, fault: str | None = None)
 
 
 def random_fault(rng: random.Random, step: int) -> str:
-    """Somewhere in the next ten steps."""
-    place = rng.choice([*PLACES, f"write:step-{step + rng.randint(1, 9):06d}.parquet"])
+    """Somewhere in the next ten steps. The checksum of a new file is recorded after the file was written."""
+    rows = f"step-{step + rng.randint(1, 9):06d}.parquet"
+    place = rng.choice([*PLACES, f"write:{rows}", f"record:{rows}"])
     return f"kill@{place}:{rng.randint(1, 3)}"
 
 
@@ -94,6 +99,20 @@ def one_kill(rng: random.Random, folder: Path, run: int, arm: str) -> bool:
     return process.wait() == -signal.SIGKILL
 
 
+def kill_generator(folder: Path, run: int, kind: str, arm: str, done: Path) -> None:
+    """Kills a generator of candidates at each file, before it appears and before its checksum is recorded."""
+    written = sorted((folder / "whole" / arm / "candidates").glob("*.parquet"), key=lambda path: path.stat().st_mtime_ns)
+    files = [path.relative_to(folder / "whole") for path in written]
+    for place in [f"{kind_of}:{file.name}" for file in files for kind_of in ("write", "record")]:
+        if launch(folder, run, "cut", arm, f"kill@{place}:1").wait() == -signal.SIGKILL:
+            append_lines(done, [{"step": len(read_lines(done)) + 1, "run": run, "kind": kind}])
+            assert find_damage(folder / "cut" / arm) == [], f"{kind}, run {run}: after {place}"
+    assert launch(folder, run, "cut", arm).wait() == 0
+    for file in files:
+        rows = [pyarrow.parquet.read_table(folder / out / file).to_pylist() for out in ("cut", "whole")]
+        assert rows[0] == rows[1], f"{kind}, run {run}: {file} differs"
+
+
 def torture_run(work: Path, run: int, kills: int, ends: float) -> bool:
     """Kills one run until it ends, or `kills` times, and compares it with its twin. Returns False where the time was up."""
     kind = list(KINDS)[run % len(KINDS)]
@@ -103,7 +122,7 @@ def torture_run(work: Path, run: int, kills: int, ends: float) -> bool:
     for name in [*needed, arm]:
         assert launch(folder, run, "whole", name).wait() == 0, f"{kind}, run {run}: {folder / 'whole'} failed"
     for name in needed:
-        assert launch(folder, run, "cut", name).wait() == 0
+        kill_generator(folder, run, kind, name, done)
     before = len(read_lines(done))
     rng = random.Random(f"{run}/{before}")
     while len(read_lines(done)) - before < kills and one_kill(rng, folder, run, arm):
