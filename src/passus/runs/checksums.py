@@ -23,6 +23,7 @@ ROW_FOLDERS = ("items", "readings", "samples", "candidates")
 """Folders of Parquet files."""
 NAME = re.compile(rf"(?:(?:{'|'.join(ROW_FOLDERS)})/)?[^/\\\0]{{1,255}}")
 """Names that a checksum may have: no name leads out of the run folder."""
+MAX_COUNT = 1 << 63
 CHAIN = b', "chain": "%08x"}\n'
 """The end of a line."""
 
@@ -112,8 +113,8 @@ def _parsed(line: bytes, number: int) -> Checksum | None:
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     numbers = [number for number in (checksum.step, checksum.rows) if number is not None] + [checksum.bytes]
-    is_own = is_named and isinstance(sha256, str) and all(type(number) is int for number in numbers) and checksum.bytes >= 0
-    return checksum if is_own else None
+    has_counts = all(type(number) is int and abs(number) < MAX_COUNT for number in numbers) and checksum.bytes >= 0
+    return checksum if is_named and has_counts and isinstance(sha256, str) else None
 
 
 def read_checksums(path: Path) -> tuple[list[Checksum], int]:
