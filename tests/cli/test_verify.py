@@ -82,6 +82,33 @@ def test_deep_recomputes_rewards_and_advantages(run, column, words):
     assert done.returncode == 4 and f"samples/step-000004.parquet, step 4: {words}" in done.stdout
 
 
+EMPTY = [("items", 3, name) for name in ("item", "sample", "verdict", "tokens")]
+EMPTY += [("samples", 4, name) for name in ("verdict", "completion_ids", "advantage", "used", "reward")]
+
+
+@pytest.mark.parametrize("every", [True, False])
+@pytest.mark.parametrize(("kind", "step", "column"), EMPTY)
+def test_deep_tells_of_rows_without_a_value(run, kind, step, column, every):
+    run.forget_checksums()
+    rows = run.read_rows(kind, step)
+    for row in rows if every else rows[:1]:
+        row[column] = None
+    write_row_file(run.path / f"{kind}/step-{step:06d}.parquet", {name: [row[name] for row in rows] for name in ROWS[kind]})
+    done = verify(run, "--deep")
+    assert done.returncode == 4 and f"step {step}: " in done.stdout and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("sample", [7, -1, 0, 2**62])
+def test_deep_tells_of_samples_that_do_not_fit_together(run, sample):
+    run.forget_checksums()
+    rows = run.read_rows("items", 3)
+    rows[1]["sample"] = sample
+    path = run.path / "items/step-000003.parquet"
+    write_row_file(path, {name: [row[name] for row in rows] for name in ROWS["items"]})
+    done = verify(run, "--deep")
+    assert done.returncode == 4 and "items/step-000003.parquet, step 3: abacus/add2: items have not the same" in done.stdout
+
+
 @pytest.mark.parametrize(("kind", "step", "words"), [("items", 3, "and its items give"), ("samples", 4, "do not follow")])
 def test_deep_finds_a_changed_verdict(run, kind, step, words):
     run.forget_checksums()

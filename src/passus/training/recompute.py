@@ -20,6 +20,8 @@ from passus.runs.damage import Damage
 from passus.runs.row_files import row_file
 from passus.runs.run_folder import Row, RunFolder, saved_checkpoints
 
+ITEM_VALUES, SAMPLE_VALUES = ("item", "sample", "verdict", "tokens"), ("verdict", "completion_ids", "advantage", "used")
+"""Columns that have a value in every row."""
 TOLERANCE = 1e-5
 """Largest difference of two float32 results, relative to numbers above 1."""
 
@@ -37,6 +39,9 @@ def find_wrong_evals(run: RunFolder) -> Iterator[Damage]:
         if len(own) != point.q * point.k or not own:
             yield Damage("evals.jsonl", point.step, f"{point.benchmark} has {point.q} x {point.k} samples, and {len(own)} rows")
             continue
+        if problem := _missing_value(own, ITEM_VALUES) or _missing_sample(own):
+            yield Damage(f"items/step-{point.step:06d}.parquet", point.step, f"{point.benchmark}: {problem}")
+            continue
         expected = eval_point(point.step, point.benchmark, point.temperature, own).to_row()
         recorded = point.to_row()
         for key, value in expected.items():
@@ -44,6 +49,20 @@ def find_wrong_evals(run: RunFolder) -> Iterator[Damage]:
                 yield Damage(
                     "evals.jsonl", point.step, f"{key} of {point.benchmark} is {recorded[key]}, and its items give {value}"
                 )
+
+
+def _missing_value(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Says which column has no value in some row; empty where all have."""
+    missing = (name for name in columns if any(row[name] is None for row in rows))
+    return next((f"a row has no {name}" for name in missing), "")
+
+
+def _missing_sample(rows: Sequence[Row]) -> str:
+    """Says that the items have not the same samples; empty where they have."""
+    pairs = {(row["item"], row["sample"]) for row in rows}
+    items, samples = {item for item, _ in pairs}, {sample for _, sample in pairs}
+    is_full = len(pairs) == len(rows) == len(items) * len(samples) and samples == set(range(len(samples)))
+    return "" if is_full else "items have not the same samples"
 
 
 def _agree(recorded: Any, expected: Any) -> bool:
@@ -83,6 +102,8 @@ def _wrong_step(config: Config, step: int, rows: Sequence[Row]) -> str:
     samples = config.train.samples
     if len(rows) % samples:
         return f"{len(rows)} rows are no whole groups of {samples}"
+    if problem := _missing_value(rows, SAMPLE_VALUES):
+        return problem
     recorded_N = torch.tensor([math.nan if row["reward"] is None else row["reward"] for row in rows])
     valid_N = recorded_N.isfinite()
     if not not_recomputed(config):
