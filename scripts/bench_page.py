@@ -1,26 +1,25 @@
 """Measures the live page on 200 runs of 2,000 steps, 5 training metrics and 20 eval points, in Chromium.
 
-    python scripts/bench_page.py --out bench/cpu-2-cores/live-page.json            # five minutes on two cores
-    python scripts/bench_page.py --step-time 300 --out bench/cpu-2-cores/live-page-step-time.json
+    python scripts/bench_page.py --out bench/cpu-2-cores/live-page.json            # six minutes on two idle cores
 
 First paint is the time from the request of the page to curves on the screen, after the server has read everything, and once
-right after it has started. An update is one new row of every run. The effect on the step time is measured within one run that
-trains: the server of the page is stopped and continued every few seconds, so that both conditions see the same machine.
+right after it has started. An update is one new row of every run, or of one of them. `bench_page_step_time.py` measures the
+effect on the step time of a run.
 """
 
 import argparse
 import http.client
 import json
+import math
 import os
 import re
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,14 +29,16 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from passus.config.resolve import resolve
-from passus.page.collection import RunCollection
 from passus.page.feed import FigureFeed
 from passus.page.line_figures import line_figure, sources_of
+from passus.page.live_page import LivePage
 from passus.page.view import View
+from passus.runs.eval_point import EvalPoint
 from passus.runs.run_folder import RunFolder
 
 LINES, SEEDS, STEPS, EVERY, PAGES = 40, 5, 2000, 100, 20
-TURN_SECONDS = 6.0
+UPDATES = 7
+"""Updates of each kind, whose median is reported."""
 METRICS = ("train/reward", "train/entropy", "train/kl", "train/grad_norm", "train/truncated")
 VIEWS = {
     "curves": View(), "curves, all 40 lines": View(every=True), "signals": View("signals"),
@@ -53,25 +54,6 @@ TABLES: dict[str, Any] = {
     "model": {"base": "nano/qwen3"}, "task": {"name": "abacus/add2"}, "run": {"device": "cpu", "dtype": "float32"},
     "eval": {"every": EVERY, "suite": ["abacus/add2"]},
 }  # fmt: skip
-TRAINED = """
-name = "bench"
-[model]
-base = "nano/qwen3"
-[task]
-name = "abacus/add2"
-[train]
-steps = 100000
-prompts = 4
-samples = 4
-max_tokens = 24
-[eval]
-every = 20
-suite = ["abacus/add2"]
-samples = 2
-limit = 20
-[run]
-device = "cpu"
-"""
 
 
 def metric_row(step: int, values: Sequence[float]) -> dict[str, float]:
@@ -79,16 +61,16 @@ def metric_row(step: int, values: Sequence[float]) -> dict[str, float]:
     return row | {"train/num_tokens": 1000 * step, "time/elapsed": 0.5 * step}
 
 
-def eval_row(step: int, accuracy: float) -> dict[str, Any]:
-    return {
+def eval_point(step: int, accuracy: float) -> EvalPoint:
+    return EvalPoint.from_row({
         "step": step, "benchmark": "abacus/add2", "temperature": 1.0, "q": 200, "k": 4, "acc": accuracy,
         "ci_low": accuracy - 0.05, "ci_high": accuracy + 0.05, "tokens_mean": 20.0, "se": 0.01,
-    }  # fmt: skip
+    })  # fmt: skip
 
 
-def make_runs(folder: Path) -> list[Path]:
-    """Writes the runs of the load."""
-    paths = []
+def make_runs(folder: Path) -> list[RunFolder]:
+    """Writes the runs of the load, as a run writes them."""
+    runs = []
     for line in range(LINES):
         for seed in range(SEEDS):
             path = folder / f"lr-{line:02d}-seed-{seed}"
@@ -96,27 +78,22 @@ def make_runs(folder: Path) -> list[Path]:
             tables = TABLES | {"seed": seed, "train": {"steps": STEPS + 200, "learning_rate": round(1e-5 * (line + 1), 6)}}
             run, rng = RunFolder(path), np.random.default_rng([line, seed])
             run.start(resolve(tables, "bench"), {"label": "Qwen3-shaped", "tuning": "live"}, None)
-            steps = range(EVERY, STEPS + 1, EVERY)
-            accuracies = 0.35 + 0.4 * np.tanh(np.array(steps) / 800) + 0.003 * line + 0.02 * rng.normal(size=len(steps))
-            write_rows(path / "evals.jsonl", [eval_row(step, float(a)) for step, a in zip(steps, accuracies, strict=True)])
-            rows = rng.random((STEPS, len(METRICS)))
-            write_rows(path / "metrics.jsonl", [metric_row(n + 1, row) for n, row in enumerate(rows.tolist())])
+            for step, row in enumerate(rng.random((STEPS, len(METRICS))).tolist(), start=1):
+                run.append_metrics(metric_row(step, row))
+                if step % EVERY == 0:
+                    accuracy = 0.35 + 0.4 * math.tanh(step / 800) + 0.003 * line + 0.02 * rng.normal()
+                    run.append_evals([eval_point(step, accuracy)])
             run.write_status(state="finished")
-            paths.append(path)
-    return paths
+            runs.append(run)
+    return runs
 
 
-def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
-    with open(path, "a", encoding="utf-8") as file:
-        file.write("".join(json.dumps(row) + "\n" for row in rows))
-
-
-def add_row(paths: Sequence[Path], kind: str, step: int) -> None:
-    for number, path in enumerate(paths):
+def add_row(runs: Sequence[RunFolder], kind: str, step: int) -> None:
+    for number, run in enumerate(runs):
         if kind == "metrics":
-            write_rows(path / "metrics.jsonl", [metric_row(step, [((step * 7 + number) % 100) / 100] * 5)])
+            run.append_metrics(metric_row(step, [((step * 7 + number) % 100) / 100] * 5))
         else:
-            write_rows(path / "evals.jsonl", [eval_row(step, 0.7 + (number % 10) / 100)])
+            run.append_evals([eval_point(step, 0.7 + (number % 10) / 100)])
 
 
 @contextmanager
@@ -130,20 +107,23 @@ def served(folder: Path) -> Iterator[tuple[int, int]]:
         assert found is not None
         yield process.pid, int(found[1])
     finally:
-        process.send_signal(signal.SIGCONT)
         process.terminate()
         process.wait(30)
+
+
+def workers_of(pid: int) -> list[int]:
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True).stdout.split()
+    return list(map(int, listed))
 
 
 def memory_mb(pid: int) -> dict[str, float]:
     """Returns the highest memory of the server, and that of its workers together."""
 
-    def peak(of: str) -> float:
+    def peak(of: int) -> float:
         found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{of}/status").read_text())
         return int(found[1]) / 1000 if found else 0.0
 
-    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True).stdout.split()
-    return {"server": peak(str(pid)), "workers": sum(map(peak, listed))}
+    return {"server": peak(pid), "workers": sum(map(peak, workers_of(pid)))}
 
 
 def cpu_seconds(pid: int) -> float:
@@ -153,8 +133,7 @@ def cpu_seconds(pid: int) -> float:
 
 def with_workers(pid: int) -> float:
     """Returns the CPU seconds of the server and of its workers."""
-    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True).stdout.split()
-    return cpu_seconds(pid) + sum(cpu_seconds(int(worker)) for worker in listed)
+    return cpu_seconds(pid) + sum(map(cpu_seconds, workers_of(pid)))
 
 
 def first_paint(port: int, names: Sequence[str], loads: int) -> dict[str, Any]:
@@ -183,38 +162,59 @@ def first_paint(port: int, names: Sequence[str], loads: int) -> dict[str, Any]:
     return result
 
 
-def server_times(folder: Path, paths: Sequence[Path], first_step: int) -> dict[str, Any]:
-    """Returns, per view, the seconds of reading and computing and the bytes of an update, measured in this process."""
-    collection = RunCollection([folder])
-    while collection.look() or collection.has_more:
+def server_times(folder: Path, runs: Sequence[RunFolder], first_step: int) -> dict[str, Any]:
+    """Returns, per view, the seconds of reading and computing and the bytes of an update, measured in this process.
+
+    It is what the server does between two looks: it reads the files, makes the table of runs, builds the figure, and writes the
+    message of a page.
+    """
+    page = LivePage([folder])
+    while page.look() or page.collection.has_more:
         pass
-    result: dict[str, Any] = {}
+    result: dict[str, Any] = {"nothing new": median_times([lambda: page.look()] * UPDATES)}
     for name, view in VIEWS.items():
-        feed = FigureFeed(lambda view=view: line_figure(collection, view))  # type: ignore[misc]
+        feed = FigureFeed(lambda view=view: line_figure(page.collection, view))  # type: ignore[misc]
         began = time.perf_counter()
-        feed.refresh(collection.version_of(sources_of(view)))
+        feed.refresh(page.collection.version_of(sources_of(view)))
         whole = feed.since(0) or ""
         result[name] = {"first": {"seconds": time.perf_counter() - began, "bytes": len(whole.encode())}}
-        for kind in ("metrics", "evals"):
-            times, spent, sizes = [], [], []
-            for _ in range(5):
-                first_step += 1
-                add_row(paths, kind, first_step)
+        for kind in ("metrics", "evals", "metrics of one run", "evals of one run"):
+            sizes: list[int] = []
+
+            def update(view: View = view, feed: FigureFeed = feed, sizes: list[int] = sizes) -> None:
                 version = feed.version
-                began, used = time.perf_counter(), time.process_time()
-                collection.look()
-                feed.refresh(collection.version_of(sources_of(view)))
-                message = feed.since(version) or ""
-                times.append(time.perf_counter() - began)
-                spent.append(time.process_time() - used)
-                sizes.append(len(message.encode()))
-            result[name][kind] = {
-                "seconds": statistics.median(times), "cpu_seconds": statistics.median(spent), "bytes": statistics.median(sizes)
-            }  # fmt: skip
+                page.look()
+                feed.refresh(page.collection.version_of(sources_of(view)))
+                sizes.append(len((feed.since(version) or "").encode()))
+
+            times = []
+            for _ in range(UPDATES):
+                first_step += 1
+                add_row(runs[:1] if "of one run" in kind else runs, kind.split()[0], first_step)
+                times.append(timed(update))
+            result[name][kind] = medians(times) | {"bytes": statistics.median(sizes)}
     return result
 
 
-def many_pages(pid: int, port: int, paths: Sequence[Path], step: int) -> dict[str, Any]:
+def timed(call: Callable[[], object]) -> tuple[float, float]:
+    """Returns the seconds of a call by the clock, and of the processor."""
+    began, used = time.perf_counter(), time.process_time()
+    call()
+    return time.perf_counter() - began, time.process_time() - used
+
+
+def median_times(calls: Sequence[Callable[[], object]]) -> dict[str, float]:
+    return medians([timed(call) for call in calls])
+
+
+def medians(times: Sequence[tuple[float, float]]) -> dict[str, float]:
+    return {
+        name: statistics.median(values)
+        for name, values in zip(("seconds", "cpu_seconds"), zip(*times, strict=True), strict=True)
+    }
+
+
+def many_pages(pid: int, port: int, runs: Sequence[RunFolder], step: int) -> dict[str, Any]:
     """Returns how long it takes until 20 pages of four views have an update, and what it costs."""
     arrived: list[float] = []
     ready = threading.Barrier(PAGES + 1)
@@ -240,8 +240,8 @@ def many_pages(pid: int, port: int, paths: Sequence[Path], step: int) -> dict[st
     ready.wait()
     time.sleep(2)
     began, spent = time.perf_counter(), cpu_seconds(pid)
-    add_row(paths, "metrics", step)
-    add_row(paths, "evals", step)
+    add_row(runs, "metrics", step)
+    add_row(runs, "evals", step)
     for thread in threads:
         thread.join(120)
     delays = sorted(at - began for at in arrived)
@@ -253,69 +253,24 @@ def many_pages(pid: int, port: int, paths: Sequence[Path], step: int) -> dict[st
     }
 
 
-def step_time(seconds: float) -> dict[str, Any]:
-    """Returns the step time of a run with the page, open in two tabs, and with the page stopped, in turns."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "bench.toml").write_text(TRAINED)
-        (folder / "runs").mkdir()
-        command = [sys.executable, "-P", "-m", "passus", "run", "bench.toml", "--out", "runs"]
-        with served(folder / "runs") as (pid, port):
-            for query in ("kind=curves", "kind=signals"):
-                threading.Thread(target=_drain, args=(port, query), daemon=True).start()
-            training = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            metrics = folder / "runs" / "qwen3" / "metrics.jsonl"
-            while not metrics.exists() and training.poll() is None:
-                metrics = next((folder / "runs").glob("*/metrics.jsonl"), metrics)
-                time.sleep(0.5)
-            until, blocks = time.monotonic() + seconds, []
-            began, spent = time.monotonic(), with_workers(pid)
-            while time.monotonic() < until:
-                is_on = len(blocks) % 4 in (0, 3)  # on, off, off, on: a machine that gets busier favours neither
-                os.kill(pid, signal.SIGCONT if is_on else signal.SIGSTOP)
-                before = len(metrics.read_bytes().splitlines())
-                time.sleep(TURN_SECONDS)
-                new = metrics.read_bytes().splitlines()[before + 1 :]  # the first one began before
-                blocks.append([json.loads(line)["time/step"] for line in new])
-            share = (with_workers(pid) - spent) / (time.monotonic() - began) * 2  # it runs half of the time
-            training.send_signal(signal.SIGTERM)
-            training.wait(60)
-    return {"page_cpu_share": share} | _ratio(blocks)
-
-
-def _drain(port: int, query: str) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
-    connection.request("GET", f"/events?{query}")
-    answer = connection.getresponse()
-    try:
-        while answer.readline():
-            pass
-    except (OSError, http.client.HTTPException):
-        return
-
-
-def _ratio(blocks: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Returns the ratio of step times with the page to those without, as medians of four turns that belong together."""
-    ratios, counts = [], [0, 0]
-    for at in range(0, len(blocks) - 3, 4):
-        on, off = [*blocks[at], *blocks[at + 3]], [*blocks[at + 1], *blocks[at + 2]]
-        if on and off:
-            ratios.append(statistics.median(on) / statistics.median(off))
-            counts = [counts[0] + len(on), counts[1] + len(off)]
-    logs, rng = np.log(ratios), np.random.default_rng(0)
-    low, high = np.exp(np.percentile([rng.choice(logs, len(logs)).mean() for _ in range(4000)], [2.5, 97.5]))
-    return {
-        "groups_of_turns": len(ratios), "steps_with": counts[0], "steps_without": counts[1],
-        "seconds_per_step": statistics.median(t for block in blocks for t in block),
-        "ratio": float(np.exp(logs.mean())), "ratio_ci": [float(low), float(high)],
-    }  # fmt: skip
+def findings(pid: int, port: int) -> dict[str, Any]:
+    """Waits for the findings of all runs. Returns the CPU seconds of the worker and what it found."""
+    while True:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        connection.request("GET", "/findings")
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        if answer:
+            assert "sections" in answer, answer
+            return {"cpu_seconds": sum(map(cpu_seconds, workers_of(pid))), "sections": len(answer["sections"])}
+        time.sleep(1.0)
 
 
 def page_figures() -> dict[str, Any]:
     result: dict[str, Any] = {"runs": LINES * SEEDS, "steps": STEPS, "metrics": len(METRICS), "eval_points": STEPS // EVERY}
     with TemporaryDirectory() as name:
         folder = Path(name) / "load"
-        paths = make_runs(folder)
+        runs = make_runs(folder)
         result["bytes_on_disk"] = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         with served(folder) as (pid, port):
             began = time.perf_counter()
@@ -323,10 +278,11 @@ def page_figures() -> dict[str, Any]:
             while cpu_is_busy(pid):
                 pass
             result["everything_read_s"] = time.perf_counter() - began
+            result["findings"] = findings(pid, port) | {"seconds_after_the_start": time.perf_counter() - began}
             result["first_paint"] = first_paint(port, list(ADDRESSES), 5)
-            result["twenty_pages"] = many_pages(pid, port, paths, STEPS + 1)
+            result["twenty_pages"] = many_pages(pid, port, runs, STEPS + 1)
             result["memory_mb"] = memory_mb(pid)
-        result["server"] = server_times(folder, paths, STEPS + 2)
+        result["server"] = server_times(folder, runs, STEPS + 2)
     return result
 
 
@@ -339,14 +295,17 @@ def cpu_is_busy(pid: int) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--step-time", type=float, default=0.0, metavar="SECONDS")
     options = parser.parse_args()
     before = os.getloadavg()[0]
-    figures = step_time(options.step_time) if options.step_time else page_figures()
-    text = json.dumps({"cpus": os.cpu_count(), "load_before": before, "load_after": os.getloadavg()[0]} | figures, indent=1)
+    write_result(page_figures(), before, options.out)
+
+
+def write_result(figures: dict[str, Any], load_before: float, out: Path | None) -> None:
+    about = {"cpus": os.cpu_count(), "load_before": load_before, "load_after": os.getloadavg()[0]}
+    text = json.dumps(about | figures, indent=1)
     print(text)
-    if options.out:
-        options.out.write_text(text + "\n")
+    if out:
+        out.write_text(text + "\n")
 
 
 if __name__ == "__main__":

@@ -445,6 +445,20 @@ def test_compare_says_that_it_computes(served, open_page):
     playwright.expect(page.locator("main table")).to_be_visible()
 
 
+def test_compare_begins_with_sides_that_have_no_run_in_common(tmp_path, open_page):
+    for seed in range(2):
+        run = start_run(tmp_path / "runs" / f"run-{seed}", seed)
+        for step in (0, 10, 20):
+            add_eval_point(run, step, seed=seed)
+    with page_server(tmp_path / "runs") as server:
+        page = open_page(f"{server.address}#tab=compare")
+        playwright.expect(page.locator("main")).to_contain_text("A and B differ in nothing but the seed", timeout=60_000)
+        a, b = page.locator("main select").all()
+        assert {side.locator("option:checked").text_content() for side in (a, b)} == {"run-0", "run-1"}
+        b.select_option(label="Qwen3-shaped (2 seeds)")
+        playwright.expect(page.locator("main")).to_contain_text("A and B have a run in common")
+
+
 def test_zooming_with_the_mouse_fetches_detail(served, open_page):
     page = open_page(f"{served.address}#tab=signals")
     charts(page, 3)

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from passus.formatting import printable_line, significant
-from passus.page.live_run import UNREADABLE, LiveRun
+from passus.page.live_run import UNREADABLE, LiveRun, words_of
 from passus.runs.eval_point import EvalPoint
 
 RECENT_STEPS = 50
@@ -21,7 +21,7 @@ def arm_row(run: LiveRun, line: str) -> ArmRow:
     except UNREADABLE as error:
         return {
             "id": run.run_id, "name": _text(run.name), "line": "", "state": "unreadable", "step": 0, "steps": None,
-            "seed": None, "heartbeat": None, "error": _text(f"{type(error).__name__}: {error}"), "resumes": 0, "left": None,
+            "seed": None, "heartbeat": None, "error": _text(words_of(error)), "resumes": 0, "left": None,
             "last": [], "points": 0,
         }  # fmt: skip
 

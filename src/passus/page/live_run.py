@@ -105,7 +105,7 @@ class LiveRun(RunFolder):
         try:
             return self._look(with_metrics)
         except UNREADABLE as error:
-            before, self.error = self.error, f"{type(error).__name__}: {error}"[:MAX_ERROR]
+            before, self.error = self.error, words_of(error)
             has_new_error = self.error != before
             self._forget()
             self.versions[SETTINGS] += has_new_error
@@ -173,7 +173,7 @@ class LiveRun(RunFolder):
         is_other, lines = self._evals.new_lines()
         if is_other:
             self._points = []
-        points = [EvalPoint.from_row(_row(line)) for line in lines]
+        points = [EvalPoint.from_row(_row(line, "evals.jsonl")) for line in lines]
         if any(math.isinf(point.acc) for point in points) or len(self._points) + len(points) > MAX_POINTS:
             raise UsageError("evals.jsonl cannot be drawn", expected=f"at most {MAX_POINTS:,} rows of finite numbers")
         self._points = [*self._points, *points]  # a new list: readers of the old one are not disturbed
@@ -185,7 +185,7 @@ class LiveRun(RunFolder):
         if is_other:
             self.table = MetricColumns()
         for line in lines:
-            row = _row(line)
+            row = _row(line, "metrics.jsonl")
             row_checks.check_numbers(row)
             self.table.append(row)
         self.table.settle()
@@ -194,15 +194,22 @@ class LiveRun(RunFolder):
         return is_other or bool(lines)
 
 
-def _row(line: bytes) -> Row:
+def words_of(error: Exception) -> str:
+    """Returns an error in one line: in its own words where it has some."""
+    if isinstance(error, PassusError):
+        return "; ".join(line.strip() for line in str(error).splitlines())[:MAX_ERROR]
+    return f"{type(error).__name__}: {error}"[:MAX_ERROR]
+
+
+def _row(line: bytes, name: str) -> Row:
     try:
         row = parse_json(line)
     except (ValueError, json.JSONDecodeError):
         row = None
     if not isinstance(row, dict) or type(row.get("step")) is not int:  # a bool is an int too
-        raise UsageError("a line is no JSON object with a step", expected="rows as passus writes them")
+        raise UsageError(f"{name}: a line is no JSON object with a step", expected="rows as passus writes them")
     if not 0 <= row["step"] < MAX_STEP:
-        raise UsageError(f"step {shown(row['step'], 40)}", expected="a whole number from 0 on, below 2^53")
+        raise UsageError(f"{name}: step {shown(row['step'], 40)}", expected="a whole number from 0 on, below 2^53")
     return row
 
 
@@ -211,7 +218,7 @@ def _arm_state(path: Path, root: Path) -> ArmState:
         check_inside(path, root, ["status.json"])
         status = state_of(path)
     except UNREADABLE as error:
-        return ArmState("unreadable", error=f"{type(error).__name__}: {error}"[:MAX_ERROR])
+        return ArmState("unreadable", error=words_of(error))
     state, error_text = status.get("state"), status.get("error")
     return ArmState(
         state if state in STATES else "unknown", _date(status.get("heartbeat")),

@@ -136,18 +136,18 @@ def eval_items(run: LiveRun, step: int) -> dict[str, Any]:
 def item_texts(run: LiveRun, steps: Sequence[int], benchmark: str, item: int) -> dict[str, Any]:
     """Returns the samples of one eval item at some steps, with its question where it is known."""
     sides: list[dict[str, Any]] = []
-    example: Row | None = None
+    proof: Row | None = None
     for step in steps:
-        rows = [row for row in _rows(run, "items", step, ITEM_COLUMNS)
-                if printable_line(row["benchmark"]) == benchmark and row["item"] == item]  # fmt: skip
-        example = example or next((row for row in rows if row["verdict"] == "correct"), next(iter(rows), None))
+        own = [row for row in _rows(run, "items", step, ITEM_COLUMNS) if printable_line(row["benchmark"]) == benchmark]
+        proof = proof or next((row for row in own if row["verdict"] == "correct"), None)
+        rows = [row for row in own if row["item"] == item]
         sides.append({"run": run.name, "step": step, "samples": [_sample_to_json(row) for row in rows[:MAX_MEMBERS]]})
-    return {"benchmark": benchmark, "item": item, "sides": sides} | _question(run, example)
+    return {"benchmark": benchmark, "item": item, "sides": sides} | _question(run, benchmark, item, proof)
 
 
-def _question(run: LiveRun, row: Row | None) -> dict[str, Any]:
-    if row is None:
-        return {}
-    known: Mapping[Any, Any] = read_questions(run.path) or find_items([(row, row)])
-    found: Item | None = known.get((row["benchmark"], row["item"]))
+def _question(run: LiveRun, benchmark: str, item: int, proof: Row | None) -> dict[str, Any]:
+    """Returns question and gold answer. A correct answer of the run, to any item, shows that the benchmark here is the same."""
+    known: Mapping[Any, Any] = read_questions(run.path) or (find_items([(proof, proof)]) if proof else {})
+    names = {name for name, _ in known if printable_line(name) == benchmark}
+    found: Item | None = next((known[name, item] for name in names if (name, item) in known), None)
     return {"question": text(found.question), "gold": text(found.gold)} if found else {}

@@ -38,6 +38,6 @@ export function itemTexts(answers, names) {
   const sides = answers.flatMap((answer, i) => answer.error ? [el("p", { class: "error" }, answer.error)] :
     answer.sides.map(side => el("div", {}, el("h4", {}, `${names[i] ?? ""} ${side.run}, step ${side.step}`.trim()), cards(side.samples))));
   return el("section", { class: "texts" }, el("h3", {}, `${known.benchmark ?? ""}, item ${known.item ?? ""}`),
-    known.question ? el("pre", {}, known.question) : el("p", { class: "note" }, "No question: the benchmark is not here, or has changed."),
+    known.question ? el("pre", {}, known.question) : el("p", { class: "note" }, "The question is not known: the benchmark is not on this machine, or no correct answer of this run shows that it is the same."),
     known.gold ? el("p", {}, `Correct answer: ${known.gold}`) : "", el("div", { class: "pair" }, ...sides));
 }

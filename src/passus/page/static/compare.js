@@ -52,10 +52,28 @@ export class Compare {
     const options = this.options(), key = JSON.stringify([options, state.a, state.b]);
     if (key === this.key || this.choice.contains(document.activeElement)) return;
     this.key = key;
-    if (!state.a && !state.b && options.length > 1) [state.b, state.a] = [options[0][0], options[1][0]];
+    if (!state.a && !state.b) [state.b, state.a] = this.firstPair(options.map(([id]) => id));
     this.choice.replaceChildren(
       select("A", options, state.a, a => this.set({ a })), select("minus B", options, state.b, b => this.set({ b })),
       el("button", { type: "button", onclick: () => this.set({ a: state.b, b: state.a }) }, "Swap"));
+  }
+
+  // The runs of a side: of a line all its seeds.
+  runsOf(side) {
+    return this.page.about.lines.find(line => line.id === side && line.runs.length > 1)?.runs ?? [side];
+  }
+
+  haveSharedRun(a, b) {
+    return this.runsOf(a).some(run => this.runsOf(b).includes(run));
+  }
+
+  // The first two sides that have no run in common.
+  firstPair(ids) {
+    for (const b of ids) {
+      const a = ids.find(other => !this.haveSharedRun(other, b));
+      if (a !== undefined) return [b, a];
+    }
+    return ["", ""];
   }
 
   set(values) {
@@ -71,9 +89,10 @@ export class Compare {
 
   async load() {
     const asked = `${state.a} ${state.b}`;
-    if (!state.a || !state.b || state.a === state.b) {
-      this.shown = this.pair = null;
-      this.say(note(state.a && state.a === state.b ? "A and B are the same: choose two runs or lines." : "Choose two runs or lines with eval points."));
+    if (!state.a || !state.b || this.haveSharedRun(state.a, state.b)) {
+      this.pair = null;
+      this.say(note(state.a && state.b ? "A and B have a run in common: choose two sides without one."
+        : "Choose two runs or lines. Those with eval points are listed."));
       return;
     }
     if (asked !== this.pair) this.say(note("The comparison is being computed."));
@@ -193,8 +212,9 @@ class Difference {
     this.chart.update([this.series("difference", band, BAND, false), this.series("mean so far", soFar, MEAN, true)], [], about);
   }
 
+  // A difference of two shares lies between -100 and 100 points, and so do the bounds that are drawn.
   series(name, rows, style, bounds) {
-    const column = at => rows.map(row => row[at] === null ? null : 100 * row[at]);
+    const column = at => rows.map(row => row[at] === null ? null : Math.max(-100, Math.min(100, 100 * row[at])));
     return { name, line: name, panel: this.benchmark, seeds: 0, faint: false, style, bounds,
       points: { x: rows.map(row => row[0]), y: column(1), low: column(2), high: column(3) } };
   }
@@ -207,7 +227,7 @@ class Difference {
   itemList(what, items, open) {
     if (!items?.length) return note(`No item ${what}.`);
     return el("details", { class: "items", "data-what": what, open: open.has(what) || items.length <= MAX_OPEN },
-      el("summary", {}, `${items.length} items ${what}`),
+      el("summary", {}, `${items.length} ${items.length === 1 ? "item" : "items"} ${what}`),
       ...items.slice(0, MAX_ITEMS).map(item => el("button", { type: "button", onclick: () => this.onitem(item) }, String(item))),
       items.length > MAX_ITEMS ? el("span", {}, ` and ${items.length - MAX_ITEMS} more`) : "");
   }

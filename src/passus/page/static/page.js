@@ -130,11 +130,12 @@ class Page {
   // Shows the answer of the report above every section but that of the report. Its place is kept while it is computed, so that
   // nothing moves under a pointer.
   showAnswer() {
-    const text = answerOf(this.findings), isPending = !this.findings.sections && !this.findings.error && !FROZEN &&
-      Object.values(this.arms).some(arm => arm.points);
+    const text = answerOf(this.findings), { sections, error, stamp } = this.findings;
+    const isPending = !sections && !error && !FROZEN && Object.values(this.arms).some(arm => arm.points);
     byId("answer").hidden = this.tab instanceof Findings;
     byId("answer").classList.toggle("pending", isPending);
-    byId("answer").textContent = isPending ? "The findings are being computed." : text ? `${text} (${stampText(this.findings.stamp)})` : "";
+    byId("answer").textContent = isPending ? "The findings are being computed." : error ? `No findings: ${error.split("\n")[0]}`
+      : text ? `${text} (${stampText(stamp)})` : "";
   }
 
   setTheme(theme) {

@@ -126,6 +126,7 @@ function noteOf(figure) {
     state.logx ? "x: linear from 0 to the smallest positive value, logarithmic beyond" : "",
     state.logy ? "y: a log axis has no place for values of 0 or below; lines have gaps there" : "",
     figure.note,
+    figure.marks.length ? "vertical lines: solid for alarms, dotted for resumes; the crosshair says what happened there" : "",
     figure.reduced ? `${figure.reduced} points are not drawn one by one: of every stretch of steps the lowest and the highest stay, ` +
       "and all ends and gaps. Zoom in for the detail." : "",
     figure.series.length ? "" : "No line has numbers here yet.",

@@ -37,7 +37,10 @@ export class Samples {
   async changed() {
     const arms = Object.values(this.page.arms);
     if (!state.run && arms.length) state.run = arms[0].id;
-    if (!state.run) return;
+    if (!state.run) {
+      this.clear("No runs yet.");
+      return;
+    }
     const asked = this.asked += 1;
     const answer = await ask("texts", { what: "steps", run: state.run });
     if (asked !== this.asked) return;
