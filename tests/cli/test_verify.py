@@ -59,6 +59,15 @@ def test_a_number_that_contradicts_its_items(run):
     assert "contradicts its items" in passus_in_process("analyse", "out", cwd=run.path.parent.parent).stderr
 
 
+def test_lost_item_rows_are_told(run):
+    """In a folder from before manifests, also where the accuracy cannot be computed again."""
+    run.forget_checksums()
+    rows = run.read_rows("items", 3)
+    write_row_file(run.path / "items/step-000003.parquet", {name: [row[name] for row in rows[1:]] for name in ROWS["items"]})
+    done = verify(run)
+    assert done.returncode == 4 and "items/step-000003.parquet, step 3: rows of abacus/add2 are missing" in done.stdout
+
+
 @pytest.mark.parametrize("key", ["ci_low", "pass", "tokens_p95", "maj"])
 def test_deep_recomputes_every_number_of_an_eval_point(run, key):
     run.forget_checksums()

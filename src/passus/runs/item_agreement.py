@@ -44,7 +44,11 @@ def _of_kind(run: RunFolder, file: str, kind: str, points: Sequence[tuple[str, E
     items = ItemReader(run, kind)
     for reader, point in points:
         outcomes = items.outcomes(point.benchmark, point.temperature, [point.step], reader)
-        if outcomes is None or np.isnan(point.acc):
+        if outcomes is None:
+            if items.has_incomplete_rows(point.benchmark, point.temperature, point.step, reader) and not run.is_imported:
+                yield Damage(f"{kind}/step-{point.step:06d}.parquet", point.step, f"rows of {point.benchmark} are missing")
+            continue
+        if np.isnan(point.acc):
             continue
         mean = float(outcomes.correct_TQK.mean())
         if abs(point.acc - mean) > TOLERANCE:

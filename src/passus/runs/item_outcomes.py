@@ -75,6 +75,11 @@ class ItemReader:
             list(known), first.items, correct, tokens, truncated, source, choices, clusters if any(clusters) else []
         )  # fmt: skip
 
+    def has_incomplete_rows(self, benchmark: str, temperature: float, step: int, reader: str = "") -> bool:
+        """Whether rows of an eval point are kept, and not those of every sample of every item."""
+        rows = self._of_step(step, benchmark, temperature, reader)
+        return rows is not None and not rows.is_full
+
     def _of_step(self, step: int, benchmark: str, temperature: float, reader: str) -> SortedRows | None:
         """Returns the rows of one eval point; None where there are none."""
         columns = self._columns(step)
