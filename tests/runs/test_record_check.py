@@ -18,6 +18,7 @@ from passus.runs.damage import DamagedRecordError
 from passus.runs.manifest import MANIFEST, read_manifest
 from passus.runs.record_check import find_damage
 from passus.runs.run_folder import RunFolder
+from passus.runs.verify_run import verify_run
 
 
 @pytest.fixture
@@ -175,6 +176,17 @@ def test_a_row_file_without_a_checksum_does_not_count_while_a_run_is_open(tmp_pa
     run.seal(6, is_final=True)
     with pytest.raises(DamagedRecordError, match=f"step {step}: this run did not record the file"):
         RunFolder(run.path).read_rows("items", step)
+
+
+def test_verify_notes_what_is_ignored_in_an_open_record(tmp_path):
+    """As a copy leaves it that mixes two times of a run."""
+    run = folder(tmp_path)
+    run.seal(6)
+    shutil.copy(run.path / "items/step-000003.parquet", run.path / "items/step-000009.parquet")
+    run.write_status(state="finished")
+    notes = verify_run(run).notes
+    assert "items/step-000009.parquet: it has no checksum, as after a kill, and is ignored (files: 1)" in notes
+    assert "its state is finished, and its manifest is from before the end: what came later may be missing" in notes
 
 
 def test_another_process_goes_on_with_the_chain(run):

@@ -7,7 +7,8 @@ from passus.runs import provenance
 from passus.runs.continuity import find_gaps
 from passus.runs.damage import Damage, DamagedRecordError
 from passus.runs.item_agreement import find_contradictions
-from passus.runs.manifest import LINE_FILES, Manifest
+from passus.runs.manifest import LINE_FILES, recorded_files
+from passus.runs.record import Recorded
 from passus.runs.record_check import checked_size, find_damage, recorded
 from passus.runs.run_folder import RunFolder, saved_checkpoints
 from passus.runs.saved_checkpoint import DamagedCheckpointError, checked_progress
@@ -51,7 +52,7 @@ def _notes(run: RunFolder) -> list[str]:
     if record is None:
         notes.append("it was recorded before manifests: a changed number cannot be found, only gaps and contradictions")
     else:
-        notes += _manifest_notes(run, record.manifest)
+        notes += _manifest_notes(run, record)
     launches = run.meta()["launches"]
     if changes := provenance.version_changes(launches):
         packages = ", ".join(f"{name} {before}" for name, (before, _) in changes.items())
@@ -59,10 +60,14 @@ def _notes(run: RunFolder) -> list[str]:
     return notes
 
 
-def _manifest_notes(run: RunFolder, manifest: Manifest) -> list[str]:
+def _manifest_notes(run: RunFolder, record: Recorded) -> list[str]:
     notes = []
-    if manifest.unverified_before:
-        notes.append(f"steps before {manifest.unverified_before} are unverified: {UNVERIFIED}")
+    if record.manifest.unverified_before:
+        notes.append(f"steps before {record.manifest.unverified_before} are unverified: {UNVERIFIED}")
+    if run.status().get("state") == "finished" and not record.manifest.is_final:
+        notes.append("its state is finished, and its manifest is from before the end: what came later may be missing")
+    if ignored := [name for name in recorded_files(run.path) if "/" in name and name not in record.checksums]:
+        notes.append(f"{ignored[0]}: it has no checksum, as after a kill, and is ignored (files: {len(ignored)})")
     for name in LINE_FILES:
         size = checked_size(run.path, name) or 0
         rest = (run.path / name).stat().st_size - size if (run.path / name).exists() else 0
