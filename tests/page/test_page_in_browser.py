@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,7 +52,14 @@ def served(tmp_path_factory):
 
 
 @pytest.fixture
-def open_page(browser):
+def serve():
+    """Starts servers. They end after the pages, because a page that is open reports a server that is gone as an error."""
+    with ExitStack() as servers:
+        yield lambda *folders: servers.enter_context(page_server(*folders))
+
+
+@pytest.fixture
+def open_page(browser, serve):
     """Opens pages, and fails for errors on their consoles and for requests to anywhere else."""
     contexts, said, requests = [], [], []
 
@@ -107,52 +115,51 @@ def answered(page) -> None:
     playwright.expect(page.locator("#answer:not(.pending)")).not_to_be_empty(timeout=60_000)
 
 
-def test_an_eval_point_appears_without_a_reload_in_the_right_place(tmp_path, open_page):
+def test_an_eval_point_appears_without_a_reload_in_the_right_place(tmp_path, open_page, serve):
     run = start_run(tmp_path / "runs" / "grpo-0")
     add_eval_point(run, 0)
-    with page_server(tmp_path / "runs") as server:
-        page = open_page(server.address)
-        charts(page, len(BENCHMARKS))
-        page.evaluate("window.loadedOnce = true")
-        for count, step in enumerate(range(EVERY, STEPS + 1, EVERY), start=2):
-            add_steps(run, step - EVERY + 1, step)
-            add_eval_point(run, step)
-            expect_points(page, 0, count)
-        playwright.expect(page.locator("main")).to_contain_text("95 % CI")
-        page.locator(".panel summary").first.click()
-        rows = page.locator(".panel").first.locator("tbody tr")
-        playwright.expect(rows).to_have_count(STEPS // EVERY + 1)
-        shown = [[cell.text_content() for cell in row.locator("td").all()] for row in rows.all()]
-        recorded = [p for p in run.evals() if p.benchmark == BENCHMARKS[0]]
-        assert [float(row[1]) for row in shown] == [p.step for p in recorded]
-        assert [float(row[2]) for row in shown] == pytest.approx([p.acc for p in recorded], abs=5.001e-4)
-        assert page.evaluate("window.loadedOnce")
-        second = start_run(tmp_path / "runs" / "grpo-1", 1)  # a new seed: the line becomes a mean
-        for step in range(0, STEPS + 1, EVERY):
-            add_eval_point(second, step, seed=1)
-        playwright.expect(page.locator(".legend")).to_contain_text("n = 2")
+    server = serve(tmp_path / "runs")
+    page = open_page(server.address)
+    charts(page, len(BENCHMARKS))
+    page.evaluate("window.loadedOnce = true")
+    for count, step in enumerate(range(EVERY, STEPS + 1, EVERY), start=2):
+        add_steps(run, step - EVERY + 1, step)
+        add_eval_point(run, step)
+        expect_points(page, 0, count)
+    playwright.expect(page.locator("main")).to_contain_text("95 % CI")
+    page.locator(".panel summary").first.click()
+    rows = page.locator(".panel").first.locator("tbody tr")
+    playwright.expect(rows).to_have_count(STEPS // EVERY + 1)
+    shown = [[cell.text_content() for cell in row.locator("td").all()] for row in rows.all()]
+    recorded = [p for p in run.evals() if p.benchmark == BENCHMARKS[0]]
+    assert [float(row[1]) for row in shown] == [p.step for p in recorded]
+    assert [float(row[2]) for row in shown] == pytest.approx([p.acc for p in recorded], abs=5.001e-4)
+    assert page.evaluate("window.loadedOnce")
+    second = start_run(tmp_path / "runs" / "grpo-1", 1)  # a new seed: the line becomes a mean
+    for step in range(0, STEPS + 1, EVERY):
+        add_eval_point(second, step, seed=1)
+    playwright.expect(page.locator(".legend")).to_contain_text("n = 2")
 
 
-def test_a_run_that_trains_is_seen(tmp_path, open_page):
+def test_a_run_that_trains_is_seen(tmp_path, open_page, serve):
     """The real loop: a process trains, and the page follows it to its end."""
     (tmp_path / "small.toml").write_text(EXPERIMENT)
     (tmp_path / "runs").mkdir()
-    with page_server(tmp_path / "runs") as server:
-        page = open_page(server.address)
-        command = [sys.executable, "-P", "-m", "passus", "run", "small.toml", "--out", "runs"]
-        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as training:
-            charts(page, 2)
-            page.evaluate("window.loadedOnce = true")
-            playwright.expect(page.locator("#state")).to_contain_text(re.compile("running|finished"), timeout=120_000)
-            assert training.wait(300) == 0
-        playwright.expect(page.locator("#state")).to_contain_text("1 finished")
-        expect_points(page, 0, 4)  # steps 0, 3, 6 and 8
-        page.keyboard.press("2")
-        playwright.expect(page.locator("h3", has_text="Reward").first).to_be_visible()
-        page.keyboard.press("5")
-        playwright.expect(page.locator("#runs tbody")).to_contain_text("8 of 8")
-        assert page.evaluate("window.loadedOnce")
-        page.close()  # before the server ends, which a page that is still open reports as an error
+    server = serve(tmp_path / "runs")
+    page = open_page(server.address)
+    command = [sys.executable, "-P", "-m", "passus", "run", "small.toml", "--out", "runs"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as training:
+        charts(page, 2)
+        page.evaluate("window.loadedOnce = true")
+        playwright.expect(page.locator("#state")).to_contain_text(re.compile("running|finished"), timeout=120_000)
+        assert training.wait(300) == 0
+    playwright.expect(page.locator("#state")).to_contain_text("1 finished")
+    expect_points(page, 0, 4)  # steps 0, 3, 6 and 8
+    page.keyboard.press("2")
+    playwright.expect(page.locator("h3", has_text="Reward").first).to_be_visible()
+    page.keyboard.press("5")
+    playwright.expect(page.locator("#runs tbody")).to_contain_text("8 of 8")
+    assert page.evaluate("window.loadedOnce")
 
 
 def test_filter_legend_axes_and_smoothing(served, open_page):
@@ -213,29 +220,29 @@ def test_the_crosshair_is_shared_and_moves_by_keyboard(served, open_page):
     playwright.expect(page.get_by_role("button", name="Whole x-axis")).to_have_count(0)
 
 
-def test_the_readout_has_values_of_its_own_step_only(tmp_path, open_page):
+def test_the_readout_has_values_of_its_own_step_only(tmp_path, open_page, serve):
     runs = {"grpo": (0, 10), "dapo": (0, 10, 40), "rloo": (0, 15, 40)}
     for method, steps in runs.items():
         run = start_run(tmp_path / "runs" / method, method=method)
         for step in steps:
             add_eval_point(run, step)
-    with page_server(tmp_path / "runs") as server:
-        page = open_page(server.address)
-        charts(page, 2)
-        readout = page.locator(".readout").first
-        page.keyboard.press("c")
-        page.keyboard.press("End")
-        playwright.expect(readout).to_contain_text("Step 40: ")
-        playwright.expect(readout).to_contain_text("dapo")
-        playwright.expect(readout).to_contain_text("rloo")
-        assert "grpo" not in readout.text_content()  # it ended at step 10
-        assert "(at step" not in readout.text_content()
-        page.keyboard.press("Home")
-        page.keyboard.press("ArrowRight")
-        playwright.expect(readout).to_contain_text("Step 10: ")
-        assert "grpo" in readout.text_content() and readout.text_content().count("(at step 15)") == 1
-        assert readout.get_attribute("aria-live") == "polite"
-        assert page.locator(".readout").nth(1).get_attribute("aria-live") == "off"
+    server = serve(tmp_path / "runs")
+    page = open_page(server.address)
+    charts(page, 2)
+    readout = page.locator(".readout").first
+    page.keyboard.press("c")
+    page.keyboard.press("End")
+    playwright.expect(readout).to_contain_text("Step 40: ")
+    playwright.expect(readout).to_contain_text("dapo")
+    playwright.expect(readout).to_contain_text("rloo")
+    assert "grpo" not in readout.text_content()  # it ended at step 10
+    assert "(at step" not in readout.text_content()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    playwright.expect(readout).to_contain_text("Step 10: ")
+    assert "grpo" in readout.text_content() and readout.text_content().count("(at step 15)") == 1
+    assert readout.get_attribute("aria-live") == "polite"
+    assert page.locator(".readout").nth(1).get_attribute("aria-live") == "off"
 
 
 def drawn_marks(page) -> list[list[float]]:
@@ -249,54 +256,54 @@ def drawn_marks(page) -> list[list[float]]:
     })""")
 
 
-def test_marks_follow_the_runs_the_filter_and_the_axis(tmp_path, open_page):
+def test_marks_follow_the_runs_the_filter_and_the_axis(tmp_path, open_page, serve):
     run = finished_run(tmp_path / "runs" / "grpo-0")
     finished_run(tmp_path / "runs" / "dapo-0", method="dapo")
     alarm = {"event": "warn", "best": 10, "drop": 0.1, "statistic": 3.0}
     run.append_event(alarm | {"step": 20})
-    with page_server(tmp_path / "runs") as server:
-        page = open_page(server.address)
-        charts(page, 2)
-        chart = page.locator(".chart").first
+    server = serve(tmp_path / "runs")
+    page = open_page(server.address)
+    charts(page, 2)
+    chart = page.locator(".chart").first
 
-        def expect_marks(places: list[float]) -> None:
-            playwright.expect(chart).to_have_attribute("data-marks", str(len(places)))
-            playwright.expect(page.locator(".chart[data-draws]")).to_have_count(2)
-            page.wait_for_function(
-                "n => [...document.querySelectorAll('.chart')].every(c => c.dataset.marks === n)", arg=str(len(places))
-            )
-            assert drawn_marks(page) == [places, places]
+    def expect_marks(places: list[float]) -> None:
+        playwright.expect(chart).to_have_attribute("data-marks", str(len(places)))
+        playwright.expect(page.locator(".chart[data-draws]")).to_have_count(2)
+        page.wait_for_function(
+            "n => [...document.querySelectorAll('.chart')].every(c => c.dataset.marks === n)", arg=str(len(places))
+        )
+        assert drawn_marks(page) == [places, places]
 
-        expect_marks([20])
-        run.append_event(alarm | {"step": 30})
-        expect_marks([20, 30])
-        page.locator(".legend button", has_text="grpo").click()
-        expect_marks([])
-        page.locator(".legend button", has_text="grpo").click()
-        expect_marks([20, 30])
-        draws = int(chart.get_attribute("data-draws"))
-        page.keyboard.press("l")
-        playwright.expect(chart).not_to_have_attribute("data-draws", str(draws))
-        page.wait_for_function("Bokeh.documents.every(shown => shown.roots()[0].renderers.at(-1).data_source.data.x[0] < 2)")
-        logs = [1 + math.log10(step / EVERY) for step in (20, 30)]  # linear up to the first eval point
-        assert drawn_marks(page) == [pytest.approx(logs)] * 2
-        page.keyboard.press("l")
-        page.keyboard.press("/")
-        page.keyboard.type("dapo")
-        page.keyboard.press("Enter")
-        playwright.expect(page.locator(".legend li")).to_have_count(1)
-        expect_marks([])
+    expect_marks([20])
+    run.append_event(alarm | {"step": 30})
+    expect_marks([20, 30])
+    page.locator(".legend button", has_text="grpo").click()
+    expect_marks([])
+    page.locator(".legend button", has_text="grpo").click()
+    expect_marks([20, 30])
+    draws = int(chart.get_attribute("data-draws"))
+    page.keyboard.press("l")
+    playwright.expect(chart).not_to_have_attribute("data-draws", str(draws))
+    page.wait_for_function("Bokeh.documents.every(shown => shown.roots()[0].renderers.at(-1).data_source.data.x[0] < 2)")
+    logs = [1 + math.log10(step / EVERY) for step in (20, 30)]  # linear up to the first eval point
+    assert drawn_marks(page) == [pytest.approx(logs)] * 2
+    page.keyboard.press("l")
+    page.keyboard.press("/")
+    page.keyboard.type("dapo")
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator(".legend li")).to_have_count(1)
+    expect_marks([])
 
 
-def test_marks_that_are_not_drawn_are_counted(tmp_path, open_page):
+def test_marks_that_are_not_drawn_are_counted(tmp_path, open_page, serve):
     run = finished_run(tmp_path / "runs" / "one")
     for step in range(1, 66):
         run.append_event({"event": "warn", "best": 10, "drop": 0.1, "statistic": 3.0, "step": step})
-    with page_server(tmp_path / "runs") as server:
-        page = open_page(server.address)
-        charts(page, 2)
-        playwright.expect(page.locator(".panel").first).to_contain_text("The first 60 of 65 alarms and resumes are drawn.")
-        assert [len(places) for places in drawn_marks(page)] == [60, 60]
+    server = serve(tmp_path / "runs")
+    page = open_page(server.address)
+    charts(page, 2)
+    playwright.expect(page.locator(".panel").first).to_contain_text("The first 60 of 65 alarms and resumes are drawn.")
+    assert [len(places) for places in drawn_marks(page)] == [60, 60]
 
 
 def test_an_answer_that_is_no_json_is_said_as_such(served, open_page):
@@ -318,19 +325,19 @@ def test_smoothing_by_keys_goes_up_and_down_by_the_same_step(served, open_page):
     playwright.expect(page.locator("#smooth")).to_have_value("0")
 
 
-def test_a_value_between_two_gaps_is_seen(tmp_path, open_page):
+def test_a_value_between_two_gaps_is_seen(tmp_path, open_page, serve):
     run = start_run(tmp_path / "runs" / "one")
     for step, entropy in enumerate((1.0, 0.9, None, 0.7, None, 0.5, 0.4), start=1):
         run.append_metrics({"step": step, "train/entropy": entropy, "time/elapsed": 1.0 * step})
-    with page_server(tmp_path / "runs") as server:
-        page = open_page(f"{server.address}#tab=signals")
-        charts(page, 1)
-        drawn = page.evaluate("""() => {
-            const [figure] = Bokeh.documents[0].roots();
-            const markers = figure.renderers.find(drawn => drawn.glyph.type === "Scatter").data_source.data;
-            return [[...markers.x], [...markers.y]];
-        }""")
-        assert drawn == [[4], [0.7]]
+    server = serve(tmp_path / "runs")
+    page = open_page(f"{server.address}#tab=signals")
+    charts(page, 1)
+    drawn = page.evaluate("""() => {
+        const [figure] = Bokeh.documents[0].roots();
+        const markers = figure.renderers.find(drawn => drawn.glyph.type === "Scatter").data_source.data;
+        return [[...markers.x], [...markers.y]];
+    }""")
+    assert drawn == [[4], [0.7]]
 
 
 def test_charts_that_are_gone_leave_nothing_behind(served, open_page):
@@ -365,7 +372,7 @@ def test_training_accuracy_is_drawn_behind_eval_accuracy(served, open_page):
     expect_points(page, 0, alone[0] // 2 + STEPS)
 
 
-def test_controls_stay_while_numbers_come_in(tmp_path, open_page):
+def test_controls_stay_while_numbers_come_in(tmp_path, open_page, serve):
     """A click, a drag and the focus must not be lost to a redraw."""
     run = start_run(tmp_path / "runs" / "one")
     other, third = (start_run(tmp_path / "runs" / method, method=method) for method in ("rloo", "dapo"))
@@ -373,58 +380,58 @@ def test_controls_stay_while_numbers_come_in(tmp_path, open_page):
     for step in (0, 10):
         add_eval_point(run, step)
         add_samples(run, step + 1)
-    with page_server(tmp_path / "runs") as server:
-        page = open_page(server.address)
-        charts(page, 2)
-        button = page.locator(".legend button", has_text="grpo")
-        button.focus()
-        page.keyboard.press("Enter")
-        playwright.expect(button).to_have_attribute("aria-pressed", "false")
-        page.keyboard.press("Enter")
-        playwright.expect(button).to_have_attribute("aria-pressed", "true")
-        add_eval_point(third, 0)  # another line: a whole new figure
-        playwright.expect(page.locator(".legend button")).to_have_count(3)
-        assert page.evaluate("document.activeElement.textContent") == "grpo"
+    server = serve(tmp_path / "runs")
+    page = open_page(server.address)
+    charts(page, 2)
+    button = page.locator(".legend button", has_text="grpo")
+    button.focus()
+    page.keyboard.press("Enter")
+    playwright.expect(button).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("Enter")
+    playwright.expect(button).to_have_attribute("aria-pressed", "true")
+    add_eval_point(third, 0)  # another line: a whole new figure
+    playwright.expect(page.locator(".legend button")).to_have_count(3)
+    assert page.evaluate("document.activeElement.textContent") == "grpo"
 
-        page.keyboard.press("4")
-        page.get_by_label("run", exact=True).select_option(label="one")
-        playwright.expect(page.locator("#step-shown")).to_have_text("11")
-        page.locator("#step").evaluate("slider => { slider.mine = true; }")
-        page.locator("#step").focus()
-        page.keyboard.press("Home")
-        add_samples(run, 21)
-        add_eval_point(run, 20)
-        playwright.expect(page.locator("#step")).to_have_attribute("max", "2")
-        assert page.locator("#step").evaluate("slider => slider.mine && slider === document.activeElement")
-        playwright.expect(page.locator("#step-shown")).to_have_text("1")
+    page.keyboard.press("4")
+    page.get_by_label("run", exact=True).select_option(label="one")
+    playwright.expect(page.locator("#step-shown")).to_have_text("11")
+    page.locator("#step").evaluate("slider => { slider.mine = true; }")
+    page.locator("#step").focus()
+    page.keyboard.press("Home")
+    add_samples(run, 21)
+    add_eval_point(run, 20)
+    playwright.expect(page.locator("#step")).to_have_attribute("max", "2")
+    assert page.locator("#step").evaluate("slider => slider.mine && slider === document.activeElement")
+    playwright.expect(page.locator("#step-shown")).to_have_text("1")
 
-        page.keyboard.press("5")
-        page.get_by_role("button", name="state").focus()
-        page.keyboard.press("Enter")
-        playwright.expect(page.locator("th", has_text="state")).to_have_attribute("aria-sort", "ascending")
-        assert page.evaluate("document.activeElement.textContent") == "state \u25b2"
-        assert "error" not in page.locator("#runs thead").text_content()  # a column that is empty for all runs
-        page.locator("#runs tbody button").first.click()
-        playwright.expect(page.locator("main h2")).to_have_text("Samples")
+    page.keyboard.press("5")
+    page.get_by_role("button", name="state").focus()
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator("th", has_text="state")).to_have_attribute("aria-sort", "ascending")
+    assert page.evaluate("document.activeElement.textContent") == "state \u25b2"
+    assert "error" not in page.locator("#runs thead").text_content()  # a column that is empty for all runs
+    page.locator("#runs tbody button").first.click()
+    playwright.expect(page.locator("main h2")).to_have_text("Samples")
 
 
-def test_findings_that_are_open_stay_open(tmp_path, open_page):
+def test_findings_that_are_open_stay_open(tmp_path, open_page, serve):
     runs = [start_run(tmp_path / "runs" / method, method=method) for method in ("grpo", "dapo")]
     for run in runs:
         for step in (0, 10, 20):
             add_eval_point(run, step)
         run.write_status(state="finished")
-    with page_server(tmp_path / "runs") as server:
-        page = open_page(f"{server.address}#tab=findings")
-        stamp = page.locator("#findings-stamp")
-        playwright.expect(stamp).to_contain_text("step 20", timeout=60_000)
-        summary = page.locator("main summary").last
-        name = summary.text_content()
-        summary.click()
-        for run in runs:
-            add_eval_point(run, 30)
-        playwright.expect(stamp).to_contain_text("step 30", timeout=60_000)
-        assert name in page.locator("main details[open] > summary").all_text_contents()
+    server = serve(tmp_path / "runs")
+    page = open_page(f"{server.address}#tab=findings")
+    stamp = page.locator("#findings-stamp")
+    playwright.expect(stamp).to_contain_text("step 20", timeout=60_000)
+    summary = page.locator("main summary").last
+    name = summary.text_content()
+    summary.click()
+    for run in runs:
+        add_eval_point(run, 30)
+    playwright.expect(stamp).to_contain_text("step 30", timeout=60_000)
+    assert name in page.locator("main details[open] > summary").all_text_contents()
 
 
 def test_compare_says_that_it_computes(served, open_page):
@@ -445,18 +452,18 @@ def test_compare_says_that_it_computes(served, open_page):
     playwright.expect(page.locator("main table")).to_be_visible()
 
 
-def test_compare_begins_with_sides_that_have_no_run_in_common(tmp_path, open_page):
+def test_compare_begins_with_sides_that_have_no_run_in_common(tmp_path, open_page, serve):
     for seed in range(2):
         run = start_run(tmp_path / "runs" / f"run-{seed}", seed)
         for step in (0, 10, 20):
             add_eval_point(run, step, seed=seed)
-    with page_server(tmp_path / "runs") as server:
-        page = open_page(f"{server.address}#tab=compare")
-        playwright.expect(page.locator("main")).to_contain_text("A and B differ in nothing but the seed", timeout=60_000)
-        a, b = page.locator("main select").all()
-        assert {side.locator("option:checked").text_content() for side in (a, b)} == {"run-0", "run-1"}
-        b.select_option(label="Qwen3-shaped (2 seeds)")
-        playwright.expect(page.locator("main")).to_contain_text("A and B have a run in common")
+    server = serve(tmp_path / "runs")
+    page = open_page(f"{server.address}#tab=compare")
+    playwright.expect(page.locator("main")).to_contain_text("A and B differ in nothing but the seed", timeout=60_000)
+    a, b = page.locator("main select").all()
+    assert {side.locator("option:checked").text_content() for side in (a, b)} == {"run-0", "run-1"}
+    b.select_option(label="Qwen3-shaped (2 seeds)")
+    playwright.expect(page.locator("main")).to_contain_text("A and B have a run in common")
 
 
 def test_zooming_with_the_mouse_fetches_detail(served, open_page):
@@ -530,28 +537,28 @@ def test_compare_has_the_numbers_of_the_command_and_texts_side_by_side(served, o
     assert "item=" in page.url
 
 
-def test_compare_keeps_its_charts_when_eval_points_come_in(tmp_path, open_page):
+def test_compare_keeps_its_charts_when_eval_points_come_in(tmp_path, open_page, serve):
     runs = [start_run(tmp_path / "runs" / method, method=method) for method in ("grpo", "dapo")]
     for run in runs:
         for step in (0, 10, 20):
             add_eval_point(run, step)
-    with page_server(tmp_path / "runs") as server:
-        page = open_page(f"{server.address}#tab=compare")
-        charts(page, 2)
-        head = page.locator("main th").all_text_contents()
-        row = page.locator("main tbody tr").first.locator("td").all_text_contents()
-        assert row[head.index("steps")] == "0, 10, 20" and f"{ITEMS} \u00d7 4" in row
-        playwright.expect(page.locator("main")).to_contain_text("The table is the mean of the last three common eval points")
-        page.evaluate("document.querySelector('.compared .chart').dataset.mine = 'yes'")
-        page.locator(".compared .panel summary").first.click()
-        for run in runs:
-            add_eval_point(run, 30)
-        playwright.expect(page.locator("#compare-stamp")).to_contain_text("grpo step 30")
-        averaged = page.locator("main tbody tr").first.locator("td").nth(head.index("steps"))
-        playwright.expect(averaged).to_have_text("0, 10, 20, 30")  # the mean so far, of runs that go on
-        assert page.locator(".compared .chart").first.get_attribute("data-mine") == "yes"
-        playwright.expect(page.locator(".compared .panel tbody").first.locator("tr")).to_have_count(8)  # both lines at 4 steps
-        assert page.evaluate("Bokeh.documents.length") == 2
+    server = serve(tmp_path / "runs")
+    page = open_page(f"{server.address}#tab=compare")
+    charts(page, 2)
+    head = page.locator("main th").all_text_contents()
+    row = page.locator("main tbody tr").first.locator("td").all_text_contents()
+    assert row[head.index("steps")] == "0, 10, 20" and f"{ITEMS} \u00d7 4" in row
+    playwright.expect(page.locator("main")).to_contain_text("The table is the mean of the last three common eval points")
+    page.evaluate("document.querySelector('.compared .chart').dataset.mine = 'yes'")
+    page.locator(".compared .panel summary").first.click()
+    for run in runs:
+        add_eval_point(run, 30)
+    playwright.expect(page.locator("#compare-stamp")).to_contain_text("grpo step 30")
+    averaged = page.locator("main tbody tr").first.locator("td").nth(head.index("steps"))
+    playwright.expect(averaged).to_have_text("0, 10, 20, 30")  # the mean so far, of runs that go on
+    assert page.locator(".compared .chart").first.get_attribute("data-mine") == "yes"
+    playwright.expect(page.locator(".compared .panel tbody").first.locator("tr")).to_have_count(8)  # both lines at 4 steps
+    assert page.evaluate("Bokeh.documents.length") == 2
 
 
 def test_samples_have_a_slider_a_filter_and_a_search(served, open_page):
@@ -577,18 +584,18 @@ def test_samples_have_a_slider_a_filter_and_a_search(served, open_page):
     playwright.expect(page.locator(".texts")).to_contain_text(f"step {STEPS}")
 
 
-def test_tokens_are_coloured_where_the_run_has_recorded_them(tmp_path, open_page):
+def test_tokens_are_coloured_where_the_run_has_recorded_them(tmp_path, open_page, serve):
     run = run_small(tmp_path / "run", train={"steps": 2}, log={"token_logprobs": True})
     rows = run.read_rows("samples", 2)
     assert all("".join(row["token_texts"]).startswith(row["completion"]) for row in rows)
     assert [sum(row["token_logps"]) for row in rows] == pytest.approx([row["logp"] for row in rows], abs=1e-4)
-    with page_server(tmp_path) as server:
-        page = open_page(f"{server.address}#tab=samples")
-        playwright.expect(page.locator(".samples .card")).to_have_count(4)
-        page.locator("#tokens").check()
-        first = page.locator(".pieces").first
-        playwright.expect(first).to_have_text("".join(rows[0]["token_texts"]))
-        assert len(first.locator("span").all()) == len(rows[0]["token_texts"])
+    server = serve(tmp_path)
+    page = open_page(f"{server.address}#tab=samples")
+    playwright.expect(page.locator(".samples .card")).to_have_count(4)
+    page.locator("#tokens").check()
+    first = page.locator(".pieces").first
+    playwright.expect(first).to_have_text("".join(rows[0]["token_texts"]))
+    assert len(first.locator("span").all()) == len(rows[0]["token_texts"])
 
 
 def test_runs_are_sorted_and_findings_are_stamped(served, open_page):
@@ -727,7 +734,7 @@ def test_it_fits_a_phone_and_follows_the_system(served, open_page, tab, scheme):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != background
 
 
-def test_hostile_texts_are_text(tmp_path, open_page):
+def test_hostile_texts_are_text(tmp_path, open_page, serve):
     """Markup, formulas and control characters in every text that a run folder has."""
     run = start_run(tmp_path / "runs" / "<img src=x onerror=alert(1)>", label=HOSTILE)
     add_eval_point(run, 0)
@@ -748,40 +755,40 @@ def test_hostile_texts_are_text(tmp_path, open_page):
     )
     finished_run(tmp_path / "runs" / "other", 1)
     run.write_status(state="failed", error=HOSTILE, heartbeat=HOSTILE)
-    with page_server(tmp_path / "runs") as server:
-        page = open_page(server.address)
-        charts(page, 3)
-        for tab in range(1, 7):
-            page.keyboard.press(str(tab))
-            page.wait_for_timeout(700)
-            assert "owned" not in page.title()
-            assert page.locator("main img, main script, body > img").count() == 0
-            if tab == 5:
-                assert page.locator("body").inner_text().count("<img src=x onerror=document.title") >= 2
-        playwright.expect(page.locator("#findings-stamp")).to_be_visible(timeout=60_000)
-        with page.expect_download() as saved:
-            page.locator("#freeze").click()
-        frozen = tmp_path / "frozen.html"
-        shutil.copy(saved.value.path(), frozen)
-        still = open_page(frozen.as_uri(), offline=True)
-        still.keyboard.press("1")
-        charts(still, 3)
-        assert "owned" not in still.title() and still.locator("main img, main script").count() == 0
+    server = serve(tmp_path / "runs")
+    page = open_page(server.address)
+    charts(page, 3)
+    for tab in range(1, 7):
+        page.keyboard.press(str(tab))
+        page.wait_for_timeout(700)
+        assert "owned" not in page.title()
+        assert page.locator("main img, main script, body > img").count() == 0
+        if tab == 5:
+            assert page.locator("body").inner_text().count("<img src=x onerror=document.title") >= 2
+    playwright.expect(page.locator("#findings-stamp")).to_be_visible(timeout=60_000)
+    with page.expect_download() as saved:
+        page.locator("#freeze").click()
+    frozen = tmp_path / "frozen.html"
+    shutil.copy(saved.value.path(), frozen)
+    still = open_page(frozen.as_uri(), offline=True)
+    still.keyboard.press("1")
+    charts(still, 3)
+    assert "owned" not in still.title() and still.locator("main img, main script").count() == 0
 
 
-def test_a_page_reconnects_where_it_was(tmp_path, open_page):
+def test_a_page_reconnects_where_it_was(tmp_path, open_page, serve):
     """The stream is cut and resumed with Last-Event-ID; nothing is drawn twice and nothing is missed."""
     run = start_run(tmp_path / "runs" / "one")
     add_eval_point(run, 0)
-    with page_server(tmp_path / "runs") as server:
-        changes = server.events()
-        assert next(changes)[0] == "figure"
-        changes.close()
-        add_eval_point(run, 10)
-        resumed = server.events(last_id=server.last_id)
-        kind, message = next(data for data in resumed if data[0] == "figure")
-        assert kind == "figure" and list(message) == ["splice", "about"]
-        resumed.close()
-        other = server.events(last_id="0000.1")
-        assert "figure" in next(other)[1]  # of another server: the whole figure
-        other.close()
+    server = serve(tmp_path / "runs")
+    changes = server.events()
+    assert next(changes)[0] == "figure"
+    changes.close()
+    add_eval_point(run, 10)
+    resumed = server.events(last_id=server.last_id)
+    kind, message = next(data for data in resumed if data[0] == "figure")
+    assert kind == "figure" and list(message) == ["splice", "about"]
+    resumed.close()
+    other = server.events(last_id="0000.1")
+    assert "figure" in next(other)[1]  # of another server: the whole figure
+    other.close()
