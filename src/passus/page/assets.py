@@ -11,7 +11,8 @@ from passus.errors import UsageError
 STATIC = Path(__file__).parent / "static"
 MODULES = (
     "view.js", "answers.js", "elements.js", "numbers.js", "files.js", "styles.js", "axis.js", "crosshair.js", "drawing.js",
-    "canvas.js", "picture.js", "chart.js", "cards.js", "legend.js", "controls.js", "panels.js", "compare.js", "samples.js",
+    "canvas.js", "picture.js", "chart.js", "cards.js", "legend.js", "controls.js", "panels.js", "difference.js", "compare.js",
+    "samples.js",
     "runs.js", "findings.js", "keys.js", "stream.js", "page.js",
 )  # fmt: skip
 """In the order in which they need each other. A frozen page has them as one script."""

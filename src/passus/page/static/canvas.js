@@ -47,7 +47,8 @@ export class Canvas {
 
   addGlyphs() {
     const { bands, lines, points, marks } = this.sources;
-    this.figure.patches(field("xs"), field("ys"), { source: bands, fill_color: field("colour"), fill_alpha: 0.18, line_color: null });
+    this.figure.patches(field("xs"), field("ys"), { source: bands, fill_color: field("colour"), fill_alpha: 0.18,
+      line_color: null });
     this.figure.multi_line(field("xs"), field("ys"), { source: lines, line_color: field("colour"), line_width: field("width"),
       line_alpha: field("alpha"), line_dash: field("dash") });
     this.figure.scatter(field("x"), field("y"), { source: points, size: 6, marker: field("marker"), line_color: field("colour"),

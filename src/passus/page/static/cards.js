@@ -5,6 +5,8 @@ import { number } from "./numbers.js";
 import { state } from "./view.js";
 
 const DARKEST = 5;
+const NO_QUESTION = "The question is not known: the benchmark is not on this machine, or no correct answer of this run shows that it is " +
+  "the same.";
 const FACTS = { reward: "reward", advantage: "advantage", tokens: "tokens", logp: "log-prob" };
 
 export function cards(samples) {
@@ -12,7 +14,8 @@ export function cards(samples) {
 }
 
 function card(sample) {
-  const facts = Object.entries(FACTS).filter(([key]) => sample[key] !== undefined).map(([key, name]) => `${name} ${number(sample[key])}`);
+  const known = Object.entries(FACTS).filter(([key]) => sample[key] !== undefined);
+  const facts = known.map(([key, name]) => `${name} ${number(sample[key])}`);
   const about = [sample.extracted === null ? "no answer" : `answer ${sample.extracted}`, ...facts,
     sample.used === false ? "not in an update" : ""].filter(Boolean).join(" · ");
   return el("article", { class: `card ${verdictClass(sample.verdict)}` },
@@ -35,9 +38,10 @@ function coloured(pieces) {
 // The question of an eval item, and its samples of each answer of the server, side by side.
 export function itemTexts(answers, names) {
   const known = answers.find(answer => answer.question) ?? answers[0];
-  const sides = answers.flatMap((answer, i) => answer.error ? [el("p", { class: "error" }, answer.error)] :
-    answer.sides.map(side => el("div", {}, el("h4", {}, `${names[i] ?? ""} ${side.run}, step ${side.step}`.trim()), cards(side.samples))));
+  const title = (side, i) => `${names[i] ?? ""} ${side.run}, step ${side.step}`.trim();
+  const sides = answers.flatMap((answer, i) => answer.error ? [el("p", { class: "error" }, answer.error)]
+    : answer.sides.map(side => el("div", {}, el("h4", {}, title(side, i)), cards(side.samples))));
   return el("section", { class: "texts" }, el("h3", {}, `${known.benchmark ?? ""}, item ${known.item ?? ""}`),
-    known.question ? el("pre", {}, known.question) : el("p", { class: "note" }, "The question is not known: the benchmark is not on this machine, or no correct answer of this run shows that it is the same."),
+    known.question ? el("pre", {}, known.question) : el("p", { class: "note" }, NO_QUESTION),
     known.gold ? el("p", {}, `Correct answer: ${known.gold}`) : "", el("div", { class: "pair" }, ...sides));
 }

@@ -11,6 +11,7 @@ import { framedPicture } from "./picture.js";
 import { ink, isDark, MARKED_POINTS, shown } from "./styles.js";
 import { state } from "./view.js";
 
+const EXPORTS = ["SVG", "PNG", "CSV"];
 const TABLE_ROWS = 2000;
 const MOST_MARKS = 60;
 const TOLD_LINES = 12;
@@ -34,7 +35,7 @@ export class Chart {
     this.xTitle = el("p", { class: "axis" });
     this.yTitle = el("p", { class: "axis y" });
     this.node = el("section", { class: "panel", "aria-label": panel },
-      el("div", { class: "top" }, el("h3", {}, panel), el("span", { class: "export" }, ...["SVG", "PNG", "CSV"].map(kind => this.exportButton(kind)))),
+      el("div", { class: "top" }, el("h3", {}, panel), el("span", { class: "export" }, ...EXPORTS.map(kind => this.exportButton(kind)))),
       el("div", { class: "plot" }, this.yTitle, this.box), this.xTitle, this.readout, this.fewer, this.details);
     this.box.addEventListener("keydown", event => this.key(event));
     this.box.addEventListener("focus", () => this.readout.setAttribute("aria-live", "polite"));

@@ -2,14 +2,14 @@
 
 import { ask } from "./answers.js";
 import { itemTexts } from "./cards.js";
-import { Chart } from "./chart.js";
+import { Difference } from "./difference.js";
 import { el, place, select, table } from "./elements.js";
 import { points, share } from "./numbers.js";
 import { state } from "./view.js";
 
-const BAND = { colour: "#2474c8", marker: "o", dash: [] }, MEAN = { colour: "#e07b00", marker: "s", dash: [3.7, 1.6] };
-const MAX_ITEMS = 200, MAX_OPEN = 40, MAX_STAMPS = 12, MAX_STEPS = 4;
-const HEAD = ["benchmark", "steps", "A minus B, points", "95 % interval", "p", "smallest detectable, points", "items × samples", "runs", "scope"];
+const MAX_STAMPS = 12, MAX_STEPS = 4;
+const HEAD = ["benchmark", "steps", "A minus B, points", "95 % interval", "p", "smallest detectable, points", "items × samples", "runs",
+  "scope"];
 const percent = value => points(100 * value);
 const note = text => el("p", { class: "note" }, text);
 
@@ -44,8 +44,9 @@ export class Compare {
   }
 
   options() {
-    const lines = this.page.about.lines.filter(line => line.runs.length > 1).map(line => [line.id, `${line.name} (${line.runs.length} seeds)`]);
-    return [...lines, ...Object.values(this.page.arms).filter(arm => arm.points).map(arm => [arm.id, arm.name])];
+    const lines = this.page.about.lines.filter(line => line.runs.length > 1);
+    const runs = Object.values(this.page.arms).filter(arm => arm.points);
+    return [...lines.map(line => [line.id, `${line.name} (${line.runs.length} seeds)`]), ...runs.map(run => [run.id, run.name])];
   }
 
   showChoice() {
@@ -120,7 +121,8 @@ export class Compare {
       this.say(el("p", { class: "error", role: "alert" }, error));
       return;
     }
-    const mean = comparisons.every(one => one.steps?.length === 3) ? "the last three common eval points" : "the eval points in the column steps";
+    const areThree = comparisons.every(one => one.steps?.length === 3);
+    const mean = areThree ? "the last three common eval points" : "the eval points in the column steps";
     this.stampNode.textContent = this.stamp();
     this.result.replaceChildren(table(HEAD, comparisons.map(cells), "A minus B"),
       note(`The table is the mean of ${mean}; the chart shows each. Smallest detectable: a true difference of this size would be found ` +
@@ -140,7 +142,8 @@ export class Compare {
     }
     for (const one of comparisons) {
       if (!this.sections.has(one.benchmark)) {
-        this.sections.set(one.benchmark, new Difference(one.benchmark, item => this.openItem(one.benchmark, item, true), () => this.redraw()));
+        const onitem = item => this.openItem(one.benchmark, item, true);
+        this.sections.set(one.benchmark, new Difference(one.benchmark, onitem, () => this.redraw()));
       }
       this.sections.get(one.benchmark).show(one, over[one.benchmark]);
     }
@@ -151,7 +154,8 @@ export class Compare {
     const name = id => this.page.arms[id]?.name ?? id, entries = Object.entries(this.answer.stamp ?? {});
     if (!entries.length) return "The runs have changed while this was computed, so that it belongs to no single eval point.";
     const more = entries.length > MAX_STAMPS ? ` and ${entries.length - MAX_STAMPS} more runs` : "";
-    return `Rests on the eval points up to: ${entries.slice(0, MAX_STAMPS).map(([id, [step]]) => `${name(id)} step ${step}`).join(", ")}${more}.`;
+    const named = entries.slice(0, MAX_STAMPS).map(([id, [step]]) => `${name(id)} step ${step}`);
+    return `Rests on the eval points up to: ${named.join(", ")}${more}.`;
   }
 
   // Shows the texts of one item, of the first run of each side at the last eval point that both have.
@@ -163,73 +167,11 @@ export class Compare {
     const first = side => side.startsWith("L") ? side.slice(1) : side, ids = [first(state.a), first(state.b)];
     const step = this.answer.comparisons.find(one => one.benchmark === benchmark)?.steps?.at(-1) ??
       Math.min(...ids.map(id => stamp[id]?.[0] ?? 0));
-    const sides = await Promise.all(ids.map(run => ask("texts", { what: "item", run, step: String(step), benchmark: plain, item: String(item) })));
+    const query = { what: "item", step: String(step), benchmark: plain, item: String(item) };
+    const sides = await Promise.all(ids.map(run => ask("texts", { ...query, run })));
     if (turn !== this.turn || !this.node.isConnected) return; // something else was asked for meanwhile
     this.texts.replaceChildren(itemTexts(sides, ["A", "B"]));
     if (clicked) this.texts.scrollIntoView({ block: "nearest" });
-  }
-}
-
-// The difference on one benchmark: the sentence, the chart over training, and the items that only one side solves.
-class Difference {
-  constructor(benchmark, onitem, onzoom) {
-    Object.assign(this, { benchmark, onitem, onzoom, chart: null, key: "" });
-    this.text = el("p");
-    this.note = el("p", { class: "note" });
-    this.drawn = el("div");
-    this.items = el("div");
-    this.node = el("section", { class: "compared" }, el("h3", {}, benchmark), this.text, this.drawn, this.items);
-  }
-
-  remove() {
-    this.chart?.remove();
-    this.chart = null;
-    this.drawn.replaceChildren();
-  }
-
-  show(one, growing) {
-    this.text.textContent = one.text;
-    if (growing) this.draw(growing);
-    else this.remove();
-    const key = JSON.stringify([one.gained, one.lost, Boolean(growing)]);
-    if (key === this.key) return;
-    this.key = key;
-    const open = new Set([...this.items.querySelectorAll("details[open]")].map(details => details.dataset.what));
-    this.items.replaceChildren(...growing ? [this.itemList("gained (A solves them, B does not)", one.gained, open),
-      this.itemList("lost (B solves them, A does not)", one.lost, open)] : []);
-  }
-
-  draw({ planned, band, so_far: soFar }) {
-    const about = { x: "Step", y: "A minus B, points", marked: true, zero: true, format: points, note: "Difference: A minus B at each eval " +
-      `point, with the band that holds at all ${planned} together.\nMean so far: the mean difference up to each eval point; ` +
-      "dashed: the bounds of its confidence sequence.", onzoom: (low, high) => this.zoom(low, high) };
-    if (!this.chart) {
-      this.chart = new Chart(`${this.benchmark}: A minus B, in points`, about);
-      this.drawn.replaceChildren(this.chart.node, this.note);
-    }
-    this.note.textContent = `Blue: A minus B at each eval point, with the band that holds at all ${planned} together. ` +
-      "Orange: the mean difference up to each eval point; dashed: the bounds of its confidence sequence.";
-    this.chart.update([this.series("difference", band, BAND, false), this.series("mean so far", soFar, MEAN, true)], [], about);
-  }
-
-  // A difference of two shares lies between -100 and 100 points, and so do the bounds that are drawn.
-  series(name, rows, style, bounds) {
-    const column = at => rows.map(row => row[at] === null ? null : Math.max(-100, Math.min(100, 100 * row[at])));
-    return { name, line: name, panel: this.benchmark, seeds: 0, faint: false, style, bounds,
-      points: { x: rows.map(row => row[0]), y: column(1), low: column(2), high: column(3) } };
-  }
-
-  zoom(low, high) {
-    Object.assign(state, { low: low === null ? "" : String(low), high: high === null ? "" : String(high) });
-    this.onzoom();
-  }
-
-  itemList(what, items, open) {
-    if (!items?.length) return note(`No item ${what}.`);
-    return el("details", { class: "items", "data-what": what, open: open.has(what) || items.length <= MAX_OPEN },
-      el("summary", {}, `${items.length} ${items.length === 1 ? "item" : "items"} ${what}`),
-      ...items.slice(0, MAX_ITEMS).map(item => el("button", { type: "button", onclick: () => this.onitem(item) }, String(item))),
-      items.length > MAX_ITEMS ? el("span", {}, ` and ${items.length - MAX_ITEMS} more`) : "");
   }
 }
 
@@ -237,8 +179,9 @@ class Difference {
 function cells(one) {
   const { steps = [] } = one;
   return [
-    one.benchmark, steps.length > MAX_STEPS ? `${steps[0]} to ${steps.at(-1)} (${steps.length})` : steps.join(", "), percent(one.difference),
-    one.low === undefined ? "no interval" : `[${percent(one.low)}, ${percent(one.high)}]`, one.p < 0.0005 ? "< 0.001" : share(one.p),
+    one.benchmark, steps.length > MAX_STEPS ? `${steps[0]} to ${steps.at(-1)} (${steps.length})` : steps.join(", "),
+    percent(one.difference), one.low === undefined ? "no interval" : `[${percent(one.low)}, ${percent(one.high)}]`,
+    one.p < 0.0005 ? "< 0.001" : share(one.p),
     percent(one.smallest), one.items ? `${one.items}${one.samples ? ` × ${one.samples}` : ""}` : "not recorded",
     `${one.seeds[0]} and ${one.seeds[1]}`, one.scope];
 }

@@ -4,7 +4,8 @@ import { FROZEN, hasAxis } from "./answers.js";
 import { checkbox, el, isTyping, replaceControls, select } from "./elements.js";
 import { state } from "./view.js";
 
-const AXES = [["step", "step"], ["tokens", "training tokens"], ["time", "time"], ["progress", "training progress"], ["updates", "optimizer updates"]];
+const AXES = [["step", "step"], ["tokens", "training tokens"], ["time", "time"], ["progress", "training progress"],
+  ["updates", "optimizer updates"]];
 const VALUES = [["accuracy", "accuracy"], ["length", "length"]];
 const MOST_POINTS = 101, STEP_OF_KEYS = 4;
 
@@ -18,7 +19,8 @@ export class FigureControls {
     };
     this.whole = whole;
     this.box = el("div", { class: "controls", role: "group", "aria-label": "Axes and lines" });
-    this.node = el("details", { class: "fold", open: !matchMedia("(max-width: 700px)").matches }, el("summary", {}, "Axes and lines"), this.box);
+    this.node = el("details", { class: "fold", open: !matchMedia("(max-width: 700px)").matches },
+      el("summary", {}, "Axes and lines"), this.box);
   }
 
   // The controls are written again at the next figure, also where they have the same values: a field may hold another text.
@@ -27,8 +29,8 @@ export class FigureControls {
   }
 
   show(figure, metrics) {
-    const { tab, x, y, smooth, width, train, logx, logy, find, all, low, high } = state;
-    const key = JSON.stringify([tab, x, y, smooth, width, train, logx, logy, find, all, low === "" && high === "", figure?.window, metrics]);
+    const { tab, x, y, smooth, width, train, logx, logy, find, all, low, high } = state, isWhole = low === "" && high === "";
+    const key = JSON.stringify([tab, x, y, smooth, width, train, logx, logy, find, all, isWhole, figure?.window, metrics]);
     if (key === this.key || isTyping(this.box)) return;
     this.key = key;
     replaceControls(this.box, [...this.axes(metrics), ...this.smoothing(figure), ...this.lines()].filter(Boolean));
@@ -37,15 +39,16 @@ export class FigureControls {
 
   axes(metrics) {
     const { x, y } = state, isKnown = (options, value) => options.some(([name]) => name === value);
-    const metric = (name, value, byDefault, example) => this.field("or metric", `${name}-metric`, value, { size: "16", list: "metrics",
-      placeholder: example }, text => this.set({ [name]: text.trim() || byDefault }));
+    const metric = (name, value, byDefault, placeholder) => this.field("or metric", `${name}-metric`, value,
+      { size: "16", list: "metrics", placeholder }, text => this.set({ [name]: text.trim() || byDefault }));
     const check = (name, text) => checkbox(name, text, state[name] === "1", isOn => this.set({ [name]: isOn ? "1" : "" }));
     const ofCurves = state.tab === "signals" ? [] : [
       select("y", VALUES, y, value => this.set({ y: value })), metric("y", isKnown(VALUES, y) ? "" : y, "accuracy", "train/reward"),
       y === "accuracy" ? check("train", "training accuracy") : null];
     return [select("x", AXES.filter(([name]) => hasAxis(name)), x, value => this.set({ x: value })),
       metric("x", isKnown(AXES, x) ? "" : x, "step", "train/entropy"), ...ofCurves,
-      el("datalist", { id: "metrics" }, ...metrics.map(name => el("option", { value: name }))), check("logx", "log x"), check("logy", "log y")];
+      el("datalist", { id: "metrics" }, ...metrics.map(name => el("option", { value: name }))),
+      check("logx", "log x"), check("logy", "log y")];
   }
 
   smoothing(figure) {
@@ -73,7 +76,8 @@ export class FigureControls {
   }
 
   field(text, id, value, attributes, onchange) {
-    return el("label", {}, text, el("input", { type: "text", id, value, ...attributes, onchange: event => onchange(event.target.value) }));
+    return el("label", {}, text, el("input", { type: "text", id, value, ...attributes,
+      onchange: event => onchange(event.target.value) }));
   }
 }
 

@@ -39,7 +39,8 @@ export function select(label, options, value, onchange) {
 }
 
 export function checkbox(id, text, isChecked, onchange) {
-  return el("label", {}, el("input", { type: "checkbox", id, checked: isChecked, onchange: event => onchange(event.target.checked) }), text);
+  return el("label", {}, el("input", { type: "checkbox", id, checked: isChecked,
+    onchange: event => onchange(event.target.checked) }), text);
 }
 
 // Whether somebody is typing in a field of these controls, which must then stay as they are.

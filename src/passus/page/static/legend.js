@@ -26,8 +26,8 @@ export class Legend {
   showLine(line, isMarked) {
     const { name } = line;
     if (!this.items.has(name)) {
-      const button = el("button", { type: "button", class: "toggle", title: `${name}\nClick: show or hide. Shift and click: this one only`,
-        onclick: event => this.toggle(name, event.shiftKey) });
+      const title = `${name}\nClick: show or hide. Shift and click: this one only`;
+      const button = el("button", { type: "button", class: "toggle", title, onclick: event => this.toggle(name, event.shiftKey) });
       this.items.set(name, { node: el("li", {}, button), button, look: "" });
     }
     const item = this.items.get(name), look = JSON.stringify([line, isMarked, isDark()]);

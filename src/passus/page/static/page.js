@@ -14,8 +14,8 @@ import { Stream } from "./stream.js";
 import { isDark } from "./styles.js";
 import { changed, DEFAULTS, figureQuery, readAddress, state, take, writeAddress } from "./view.js";
 
-const SECTIONS = { curves: ["Curves", Panels], signals: ["Signals", Panels], compare: ["Compare", Compare], samples: ["Samples", Samples],
-  runs: ["Runs", Runs], findings: ["Findings", Findings] };
+const SECTIONS = { curves: ["Curves", Panels], signals: ["Signals", Panels], compare: ["Compare", Compare],
+  samples: ["Samples", Samples], runs: ["Runs", Runs], findings: ["Findings", Findings] };
 const byId = id => document.getElementById(id);
 
 class Page {
@@ -164,7 +164,8 @@ class Page {
       take(values);
       this.showView();
     } catch {
-      byId("remarks").append(el("li", {}, `${file?.name ?? "The file"} is not a view of this page: choose a file that "Save view" wrote.`));
+      const name = file?.name ?? "The file";
+      byId("remarks").append(el("li", {}, `${name} is not a view of this page: choose a file that "Save view" wrote.`));
     }
   }
 }

@@ -80,8 +80,8 @@ export class Panels {
 
   about(panel) {
     const { figure } = this, isShare = (figure.kind === "curves" && state.y === "accuracy") || panel.includes("(share)");
-    return { x: figure.x.label, y: figure.y.label === panel ? "" : figure.y.label, note: figure.note, marked: figure.kind === "curves",
-      format: isShare ? share : undefined, onzoom: (low, high) => this.zoom(low, high) };
+    return { x: figure.x.label, y: figure.y.label === panel ? "" : figure.y.label, note: figure.note,
+      marked: figure.kind === "curves", format: isShare ? share : undefined, onzoom: (low, high) => this.zoom(low, high) };
   }
 
   // Draws the same figure in other colours, or on other axes.

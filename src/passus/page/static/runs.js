@@ -78,8 +78,8 @@ export class Runs {
   sorted(arms) {
     const { key, sign } = this.order, value = COLUMNS[key].value ?? (arm => arm[key] ?? "");
     return arms.sort((a, b) => {
-      const [x, y] = [value(a), value(b)];
-      return sign * (typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), undefined, { numeric: true }));
+      const [x, y] = [value(a), value(b)], areNumbers = typeof x === "number" && typeof y === "number";
+      return sign * (areNumbers ? x - y : String(x).localeCompare(String(y), undefined, { numeric: true }));
     });
   }
 

@@ -141,8 +141,8 @@ export class Samples {
   async load() {
     const { run, step, verdict, search } = state, turn = this.turn += 1;
     if (!step) {
-      const { name = "This run", state: runState } = this.page.arms[run] ?? {};
-      this.clear(`${name} has recorded no ${this.isTraining ? "training samples" : "eval items"}${runState === "running" ? " yet" : ""}.`);
+      const { name = "This run", state: runState } = this.page.arms[run] ?? {}, what = this.isTraining ? "training samples" : "eval items";
+      this.clear(`${name} has recorded no ${what}${runState === "running" ? " yet" : ""}.`);
       return;
     }
     const answer = await ask("texts", this.isTraining ? { what: "groups", run, step, verdict, search } : { what: "items", run, step });
@@ -187,7 +187,8 @@ export class Samples {
     const few = group.samples.length < group.n ? ` The first ${group.samples.length} of ${group.n}.` : "";
     const chosen = state.verdict ? group.samples.filter(sample => sample.verdict === state.verdict) : group.samples;
     this.detail.replaceChildren(el("h3", {}, `Step ${group.step}, item ${group.item}: ${group.n} completions of one prompt.${few}`),
-      el("pre", {}, group.prompt ?? ""), el("p", {}, `Correct answer: ${group.gold ?? "unknown"}`), this.tokenSwitch(group), cards(chosen));
+      el("pre", {}, group.prompt ?? ""), el("p", {}, `Correct answer: ${group.gold ?? "unknown"}`), this.tokenSwitch(group),
+      cards(chosen));
   }
 
   tokenSwitch(group) {
@@ -212,7 +213,8 @@ export class Samples {
     state.item = `${benchmark} ${item}`;
     this.page.onview({ local: true });
     const turn = this.opened += 1;
-    const answer = await ask("texts", { what: "item", run: state.run, step: String(this.steps[0]), to: state.step, benchmark, item: String(item) });
+    const [first] = this.steps;
+    const answer = await ask("texts", { what: "item", run: state.run, step: String(first), to: state.step, benchmark, item: String(item) });
     if (turn !== this.opened) return;
     this.detail.replaceChildren(answer.error ? el("p", { class: "error" }, answer.error) : itemTexts([answer], [""]));
   }

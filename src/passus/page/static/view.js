@@ -1,8 +1,11 @@
 // The view: everything of the page that its address, and a view file, bring back.
 
 export const DEFAULTS = {
-  tab: "curves", x: "step", y: "accuracy", logx: "", logy: "", smooth: "0", width: "", train: "", find: "", all: "", off: "", theme: "",
-  a: "", b: "", benchmark: "", run: "", step: "", item: "", what: "samples", verdict: "", search: "", tokens: "", sort: "", low: "", high: "",
+  tab: "curves", theme: "",
+  x: "step", y: "accuracy", logx: "", logy: "", smooth: "0", width: "", train: "", find: "", all: "", off: "", low: "", high: "",
+  a: "", b: "", benchmark: "",
+  run: "", step: "", item: "", what: "samples", verdict: "", search: "", tokens: "",
+  sort: "",
 };
 export const state = { ...DEFAULTS };
 export const MAX_TEXT = 200;
