@@ -4,6 +4,7 @@ from helpers.command import passus_in_process
 from passus.page import samples, worker
 from passus.page.arms import arm_row
 from passus.page.collection import RunCollection
+from passus.page.jobs import Jobs
 from passus.page.line_figures import line_figure
 from passus.page.view import View
 
@@ -44,6 +45,24 @@ def test_imported_runs_are_shown_and_grow_with_the_next_import(tmp_path):
     import_table("one", 5, 0)
     assert collection.look()
     assert sorted(len(s["points"]["x"]) for s in line_figure(collection, View())["series"]) == [3, 5]
+
+
+def test_runs_without_accuracy_have_findings_about_their_signals(tmp_path):
+    (tmp_path / "other").mkdir()
+    rows = "".join(f"{step},{0.1 + 0.01 * step},{1.0 - 0.01 * step}\n" for step in range(1, 21))
+    (tmp_path / "other" / "log.csv").write_text("step,train/reward,train/entropy\n" + rows)
+    done = passus_in_process("import", "other", "--out", "runs", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    collection = RunCollection([tmp_path / "runs"])
+    collection.look()
+    figure = line_figure(collection, View())
+    assert not figure["series"] and "the section Signals shows the training metrics" in figure["note"]
+    assert line_figure(collection, View("signals"))["series"]
+    runs = Jobs(collection, "")._reported()
+    assert [run.run_id for run in runs] == list(collection.runs)
+    answer = worker.answer({"job": "findings", "title": "", "paths": [str(run.path) for run in runs]})
+    texts = str(answer["sections"])
+    assert "eval point yet" not in texts and "when all arms have ended" not in texts and "reward" in texts.lower()
 
 
 def one_item(run) -> int:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from passus.page.collection import RunCollection, stamp_of
-from passus.page.live_run import LiveRun
+from passus.page.live_run import ENDED, LiveRun
 
 Json = dict[str, Any]
 ANSWER_SECONDS = 900.0
@@ -99,7 +99,7 @@ class Jobs:
     async def keep_findings(self) -> None:
         """Computes findings after every change of eval points, one computation at a time, for at most a tenth of a core."""
         version = self.collection.eval_version
-        runs = [run for run in self.collection.readable() if run.evals()]
+        runs = self._reported()
         if version == self._computed_for or not runs or time.monotonic() < self._not_before:
             return
         self._computed_for, began = version, time.monotonic()
@@ -108,6 +108,13 @@ class Jobs:
         self.findings_version += 1
         trains = any(run.arm.state == "running" for run in runs)
         self._not_before = time.monotonic() + PAUSE * trains * (time.monotonic() - began)
+
+    def _reported(self) -> list[LiveRun]:
+        """Returns the runs with eval points; where none has one, those that have ended with training metrics."""
+        readable = self.collection.readable()
+        return [run for run in readable if run.evals()] or [
+            run for run in readable if len(run.table) and run.arm.state in ENDED
+        ]
 
     def _with_ids(self, answer: Json) -> Json:
         """Names runs by their ids in the stamp, as everywhere on the page."""

@@ -15,7 +15,7 @@ from passus.analysis.run_comparison import compare, over_training
 from passus.analysis.run_groups import compared_sides
 from passus.errors import PassusError
 from passus.formatting import printable
-from passus.page.live_run import check_inside
+from passus.page.live_run import ENDED, check_inside
 from passus.reports.arm_status import UNREADABLE, read_arm_status
 from passus.reports.document import Block, Cell, Details, Document, Listing, Note, Sample, SamplePair, Table
 from passus.reports.report import build_report, build_running_report
@@ -89,7 +89,10 @@ def comparison(a: Sequence[Path], b: Sequence[Path]) -> Json:
 def findings(paths: Sequence[Path], title: str) -> Json:
     """Builds the report, of finished runs with its claims, of others with the numbers so far."""
     arms = [read_arm_status(path) for path in paths]
-    document = build_report(paths, title) if all(arm.scores for arm in arms) else build_running_report(paths, title, live=False)
+    are_scored = all(arm.scores for arm in arms)
+    are_signals_only = not any(arm.scores for arm in arms) and all(arm.state in ENDED for arm in arms)
+    is_whole = are_scored or are_signals_only  # runs of other tools often have no accuracy, and a report of their signals
+    document = build_report(paths, title) if is_whole else build_running_report(paths, title, live=False)
     return {"sections": document_to_json(document)}
 
 

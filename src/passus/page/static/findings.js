@@ -3,16 +3,20 @@
 import { verdictClass } from "./cards.js";
 import { el, table } from "./elements.js";
 
-// The first sentences of the report; nothing where there are none.
+const MAX_ANSWER = 500;
+
+// The first sentences of the report; nothing where there are none. The section has all of them.
 export function answerOf({ sections }) {
-  const first = sections?.[0];
-  return first && !first.title ? first.blocks.find(part => part.kind === "text")?.text ?? "" : "";
+  const first = sections?.[0], text = first && !first.title ? first.blocks.find(part => part.kind === "text")?.text ?? "" : "";
+  const end = text.lastIndexOf(". ", MAX_ANSWER) + 1 || MAX_ANSWER;
+  return text.length > MAX_ANSWER ? `${text.slice(0, end)} …` : text;
 }
 
 // The eval points that findings rest on, in words.
 export function stampText(stamp) {
-  const steps = Object.values(stamp ?? {}).map(([step]) => step).filter(step => step !== null);
-  if (!steps.length) return "computed while the runs changed: it belongs to no single eval point";
+  const all = Object.values(stamp ?? {}), steps = all.map(([step]) => step).filter(step => step !== null);
+  if (!all.length) return "computed while the runs changed: it belongs to no single eval point";
+  if (!steps.length) return `${all.length} runs without eval points`;
   const low = Math.min(...steps), high = Math.max(...steps), runs = steps.length === 1 ? "1 run" : `${steps.length} runs`;
   return low === high ? `${runs}, last eval point at step ${low}` : `${runs}, last eval points at steps ${low} to ${high}`;
 }
