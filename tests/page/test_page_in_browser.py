@@ -83,10 +83,10 @@ def open_page(browser, serve):
     assert said == [] and requests == []
 
 
-def charts(page, count: int):
+def charts(page, count: int, seconds: float = 60):
     """Waits until so many charts have been drawn."""
     drawn = page.locator(".chart[data-draws]")
-    playwright.expect(drawn).to_have_count(count, timeout=60_000)
+    playwright.expect(drawn).to_have_count(count, timeout=1000 * seconds)
     return drawn
 
 
@@ -149,7 +149,7 @@ def test_a_run_that_trains_is_seen(tmp_path, open_page, serve):
     page = open_page(server.address)
     command = [sys.executable, "-P", "-m", "passus", "run", "small.toml", "--out", "runs"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as training:
-        charts(page, 2)
+        charts(page, 2, seconds=300)  # torch is loaded and the first eval point taken
         page.evaluate("window.loadedOnce = true")
         playwright.expect(page.locator("#state")).to_contain_text(re.compile("running|finished"), timeout=120_000)
         assert training.wait(300) == 0
