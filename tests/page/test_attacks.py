@@ -73,7 +73,7 @@ def until(is_true, what: str) -> None:
 )
 def test_a_name_that_was_pointed_at_this_machine_is_refused(page, host):
     """DNS rebinding: the browser of a victim sends the attacker's name as Host."""
-    for path in ("/", "/figure", "/events", "/chart.js"):
+    for path in ("/", "/figure", "/events", "/bokeh.js"):
         status, _, body = page.get(path, {"Host": host.format(port=page.port)})
         assert status == 421 and b"abacus" not in body
 
@@ -143,7 +143,7 @@ def test_methods_and_sizes_are_limited(page):
 
 
 def test_every_answer_has_a_policy_without_inline_scripts(page):
-    for path in ("/", "/static/page.js", "/figure", "/nowhere", "/chart.js", "/freeze"):
+    for path in ("/", "/static/page.js", "/figure", "/nowhere", "/bokeh.js", "/freeze"):
         _, headers, _ = page.get(path)
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy and "script-src 'self';" in policy and "unsafe-eval" not in policy
@@ -210,7 +210,7 @@ def test_a_client_that_does_not_read_is_closed(tmp_path, monkeypatch):
         client = socket.socket()
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         client.connect((page.host, page.port))
-        request = f"GET /chart.js HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n\r\n".encode()
+        request = f"GET /bokeh.js HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n\r\n".encode()
         client.sendall(request * 20)  # far more than the buffers of both sides
         until(lambda: len(page.uvicorn.server_state.connections) > 0, "connected")
         until(lambda: len(page.uvicorn.server_state.connections) == 0, "closed")
@@ -327,9 +327,9 @@ def test_an_error_that_nobody_expected_is_json(folder, monkeypatch):
 
 def test_the_charting_script_is_compressed_once(page):
     chart_script_gzip.cache_clear()
-    status, headers, body = page.get("/chart.js", {"Accept-Encoding": "gzip, br"})
+    status, headers, body = page.get("/bokeh.js", {"Accept-Encoding": "gzip, br"})
     assert status == 200 and headers["content-encoding"] == "gzip" and gzip.decompress(body) == chart_script()
-    assert page.get("/chart.js")[2] == chart_script()
+    assert page.get("/bokeh.js")[2] == chart_script()
     assert chart_script_gzip() is chart_script_gzip()
 
 

@@ -139,7 +139,7 @@ def test_a_folder_that_may_not_be_read_is_said_and_comes_back(tmp_path, monkeypa
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patched:
-        patched.setattr(live_run, "_exists", refuse)
+        patched.setattr(live_run, "exists", refuse)
         assert live.look() and "Permission" in str(live.error)
         assert not live.look()
     assert live.look() and live.is_readable and len(live.evals()) == 10

@@ -56,7 +56,7 @@ def test_runs_without_accuracy_have_findings_about_their_signals(tmp_path):
     collection = RunCollection([tmp_path / "runs"])
     collection.look()
     figure = line_figure(collection, View())
-    assert not figure["series"] and "the section Signals shows the training metrics" in figure["note"]
+    assert not figure["series"] and "no run has eval points; Signals shows training metrics" in figure["note"]
     assert line_figure(collection, View("signals"))["series"]
     runs = Jobs(collection, "")._reported()
     assert [run.run_id for run in runs] == list(collection.runs)

@@ -31,9 +31,8 @@ def eval_figure(collection: RunCollection, view: View) -> Json:
     figure = Figure("", x_label(view.x), Y_AXES[view.y], chosen.series, curves_note(chosen.series) if chosen.series else "")
     figure = smoothed_figure(figure, smoothing)
     missing = without_axis(view.x, [run for run in runs if run.evals() and run not in recorded])
-    is_elsewhere = not any(run.evals() for run in runs) and any(len(run.table) for run in runs)
-    elsewhere = "no run has eval points; the section Signals shows the training metrics" if is_elsewhere else ""
-    notes = [figure.note, chosen.note, missing, elsewhere]
+    has_none = bool(runs) and not any(run.evals() for run in runs)
+    notes = [figure.note, chosen.note, missing, "no run has eval points; Signals shows training metrics" if has_none else ""]
     spec = {"lines": chosen.names, "reduced": 0, "window": smoothing.window}
     if view.train and view.y == "accuracy":
         behind = training_lines(chosen.series, by_path, view)

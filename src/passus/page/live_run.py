@@ -3,11 +3,8 @@
 It is a `RunFolder`, so that figures and analysis read it as any other; what was read is in memory.
 """
 
-import errno
 import json
 import math
-import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,12 +14,12 @@ from passus.bounded_json import parse_json
 from passus.config.tables import Config
 from passus.errors import PassusError, UsageError, shown
 from passus.page.metric_columns import MetricColumns
+from passus.page.run_files import READ_FILES, check_inside, exists, inode_of, signature_of
 from passus.page.tailed_file import TailedFile
 from passus.runs import row_checks
 from passus.runs.eval_point import EvalPoint
 from passus.runs.lock import state_of
 from passus.runs.origin import Origin, origin_of
-from passus.runs.row_files import ROWS
 from passus.runs.run_folder import Row, RunFolder
 
 UNREADABLE = (PassusError, OSError, ValueError, LookupError, ArithmeticError, TypeError, AttributeError)
@@ -35,11 +32,8 @@ MAX_STEP = 2**53
 """Steps from here on are not exact in a browser."""
 STATES = ("running", "finished", "failed", "killed", "imported", "waiting", "unreadable", "gone")
 """States that the page knows. Any other word of status.json is shown as unknown."""
-NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 ENDED = ("finished", "failed", "imported")
 """States that change only with status.json. Others may change with the process that holds the lock."""
-READ_FILES = ("config.toml", "meta.json", "settings.json", "status.json", "metrics.jsonl", "evals.jsonl", "events.jsonl",
-              "readings.jsonl", "questions.jsonl", *ROWS)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -129,11 +123,11 @@ class LiveRun(RunFolder):
     def _is_there(self) -> bool:
         """Returns whether the run has a config. Links are checked, and the settings read again, where a file is another one."""
         try:
-            is_there = _exists(self._paths["config.toml"])
+            is_there = exists(self._paths["config.toml"])
         except OSError:
             self._inodes = None
             raise
-        inodes = tuple(_inode(path) for name, path in self._paths.items() if name != "status.json")
+        inodes = tuple(inode_of(path) for name, path in self._paths.items() if name != "status.json")
         if is_there and inodes != self._inodes:
             self._inodes = None
             if self.error is not None:
@@ -158,7 +152,7 @@ class LiveRun(RunFolder):
         return True
 
     def _has_changed(self, *names: str) -> bool:
-        signature = tuple(_signature(self._paths[name]) for name in names)
+        signature = tuple(signature_of(self._paths[name]) for name in names)
         was, self._signatures[names[0]] = self._signatures.get(names[0]), signature
         return was != signature
 
@@ -232,39 +226,3 @@ def _date(value: object) -> str | None:
         return datetime.fromisoformat(str(value)[:40]).isoformat()
     except ValueError:
         return None
-
-
-def _exists(path: str) -> bool:
-    """Returns whether a file is there. Raises OSError where this cannot be known."""
-    try:
-        os.stat(path)
-    except OSError as error:
-        if error.errno in NO_FILE:
-            return False
-        raise
-    return True
-
-
-def _inode(path: str) -> int | None:
-    try:
-        return os.lstat(path).st_ino
-    except OSError:
-        return None
-
-
-def _signature(path: str) -> object:
-    try:
-        about = os.stat(path)
-    except OSError:
-        return None
-    return about.st_ino, about.st_size, about.st_mtime_ns
-
-
-def check_inside(path: Path, root: Path, names: Iterable[str] = (".", *READ_FILES)) -> None:
-    """Raises UsageError for a run of which a file that is read is a link that leads out of the folder that was given."""
-    real = root.resolve()
-    for name in names:
-        if not (path / name).resolve().is_relative_to(real):
-            raise UsageError(
-                f"{name} of this run is a link that leads out of the folder", expected="files of the folder itself"
-            )

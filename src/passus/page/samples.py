@@ -8,7 +8,8 @@ from typing import Any
 from passus.errors import UsageError
 from passus.formatting import printable, printable_line, significant
 from passus.formatting import shorten as shorten_middle
-from passus.page.live_run import LiveRun, check_inside
+from passus.page.live_run import LiveRun
+from passus.page.run_files import check_inside
 from passus.reports.sample_changes import find_items
 from passus.runs.questions import read_questions
 from passus.runs.row_files import TOKEN_COLUMNS, read_table

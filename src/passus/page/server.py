@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from passus.errors import PassusError, UsageError
 from passus.page import freeze
-from passus.page.assets import chart_script, chart_script_gzip, own_files
+from passus.page.assets import MODULES, chart_script, chart_script_gzip, own_files
 from passus.page.json_text import to_json
 from passus.page.line_figures import line_figure
 from passus.page.live_page import LivePage
@@ -27,6 +27,8 @@ MAX_STREAMS = 80
 RETRY_MS = 5000
 """Time after which a browser asks again for a stream that was refused."""
 GZIP_BYTES = 2000
+PRELOADED = ", ".join(f"</static/{name}>; rel=modulepreload" for name in MODULES)
+"""Tells the browser all scripts at once, where each would name those that it imports."""
 GZIPPED = {"content-encoding": "gzip"}
 
 
@@ -46,7 +48,9 @@ def make_app(page: LivePage) -> Starlette:
         await page.close()
 
     async def index(_: Request) -> Response:
-        return _file("index.html")
+        answer = _file("index.html")
+        answer.headers["link"] = PRELOADED
+        return answer
 
     async def file(request: Request) -> Response:
         return _file(str(request.path_params["name"]))
@@ -89,7 +93,7 @@ def make_app(page: LivePage) -> Starlette:
         return Response(document, media_type="text/html", headers=headers)
 
     routes = [
-        Route("/", index), Route("/static/{name}", file), Route("/chart.js", script), Route("/events", events),
+        Route("/", index), Route("/static/{name}", file), Route("/bokeh.js", script), Route("/events", events),
         Route("/figure", figure), Route("/findings", findings), Route("/compare", compare), Route("/texts", texts),
         Route("/freeze", frozen),
     ]  # fmt: skip

@@ -15,7 +15,8 @@ from passus.analysis.run_comparison import compare, over_training
 from passus.analysis.run_groups import compared_sides
 from passus.errors import PassusError
 from passus.formatting import printable
-from passus.page.live_run import ENDED, check_inside
+from passus.page.live_run import ENDED
+from passus.page.run_files import check_inside
 from passus.reports.arm_status import UNREADABLE, read_arm_status
 from passus.reports.document import Block, Cell, Details, Document, Listing, Note, Sample, SamplePair, Table
 from passus.reports.report import build_report, build_running_report
