@@ -350,6 +350,7 @@ def test_charts_that_are_gone_leave_nothing_behind(served, open_page):
         page.keyboard.press(tab)
         page.wait_for_timeout(300 if tab != "1" else 0)  # the last but one is left while it is drawn
     charts(page, 2)
+    page.wait_for_function("Bokeh.documents.length <= 2")
     page.wait_for_timeout(500)
     assert page.locator(".chart").count() == 2
     assert page.evaluate("Bokeh.documents.length") == 2
@@ -630,6 +631,7 @@ def test_keys_are_listed_and_the_page_works_without_a_mouse(served, open_page):
         playwright.expect(page.locator("main h2")).to_have_text(title)
         assert page.locator("nav [aria-current=page]").text_content() == title
     page.keyboard.press("1")
+    charts(page, 2)
     reached = set()
     for _ in range(60):
         page.keyboard.press("Tab")
