@@ -129,6 +129,6 @@ function noteOf(figure) {
     figure.marks.length ? "vertical lines: solid for alarms, dotted for resumes; the crosshair says what happened there" : "",
     figure.reduced ? `${figure.reduced} points are not drawn one by one: of every stretch of steps the lowest and the highest stay, ` +
       "and all ends and gaps. Zoom in for the detail." : "",
-    figure.series.length ? "" : "No line has numbers here.",
+    figure.series.length || figure.note ? "" : "No line has numbers here.",
   ].filter(Boolean).join("\n");
 }
